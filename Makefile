@@ -6,7 +6,7 @@ FSARENA := target/$(TARGET)/release/fsarena
 BENCH   := target/$(TARGET)/release/fsarena-bench
 SUDO    := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 
-.PHONY: shootout test fuzz traces bench bench-record bench-report error-rates error-rates-real agreement virtual-time gallery check-affs build check clean
+.PHONY: shootout test s3-test fuzz traces bench bench-record bench-report bench-hosts error-rates error-rates-real agreement virtual-time gallery check-affs build check clean
 
 # Every filesystem this machine supports: one round of everything, then more of what could settle an open answer until
 # BUDGET is spent; then the answers, tables and an HTML report. With BACKEND=vm
@@ -42,6 +42,11 @@ TRACES :=
 traces: build
 	@scripts/install-packages.sh $$($(FSARENA) trace make --packages $(TRACES))
 	$(SUDO) $(FSARENA) trace make $(TRACES)
+
+# What up to a million cells over ten thousand hosts take of the machine that plans and collects, in memory and time:
+# docs/many-machines.md. Takes 16 GiB of memory.
+bench-hosts:
+	cargo run --release --locked -p bench -- hosts
 
 # How long a campaign of a million measurements takes to be analysed and shown; and how often the
 # statistics are wrong, counted over campaigns whose truth is known.
@@ -90,6 +95,14 @@ JOBS        := 1
 fuzz:
 	@scripts/install-packages.sh gcc g++ libc6-dev
 	scripts/fuzz.sh $(FUZZ_TARGET) $(SECONDS) $(JOBS)
+
+# The cache of cells in a bucket, with a real S3 server on this machine, which pip brings.
+s3-test:
+	@scripts/install-packages.sh python3-venv gcc libc6-dev
+	[ -x target/s3-server/bin/python ] || python3 -m venv target/s3-server
+	target/s3-server/bin/pip install --quiet 'moto[server]==5.2.1' boto3
+	FSARENA_S3_PYTHON=$(CURDIR)/target/s3-server/bin/python \
+	  cargo test --workspace --locked --features bucket/s3 --test s3
 
 # Whether amitools, which pip brings, takes the AFFS volumes that `fsarena format` makes.
 check-affs: build

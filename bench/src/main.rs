@@ -1,11 +1,12 @@
 //! `fsarena-bench`: fsarena's engine beside its peers. `bench` says how fast it is, `agreement` whether it
 //! measures what they measure, `instructions` how many instructions an operation takes on both sides, `record` what recording
-//! costs beside strace. Wiring only.
+//! costs beside strace, `hosts` what very many cells take of the machine that collects. Wiring only.
 
 mod agreement;
 mod bench;
 mod contest;
 mod emulated;
+mod hosts;
 mod instructions;
 mod pairs;
 mod peer;
@@ -20,11 +21,11 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 
+use crate::plan::Scale;
 use anyhow::Context;
 use clap::{Args, Parser, Subcommand};
 use contest::{Contest, RowResult, RunOptions, Verdict};
 use model::Bytes;
-use plan::Scale;
 use scratch::{Image, Kind};
 use sys::namespace;
 
@@ -50,6 +51,8 @@ enum Choice {
     Instructions(instructions::InstructionOptions),
     /// What recording a command costs beside tracing it with strace.
     Record(record::RecordOptions),
+    /// What a campaign of very many cells over very many hosts takes of the machine that plans and collects.
+    Hosts(hosts::HostOptions),
     /// The engine's own process.
     #[command(hide = true)]
     Serve { directory: PathBuf },
@@ -116,6 +119,10 @@ fn run(choice: &Choice) -> anyhow::Result<ExitCode> {
         }
         Choice::Record(options) => {
             record::run(options)?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        Choice::Hosts(options) => {
+            hosts::run(options)?;
             return Ok(ExitCode::SUCCESS);
         }
         Choice::Bench(options) => (bench::contests(options.scale()), options),

@@ -35,6 +35,7 @@ const EDGES: &[(&str, &[&str])] = &[
         "orchestrate",
         &["model", "wire", "plan", "analyse", "store", "sys"],
     ),
+    ("bucket", &["run"]),
     (
         "batch",
         &["model", "sys", "wire", "plan", "guest", "orchestrate"],
@@ -60,6 +61,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "agent",
             "analyse",
             "batch",
+            "bucket",
             "catalog",
             "disk",
             "engine",
@@ -112,6 +114,11 @@ const EDGES: &[(&str, &[&str])] = &[
             "analyse",
             "catalog",
             "guest",
+            "batch",
+            "orchestrate",
+            "plan",
+            "report",
+            "store",
         ],
     ),
 ];

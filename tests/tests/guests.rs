@@ -8,6 +8,7 @@ mod many_machines;
 mod vm_campaign;
 mod vm_disks;
 mod vm_explain;
+mod vm_guard;
 mod vm_journal;
 mod vm_own_kernel;
 mod vm_real_time;

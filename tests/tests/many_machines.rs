@@ -2,7 +2,7 @@
 //! and fsarena itself are killed. Each cell is taken once, and comes to what it comes to on one machine.
 
 use std::fs;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
@@ -51,7 +51,17 @@ fn sandbox() -> Sandbox {
 
 /// A campaign planned for hosts.
 fn planned(sandbox: &Sandbox, contenders: &[&str], rounds: &str, check: &str) -> PathBuf {
-    let directory = sandbox.path("planned");
+    planned_in(sandbox, "planned", contenders, rounds, check)
+}
+
+fn planned_in(
+    sandbox: &Sandbox,
+    name: &str,
+    contenders: &[&str],
+    rounds: &str,
+    check: &str,
+) -> PathBuf {
+    let directory = sandbox.path(name);
     let mut plan = fsarena(sandbox, "plan");
     plan.args(&CAMPAIGN[..8]).args(&CAMPAIGN[12..]);
     for contender in contenders {
@@ -190,15 +200,20 @@ fn every_cell_is_taken_once_whatever_happens_to_the_cluster_and_is_what_one_mach
 
 /// The hosts that results name.
 fn hosts(directory: &Path) -> Vec<String> {
+    let host = |file: serde_json::Value| file["host"].as_str().unwrap().to_owned();
+    result_files(directory).into_iter().map(host).collect()
+}
+
+/// What result files hold.
+fn result_files(directory: &Path) -> Vec<serde_json::Value> {
     let shelves = fs::read_dir(directory.join("results")).unwrap();
     let files = shelves.flat_map(|shelf| fs::read_dir(shelf.unwrap().path()).unwrap());
-    let host = |path: PathBuf| {
+    let read = |path: PathBuf| {
         let text = fs::read_to_string(path).unwrap();
         let (_, json) = text.split_once('\n').unwrap();
-        let file: serde_json::Value = serde_json::from_str(json).unwrap();
-        file["host"].as_str().unwrap().to_owned()
+        serde_json::from_str(json).unwrap()
     };
-    files.map(|file| host(file.unwrap().path())).collect()
+    files.map(|file| read(file.unwrap().path())).collect()
 }
 
 /// A filesystem of a few kilobytes, unmounted with the test.
@@ -389,6 +404,89 @@ fn gnu_parallel_drives_the_same_contract_and_collecting_says_what_is_left() {
     collect(&sandbox, &directory).with(0);
     assert_eq!(sandbox.results().environments.len(), 1);
     sandbox.assert_clean();
+}
+
+/// A key for a cache that is shared.
+fn key(sandbox: &Sandbox, name: &str, mode: u32) -> PathBuf {
+    let key = sandbox.path(name);
+    fs::write(&key, name.repeat(32)).unwrap();
+    fs::set_permissions(&key, fs::Permissions::from_mode(mode)).unwrap();
+    key
+}
+
+/// Two people begin the same cell at once, each for a campaign of his own.
+#[test]
+fn of_two_workers_with_a_shared_cache_one_runs_a_cell_and_the_other_is_served() {
+    let sandbox = sandbox();
+    let (cells, key) = (sandbox.path("cells"), key(&sandbox, "k", 0o600));
+    let directories =
+        ["one", "other"].map(|name| planned_in(&sandbox, name, &["minix"], "1", "0%"));
+    let start = |directory: &PathBuf| {
+        let mut work = Command::new(directory.join("fsarena"));
+        work.arg("work").arg(directory).args(["--all", "--cache"]);
+        work.arg(&cells).arg("--cache-key").arg(&key);
+        work.env("TMPDIR", sandbox.path("tmp"));
+        work.stderr(Stdio::null()).spawn().unwrap()
+    };
+    for mut worker in directories.each_ref().map(start) {
+        assert!(worker.wait().unwrap().success());
+    }
+    let files = directories
+        .each_ref()
+        .map(|path| result_files(path).remove(0));
+    let [one, other] = files.each_ref().map(|file| &file["result"]);
+    assert_eq!(one["phases"], other["phases"]);
+    let is_served = [one, other].map(|result| result["from_cache"] == true);
+    assert!(
+        is_served.contains(&true) && is_served.contains(&false),
+        "{is_served:?}"
+    );
+    let left = fs::read_dir(&cells).unwrap().count();
+    assert_eq!(left, 2, "the result, and what tells the key");
+}
+
+#[test]
+fn each_bad_cache_has_its_line() {
+    let sandbox = sandbox();
+    let cells = sandbox.path("cells");
+    let own = key(&sandbox, "k", 0o600);
+    let directory = planned(&sandbox, &["minix"], "1", "0%");
+    let try_it = |cache: &str, key: &Path, code| {
+        let mut collect = fsarena(&sandbox, "collect");
+        collect.arg(&directory).args(["--cache", cache]);
+        run(collect.arg("--cache-key").arg(key)).with(code).stderr
+    };
+    let cells = cells.to_str().unwrap();
+    assert!(try_it(cells, &own, 3).contains("results are missing"));
+    let short = sandbox.path("short");
+    fs::write(&short, "too short").unwrap();
+    fs::set_permissions(&short, fs::Permissions::from_mode(0o600)).unwrap();
+    for (cache, key, code, told) in [
+        (
+            cells,
+            key(&sandbox, "l", 0o600),
+            3,
+            "is kept with another key",
+        ),
+        (
+            cells,
+            key(&sandbox, "m", 0o644),
+            3,
+            "anybody can use the key",
+        ),
+        (cells, short, 2, "is too short for a key"),
+        (
+            "/proc/self",
+            own.clone(),
+            3,
+            "no results can be kept in /proc/",
+        ),
+        ("s3://cells", own.clone(), 2, "built without S3"),
+        ("s3://", own, 2, "names no bucket"),
+    ] {
+        let said = try_it(cache, &key, code);
+        assert!(said.contains(told) && said.lines().count() == 1, "{said}");
+    }
 }
 
 /// A worker is killed in the middle of a cell: another runs what it has not sent, and nothing is left on any host.

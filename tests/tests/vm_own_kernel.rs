@@ -10,6 +10,8 @@ use serde_json::Value;
 
 /// The kernel, its modules, and its headers as packages unpack them.
 struct Kernel {
+    /// The directory that holds the first two.
+    tree: PathBuf,
     image: PathBuf,
     modules: PathBuf,
     headers: PathBuf,
@@ -19,7 +21,8 @@ impl Kernel {
     fn new(sandbox: &Sandbox) -> Self {
         let guest = guest();
         let release = guest.release();
-        let modules = sandbox.path("lib/modules").join(release);
+        let tree = sandbox.path("tree");
+        let modules = tree.join("lib/modules").join(release);
         fs::create_dir_all(modules.join("kernel")).unwrap();
         let made = guest.directory().join("modules").join(release);
         fs::copy(
@@ -33,12 +36,15 @@ impl Kernel {
                 fs::copy(module.path(), copy).unwrap();
             }
         }
+        let image = tree.join("bzImage");
+        fs::copy(guest.kernel(), &image).unwrap();
         let headers = sandbox.path("headers");
         unpack_headers(&headers);
         Self {
-            image: guest.kernel(),
+            image,
             modules,
             headers,
+            tree,
         }
     }
 
@@ -46,6 +52,21 @@ impl Kernel {
         let (kernel, modules) = (Path::new("--kernel"), Path::new("--modules"));
         vec![kernel, &self.image, modules, &self.modules]
     }
+}
+
+/// A directory with the programs of ext4, whose default is to make it without a journal.
+fn programs_without_journal(sandbox: &Sandbox) -> PathBuf {
+    let tree = sandbox.path("programs");
+    let mut copy = Command::new("cp");
+    copy.arg("-r")
+        .arg(guest().directory().join("tools"))
+        .arg(&tree);
+    assert!(copy.status().unwrap().success());
+    let settings = tree.join("etc/mke2fs.conf");
+    let text = fs::read_to_string(&settings).unwrap();
+    assert!(text.contains("has_journal,"), "{text}");
+    fs::write(&settings, text.replace("has_journal,", "")).unwrap();
+    tree
 }
 
 /// The packages that the guest's own driver was built with.
@@ -117,5 +138,30 @@ fn a_kernel_of_the_users_own_has_simulated_disks_where_its_headers_are_known() {
     let replayed = run(replay.args(words)).with(0).stdout;
     let replayed: Value = serde_json::from_str(&replayed).unwrap();
     assert_eq!(replayed["disks"][0]["same_as_journal"], true, "{replayed}");
+
+    // The cell of this kernel is there; before it came another mkfs, on Debian's.
+    let (old, new) = (programs_without_journal(&sandbox), &kernel.tree);
+    fs::rename(kernel.headers.join("usr"), new.join("usr")).unwrap();
+    let over = format!("old={},new={}", old.display(), new.display());
+    let mut guard = sandbox.fsarena();
+    let options = [
+        "guard",
+        "ext4",
+        "--suite",
+        "durable",
+        "--disk",
+        "hdd-2003-7200",
+    ];
+    guard
+        .args(options)
+        .args(["--profile", "smoke", "--over", &over]);
+    guard.arg("--work-dir").arg(sandbox.path("work"));
+    let told = run(guard.env("XDG_CACHE_HOME", program::cache()))
+        .with(1)
+        .stdout;
+    assert!(
+        told.starts_with("First worse: new (2 of 2 versions run)"),
+        "{told}"
+    );
     sandbox.assert_clean();
 }

@@ -24,9 +24,13 @@ pub use campaigns::agreement::{
     Agreement, Disagreement, GroupAgreement, PairCounts, PhaseAgreement, Quartiles, agreement,
 };
 pub use campaigns::agreement_causes::Cause;
+pub use campaigns::bisection::{Bisection, Seen};
 pub use campaigns::difference::{
     Analysed, Change, Differences, NewFailure, NotTheSame, OverallChange, Wanted,
-    compare_campaigns, compare_contenders, compare_sessions,
+    compare_campaigns, compare_contenders, compare_sessions, compare_versions,
+};
+pub use campaigns::first_worse::{
+    FirstWorse, Other, Target, Tried, cell_of, explain_step, is_of_the_processor,
 };
 pub use campaigns::history::{
     Collector, History, HistoryPoint, LeftOutCampaign, LevelChange, Series, history,

@@ -207,15 +207,23 @@ impl Batch {
     /// When there is none, it is of a version that this program does not know, or others could tamper with it.
     pub fn open(path: &Path) -> Result<Self, BatchError> {
         let file = path.join(PLAN);
-        let text = match fs::read(&file) {
-            Ok(text) => text,
+        match fs::symlink_metadata(&file) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
                 return Err(BatchError::NoPlan(path.to_owned()));
             }
             Err(error) => return Err(BatchError::io("read", &file)(error)),
-        };
-        // What is there is run.
+            // Reading a pipe, or what a link leads to, might never end.
+            Ok(metadata) if !metadata.is_file() => {
+                return Err(BatchError::Damaged {
+                    path: path.to_owned(),
+                    what: format!("{PLAN} is no file"),
+                });
+            }
+            Ok(_) => {}
+        }
+        // What is there is run: nothing of it is read before it is known whose it is.
         let path = Directory::open(path)?.path().to_owned();
+        let text = fs::read(&file).map_err(BatchError::io("read", &file))?;
         let damaged = |what: String| BatchError::Damaged {
             path: path.clone(),
             what,

@@ -1,7 +1,10 @@
 //! What a worker keeps: a ledger whose results are files in the directory.
 
+use std::collections::BTreeMap;
+
 use model::{
-    Calibration, Campaign, CampaignResults, Cell, CellResult, Environment, Status, StoredCell, Tool,
+    Calibration, Campaign, CampaignResults, Cell, CellId, CellResult, Environment, Status,
+    StoredCell, Tool,
 };
 use orchestrate::Ledger;
 
@@ -16,6 +19,8 @@ pub struct Share<'a> {
     batch: &'a Batch,
     campaign: Campaign,
     entries: Vec<Entry>,
+    /// Where in them each cell is.
+    places: BTreeMap<CellId, usize>,
     host: &'a str,
     send: Option<&'a dyn Fn(&str)>,
 }
@@ -32,7 +37,7 @@ impl<'a> Share<'a> {
         let left = entries
             .into_iter()
             .filter(|entry| !result_file::is_done(batch, entry));
-        let (elsewhere, entries) = left.partition(|entry| {
+        let (elsewhere, entries): (Vec<Entry>, Vec<Entry>) = left.partition(|entry| {
             let other = match entry.half {
                 Half::First => Half::Check,
                 Half::Check => Half::First,
@@ -43,6 +48,7 @@ impl<'a> Share<'a> {
         let share = Self {
             batch,
             campaign: campaign.clone(),
+            places: entries.iter().map(Entry::id).zip(0..).collect(),
             entries,
             host,
             send: None,
@@ -62,6 +68,7 @@ impl<'a> Share<'a> {
         Self {
             batch,
             campaign: campaign.clone(),
+            places: entries.iter().map(Entry::id).zip(0..).collect(),
             entries,
             host,
             send: Some(send),
@@ -130,7 +137,9 @@ impl Ledger for Share<'_> {
     }
 
     fn record(&mut self, cell: &Cell, result: &CellResult) -> Result<(), BatchError> {
-        let entry = self.entries.iter().find(|entry| entry.cell == *cell);
+        let place = self.places.get(&cell.id);
+        let entry = place.map(|place| &self.entries[*place]);
+        let entry = entry.filter(|entry| entry.cell == *cell);
         let entry = entry.ok_or_else(|| BatchError::Damaged {
             path: self.batch.path().to_owned(),
             what: format!("cell {} is no entry of this worker's", cell.id.0),

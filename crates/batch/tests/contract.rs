@@ -137,6 +137,16 @@ fn path_of(batch: &Batch, entry: &Entry) -> PathBuf {
 }
 
 #[test]
+fn a_plan_that_is_no_file_is_refused_unread() {
+    let place = in_memory_directory();
+    let directory = place.path().join("it");
+    fs::create_dir(&directory).unwrap();
+    std::os::unix::fs::symlink("/dev/zero", directory.join("plan.json")).unwrap();
+    let refused = Batch::open(&directory).unwrap_err();
+    assert!(matches!(refused, BatchError::Damaged { .. }), "{refused}");
+}
+
+#[test]
 fn cells_of_two_hosts_are_taken_once_and_are_those_of_one() {
     let directory = in_memory_directory();
     let batch = plan_in(directory.path(), 10, 50);

@@ -1,6 +1,6 @@
 //! Cells of a campaign in virtual time once more, with the processor sampled: everything else is as it was.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -68,11 +68,11 @@ fn run(
     asked: &Asked<'_>,
 ) -> anyhow::Result<BTreeMap<CellId, CellResult>> {
     let mut ended = BTreeMap::new();
-    let mut waiting = cells.iter();
+    let mut waiting: VecDeque<&Cell> = cells.iter().copied().collect();
     let mut running = 0;
     loop {
         while running < backend.side_by_side()
-            && let Some(cell) = waiting.next()
+            && let Some(cell) = waiting.pop_front()
         {
             backend.start(
                 cell,
@@ -91,6 +91,11 @@ fn run(
                 running -= 1;
             }
             News::Stopped(_, Stopped::Interrupted) => return Err(Interruption.into()),
+            // It is another host's turn.
+            News::Stopped(id, Stopped::Elsewhere(_)) => {
+                waiting.extend(cells.iter().filter(|cell| cell.id == id));
+                running -= 1;
+            }
             News::Stopped(_, Stopped::Withdrawn(why)) | News::Lost(_, why) => {
                 return Err(Refused(why).into());
             }

@@ -52,5 +52,6 @@ pub use memory_disk::MemoryDisk;
 pub use mirrors::check as check_mirror;
 pub use model::Clock;
 pub use own::Own;
+pub use packages::{is_release, require_debian_kernel};
 pub use recipe::{AddOn, Recipe, comes_as_source};
 pub use source_archives::{bring as bring_archives, path as path_of_archive};

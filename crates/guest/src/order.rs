@@ -56,10 +56,14 @@ impl<'a> Order<'a> {
         say: &mut dyn FnMut(&str),
     ) -> Result<Self, GuestError> {
         let apt = choose(recipe, kept, state, workshop, say)?;
-        let kernel = apt.newest_kernel()?;
+        let kernel = match &recipe.kernel {
+            Some(release) => apt.kernel(release)?,
+            None => apt.newest_kernel()?,
+        };
         let source = source_of(&kernel);
         let known = apt.known(&named(recipe).chain([source.as_str()]).collect())?;
-        let rebuilds = match known.contains(source.as_str()) {
+        // The package of the source has that of the newest kernel alone.
+        let rebuilds = match known.contains(source.as_str()) && recipe.kernel.is_none() {
             true => rebuild::among(&recipe.modules),
             false => Vec::new(),
         };

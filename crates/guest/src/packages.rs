@@ -5,9 +5,15 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use crate::programs::Programs;
 use crate::{GuestError, digest};
+
+/// What the names of packages of kernels begin and end with.
+const IMAGE: &str = "linux-image-";
+const FLAVOUR: &str = "-amd64";
 
 /// A package as apt would bring it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -113,6 +119,23 @@ impl<'a> Apt<'a> {
             .lines()
             .filter_map(release)
             .collect())
+    }
+
+    /// The package of a kernel of this release (`6.12`, `6.1.0-50`), of several the newest that has headers.
+    pub fn kernel(&self, release: &str) -> Result<String, GuestError> {
+        let text = self.run(self.call("apt-cache").arg("pkgnames"))?;
+        let kernels = with_headers(&text);
+        let mut fitting = kernels.iter().rev();
+        if let Some(found) = fitting.find(|kernel| is_of(kernel, release)) {
+            return Ok(format!("{IMAGE}{found}{FLAVOUR}"));
+        }
+        let known = match &kernels[..] {
+            [] => "none".to_owned(),
+            known => known.join(", "),
+        };
+        Err(GuestError::Unexpected(format!(
+            "apt has no kernel {release} with its headers; it has {known}"
+        )))
     }
 
     /// The package of the newest kernel that the release has.
@@ -234,6 +257,51 @@ impl<'a> Apt<'a> {
     }
 }
 
+/// The releases of Debian's kernels of which the headers are among these names of packages, too; the newest last.
+fn with_headers(names: &str) -> Vec<&str> {
+    let all: BTreeSet<&str> = names.lines().collect();
+    let release = |name| str::strip_prefix(name, IMAGE)?.strip_suffix(FLAVOUR);
+    let mut kernels: Vec<&str> = names.lines().filter_map(release).collect();
+    kernels.retain(|release| {
+        let headers = format!("linux-headers-{release}{FLAVOUR}");
+        // A package with two numbers stands for the newest one.
+        is_release(release) && numbers(release).len() > 2 && all.contains(headers.as_str())
+    });
+    kernels.sort_by_key(|release| numbers(release));
+    kernels
+}
+
+/// Whether a text can be the release of one of Debian's kernels, or how one begins: `6.12`, `6.12.117+deb12`,
+/// `6.1.0-50`. Others are builds for clouds or with other schedulers.
+pub fn is_release(text: &str) -> bool {
+    let plain = text.replacen("+deb", "", 1);
+    let is_plain = plain
+        .chars()
+        .all(|c| c.is_ascii_digit() || ".-".contains(c));
+    is_plain && plain.starts_with(|c: char| c.is_ascii_digit())
+}
+
+/// Looks whether this machine's apt has a kernel of this release, with its headers.
+///
+/// # Errors
+/// When it has none; when apt is not there, or `stop` rises.
+pub fn require_debian_kernel(release: &str, stop: &Arc<AtomicBool>) -> Result<(), GuestError> {
+    let programs = Programs::new(stop)?;
+    Apt::own(&programs).kernel(release).map(drop)
+}
+
+/// The numbers of a release, by which releases are ordered.
+fn numbers(release: &str) -> Vec<u64> {
+    let parts = release.split(|c: char| !c.is_ascii_digit());
+    parts.filter_map(|part| part.parse().ok()).collect()
+}
+
+/// Whether a kernel is of a release: `6.1.0-50` is of `6.1.0-50` and of `6.1`, `6.12.117` is not.
+fn is_of(kernel: &str, release: &str) -> bool {
+    let rest = kernel.strip_prefix(release);
+    rest.is_some_and(|rest| !rest.starts_with(|c: char| c.is_ascii_digit()))
+}
+
 /// `Get:7 http://mirror/debian bookworm/main amd64 makefs amd64 20190105-3 [55.0 kB]`: name and size.
 fn being_brought(line: &str) -> Option<String> {
     let mut words = line.strip_prefix("Get:")?.split(' ');
@@ -344,6 +412,22 @@ mod tests {
             damaged,
             ["b_1.deb", "c_1.deb"].map(|f| directory.path().join(f))
         );
+    }
+
+    #[test]
+    fn a_release_stands_for_its_newest_kernel_with_headers() {
+        let names = "linux-image-6.1.0-9-amd64\nlinux-headers-6.1.0-9-amd64\nlinux-image-6.1.0-50-amd64\n\
+                     linux-headers-6.1.0-50-amd64\nlinux-image-6.1.0-51-amd64\nlinux-image-6.12-amd64\n\
+                     linux-headers-6.12-amd64\nlinux-image-6.12.9+deb12-amd64\nlinux-headers-6.12.9+deb12-amd64\n\
+                     linux-image-6.1.0-50-cloud-amd64\nlinux-headers-6.1.0-50-cloud-amd64\nlinux-image-amd64\n";
+        let kernels = with_headers(names);
+        assert_eq!(kernels, ["6.1.0-9", "6.1.0-50", "6.12.9+deb12"]);
+        let of = |release| kernels.iter().rev().find(|kernel| is_of(kernel, release));
+        assert_eq!(of("6.1"), Some(&"6.1.0-50"));
+        assert_eq!(of("6.12"), Some(&"6.12.9+deb12"));
+        assert_eq!(of("6.1.0-9"), Some(&"6.1.0-9"));
+        assert_eq!(of("6.1.0-51"), None);
+        assert_eq!(of("6.1.0-5"), None);
     }
 
     #[test]

@@ -16,6 +16,9 @@ pub struct Recipe {
     pub packages: Vec<Vec<String>>,
     /// Filesystems whose drivers are built of a package of their source.
     pub add_ons: Vec<AddOn>,
+    /// The release of Debian's kernel (`6.12`, `6.1.0-50`), whose drivers are taken as they are; the newest of the
+    /// distribution where none is named.
+    pub kernel: Option<String>,
     /// A mirror of Debian in the place of those that this machine's apt is set to.
     pub mirror: Option<String>,
 }

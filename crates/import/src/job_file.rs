@@ -6,15 +6,44 @@
 use crate::ImportError;
 use crate::text::lines;
 
-/// Where the jobs work is the filesystem that is measured, and nowhere else.
-const PLACES: [&str; 6] = [
-    "directory",
-    "filename",
-    "filename_format",
-    "opendir",
-    "read_iolog",
-    "replay_redirect",
+/// What a job may say: how it reads and writes, and how it is measured. What names another place or file, or starts a
+/// program, is not among it (`directory`, `exec_prerun`, `write_bw_log`, `output` …), nor is what later versions add.
+#[rustfmt::skip]
+const OPTIONS: [&str; 136] = [
+    "allrandrepeat", "atomic", "ba", "blockalign", "blocksize", "blocksize_range",
+    "blocksize_unaligned", "bs", "bs_is_seq_rand", "bs_unaligned", "bsrange", "bssplit",
+    "buffer_compress_chunk", "buffer_compress_percentage", "buffered", "clat_percentiles",
+    "clocksource", "cpumask", "cpus_allowed", "cpus_allowed_policy", "create_fsync",
+    "create_on_open", "create_serialize", "dedupe_percentage", "description", "direct",
+    "disable_bw_measurement", "disable_clat", "disable_lat", "disable_slat", "do_verify",
+    "end_fsync", "exitall", "fadvise_hint", "fallocate", "fdatasync", "file_service_type",
+    "filename", "filename_format", "filesize", "fill_device", "fill_fs", "fixedbufs", "fsync",
+    "fsync_on_close", "group_reporting", "gtod_reduce", "hipri", "invalidate", "io_limit",
+    "io_size", "io_submit_mode", "iodepth", "iodepth_batch", "iodepth_batch_complete",
+    "iodepth_batch_complete_max", "iodepth_batch_complete_min", "iodepth_batch_submit",
+    "iodepth_low", "ioengine", "iomem_align", "lat_percentiles", "latency_percentile",
+    "latency_target", "latency_window", "loops", "max_latency", "new_group", "nice",
+    "norandommap", "nrfiles", "number_ios", "numjobs", "offset", "offset_align",
+    "offset_increment", "openfiles", "overwrite", "percentage_random", "percentile_list",
+    "pre_read", "prio", "prioclass", "ramp_time", "random_distribution", "random_generator",
+    "randrepeat", "randseed", "rate", "rate_cycle", "rate_iops", "rate_iops_min", "rate_min",
+    "rate_process", "readwrite", "refill_buffers", "registerfiles", "runtime", "rw",
+    "rw_sequencer", "rwmixread", "rwmixwrite", "scramble_buffers", "serialize_overlap",
+    "significant_figures", "size", "slat_percentiles", "softrandommap", "startdelay",
+    "stonewall", "sync", "sync_file_range", "thinktime", "thinktime_blocks", "thinktime_spin",
+    "thread", "time_based", "timeout", "unified_rw_reporting", "unlink", "verify",
+    "verify_async", "verify_backlog", "verify_fatal", "verify_interval", "verify_offset",
+    "verify_pattern", "verifysort", "wait_for", "wait_for_previous", "write_barrier",
+    "zero_buffers", "zonemode", "zonerange", "zonesize", "zoneskip",
 ];
+
+/// How requests may be made; others need libraries or machines of their own.
+const ENGINES: [&str; 9] = [
+    "io_uring", "libaio", "mmap", "posixaio", "psync", "pvsync", "pvsync2", "sync", "vsync",
+];
+
+/// Values that may have a stroke in them, which elsewhere leads to another directory.
+const WITH_STROKES: [&str; 2] = ["bssplit", "description"];
 
 /// The arguments that do what a job file says.
 ///
@@ -31,6 +60,12 @@ pub fn fio_arguments(job_file: &[u8]) -> Result<Vec<String>, ImportError> {
             .strip_prefix('[')
             .and_then(|rest| rest.strip_suffix(']'))
         {
+            if name.contains('/') || name.contains("..") {
+                return Err(ImportError::at(
+                    number,
+                    "files are named by the section: no `/` and no `..` in it",
+                ));
+            }
             arguments.push(format!("--name={name}"));
             continue;
         }
@@ -51,20 +86,36 @@ pub fn fio_arguments(job_file: &[u8]) -> Result<Vec<String>, ImportError> {
                 "it stands before the first section, such as [global]",
             ));
         }
-        // A name in the directory of the filesystem is one.
-        let leads_out = value.is_some_and(|value| value.contains(['/', '$', ':']));
-        if key == "directory" || PLACES.contains(&key) && leads_out {
-            let what = format!(
-                "`{key}` names a place: leave it out, for jobs run in the filesystem that is measured"
-            );
-            return Err(ImportError::at(number, what));
-        }
+        stays(key, value.unwrap_or_default()).map_err(|what| ImportError::at(number, what))?;
         arguments.push(match value {
             Some(value) => format!("--{key}={value}"),
             None => format!("--{key}"),
         });
     }
     Ok(arguments)
+}
+
+/// Whether a job with this option stays in the filesystem that is measured.
+fn stays(key: &str, value: &str) -> Result<(), String> {
+    if !OPTIONS.contains(&key) {
+        return Err(format!(
+            "`{key}` is not taken: jobs may say how they read and write, and run in the filesystem that is measured"
+        ));
+    }
+    if key == "ioengine" && !ENGINES.contains(&value) {
+        let known = ENGINES.join(", ");
+        return Err(format!("ioengine={value} is not run: one of {known}"));
+    }
+    // `:` stands between names of files; an own variable of fio such as $jobnum names a file here.
+    let names_files = key.starts_with("filename");
+    let leads_out =
+        value.contains("..") || value.contains("${") || names_files && value.contains(':');
+    if leads_out || value.contains('/') && !WITH_STROKES.contains(&key) {
+        return Err(format!(
+            "`{key}` names a place: leave it out, for jobs run in the filesystem that is measured"
+        ));
+    }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -92,6 +143,14 @@ mod tests {
         for (file, line) in [
             ("[a]\ndirectory=/mnt\n", 2),
             ("[a]\nfilename=/dev/sda\n", 2),
+            ("[a]\nfilename=x:/dev/sda\n", 2),
+            ("[a]\nfilename=../x\n", 2),
+            ("[a]\ndirector=/mnt\n", 2),
+            ("[a]\noutput=/etc/passwd\n", 2),
+            ("[a]\nexec_prerun=touch /x\n", 2),
+            ("[a]\nwrite_bw_log=/x\n", 2),
+            ("[a]\nioengine=external:/x.so\n", 2),
+            ("[a]\nrw=write\n[/x]\n", 3),
             ("size=1m\n", 1),
             ("[a]\n<html>\n", 2),
         ] {
@@ -101,6 +160,11 @@ mod tests {
                 "{file}"
             );
         }
-        assert!(fio_arguments(b"[a]\nfilename=data\n").is_ok());
+        for file in [
+            "[a]\nfilename=data\nfilename_format=$jobname.$jobnum\n",
+            "[a]\nbssplit=4k/60:64k/40\nrandom_distribution=zipf:1.1\nioengine=libaio\n",
+        ] {
+            assert!(fio_arguments(file.as_bytes()).is_ok(), "{file}");
+        }
     }
 }

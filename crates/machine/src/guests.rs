@@ -239,10 +239,11 @@ impl Guests {
 
     /// What the user is to know and was not told yet.
     pub fn untold(&self) -> Option<String> {
-        let why = self.snapshots.untold()?;
-        Some(format!(
-            "each guest boots, which takes longer and changes no result: {why}"
-        ))
+        let why = self.snapshots.untold();
+        let booting = why.map(|why| {
+            format!("each guest boots, which takes longer and changes no result: {why}")
+        });
+        booting.or_else(|| self.cache.as_ref()?.untold())
     }
 
     /// What a cell works on; an error here is a result of the cell.

@@ -21,6 +21,8 @@ mod measure;
 mod questions;
 mod remote;
 mod serve;
+#[cfg(test)]
+mod shared_cache_tests;
 pub mod source;
 mod ssh;
 mod storage;

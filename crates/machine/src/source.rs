@@ -229,7 +229,9 @@ pub fn fill(
     let result = match executor.execute(&job, &mut |_| {}) {
         Ok(result) => result,
         Err(Stopped::Interrupted) => return Err(Interruption.into()),
-        Err(Stopped::Withdrawn(reason)) => return Err(Refused(reason).into()),
+        Err(Stopped::Withdrawn(reason) | Stopped::Elsewhere(reason)) => {
+            return Err(Refused(reason).into());
+        }
     };
     match (result.status, result.failure) {
         (Status::Ok, _) => Ok(()),

@@ -1,5 +1,6 @@
 //! One run of a campaign: which cell begins, what is done with what it gave, and when there are rounds enough.
 
+use std::cell::Cell as CellOf;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::atomic::Ordering;
 
@@ -18,6 +19,10 @@ use crate::{Backend, Ledger, News, Observer, Position, Stop, rounds};
 
 /// How often a cell is started whose machine was lost.
 const ATTEMPTS: u32 = 2;
+/// Where so many cells run at once, the time left is not estimated anew whenever one begins or ends.
+const VERY_MANY: usize = 1000;
+/// But so often.
+const SELDOM: Nanos = Nanos::from_secs(1);
 
 /// How a campaign ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,6 +99,8 @@ pub fn run<L: Ledger, B: Backend>(
         earlier: Nanos(earlier.0 / (backend.side_by_side() as u64).max(1)),
         blocks: VecDeque::new(),
         left_out: BTreeSet::new(),
+        is_put_off_told: false,
+        estimated: CellOf::default(),
         ledger,
         backend,
         observer,
@@ -184,6 +191,10 @@ struct Run<'a, L, B> {
     blocks: VecDeque<Vec<Cell>>,
     /// Suite and name of tests that do not fit into the budget.
     left_out: BTreeSet<(String, String)>,
+    /// Whether it was said that cells are put off which another host runs.
+    is_put_off_told: bool,
+    /// What time was left when it was estimated last, and when that was.
+    estimated: CellOf<Option<(Nanos, (Nanos, Nanos))>>,
 }
 
 /// A cell that runs.
@@ -207,6 +218,8 @@ enum After {
     Interrupted,
     /// It cannot go on, for this reason.
     Withdrawn(String),
+    /// Another host runs this cell; others go before.
+    Later(Cell),
 }
 
 type Outcome<T, L, B> = Result<T, Error<<L as Ledger>::Error, <B as Backend>::Error>>;
@@ -277,12 +290,13 @@ impl<L: Ledger, B: Backend> Run<'_, L, B> {
                 }
                 After::Interrupted if matches!(over, After::GoOn) => over = After::Interrupted,
                 After::Interrupted => {}
+                After::Later(cell) => waiting.push_back(cell),
             }
         }
         match over {
             After::Withdrawn(reason) => Err(Error::Withdrawn(reason)),
             After::GoOn if waiting.is_empty() && left.is_empty() => Ok(Ended::Complete),
-            After::GoOn | After::Interrupted => Ok(Ended::Interrupted),
+            After::GoOn | After::Interrupted | After::Later(_) => Ok(Ended::Interrupted),
         }
     }
 
@@ -377,14 +391,32 @@ impl<L: Ledger, B: Backend> Run<'_, L, B> {
     /// A cell has no result, but for the one that it gave at first.
     fn stopped(&mut self, id: CellId, stopped: Stopped) -> Outcome<After, L, B> {
         let first = self.running.get_mut(&id).and_then(|r| r.first.take());
-        match first {
-            Some(first) => drop(self.keep(id, &first)?),
+        let dropped = match first {
+            Some(first) => {
+                self.keep(id, &first)?;
+                None
+            }
             None => self.drop_cell(id),
-        }
-        Ok(match stopped {
-            Stopped::Interrupted => After::Interrupted,
-            Stopped::Withdrawn(reason) => After::Withdrawn(reason),
+        };
+        Ok(match (stopped, dropped) {
+            (Stopped::Interrupted, _) => After::Interrupted,
+            (Stopped::Withdrawn(reason), _) => After::Withdrawn(reason),
+            (Stopped::Elsewhere(_), None) => After::GoOn,
+            (Stopped::Elsewhere(host), Some(cell)) => {
+                self.say_who_runs(&cell, &host);
+                After::Later(cell)
+            }
         })
+    }
+
+    /// Says why a cell is put off, of the first that is.
+    fn say_who_runs(&mut self, cell: &Cell, host: &str) {
+        if !std::mem::replace(&mut self.is_put_off_told, true) {
+            let name = again::name(cell);
+            self.observer.note(&format!(
+                "{name}: {host} runs the same cell and shares its result: others go before; so for any more of them"
+            ));
+        }
     }
 
     /// Nobody knows what became of a cell: it runs once more, unless it gave a result before.
@@ -398,11 +430,11 @@ impl<L: Ledger, B: Backend> Run<'_, L, B> {
         }
         let name = again::name(&running.cell);
         if to_stop {
-            self.drop_cell(id);
+            drop(self.drop_cell(id));
             return Ok(After::Interrupted);
         }
         if running.attempts >= ATTEMPTS {
-            self.drop_cell(id);
+            drop(self.drop_cell(id));
             let times = format!("{name}: lost {ATTEMPTS} times: {reason}");
             return Ok(After::Withdrawn(times));
         }
@@ -414,10 +446,10 @@ impl<L: Ledger, B: Backend> Run<'_, L, B> {
         Ok(After::GoOn)
     }
 
-    fn drop_cell(&mut self, id: CellId) {
-        if let Some(running) = self.running.remove(&id) {
-            self.observer.dropped(&running.cell);
-        }
+    fn drop_cell(&mut self, id: CellId) -> Option<Cell> {
+        let cell = self.running.remove(&id)?.cell;
+        self.observer.dropped(&cell);
+        Some(cell)
     }
 
     /// Keeps a result before anything else happens.
@@ -572,6 +604,24 @@ impl<L: Ledger, B: Backend> Run<'_, L, B> {
     }
 
     fn position(&self) -> Position {
+        let (left, next) = self.time_left();
+        Position {
+            done: self.finished.len() as u64,
+            total: self.plan.len() as u64,
+            left,
+            next,
+            written: self.written.map(Written::so_far),
+        }
+    }
+
+    /// About how much time is left, and passes until the next cell ends.
+    fn time_left(&self) -> (Nanos, Nanos) {
+        if let Some((estimated, left)) = self.estimated.get()
+            && self.running.len() >= VERY_MANY
+            && clock::since(estimated) < SELDOM
+        {
+            return left;
+        }
         // Nobody knows which of them run where more were handed over than can.
         let known = self.backend.handed_over() == self.backend.side_by_side();
         let running = self.running.values().filter(|_| known);
@@ -581,14 +631,9 @@ impl<L: Ledger, B: Backend> Run<'_, L, B> {
         });
         let going: Vec<Going<'_>> = going.collect();
         let abreast = self.backend.side_by_side() as u64;
-        let (left, next) = self.forecast.left(&going, abreast);
-        Position {
-            done: self.finished.len() as u64,
-            total: self.plan.len() as u64,
-            left,
-            next,
-            written: self.written.map(Written::so_far),
-        }
+        let left = self.forecast.left(&going, abreast);
+        self.estimated.set(Some((clock::now(), left)));
+        left
     }
 }
 

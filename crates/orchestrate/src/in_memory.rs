@@ -87,8 +87,9 @@ impl Ledger for Results {
         if self.0.environments.is_empty() {
             return Err(Misuse::NoSession);
         }
-        let mut cells = self.0.cells.iter_mut();
-        let stored = cells.find(|stored| stored.cell == *cell);
+        // Cells are numbered in their order.
+        let stored = self.0.cells.get_mut(cell.id.0 as usize);
+        let stored = stored.filter(|stored| stored.cell == *cell);
         let stored = stored.ok_or(Misuse::Unplanned(cell.id))?;
         if stored.result.is_some() {
             return Err(Misuse::Twice(cell.id));

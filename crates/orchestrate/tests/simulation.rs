@@ -145,6 +145,7 @@ impl Machine<'_> {
             5 => return News::Stopped(id, Stopped::Withdrawn("somebody took the disk".into())),
             6 => return News::Lost(id, "the connection broke".into()),
             7 | 8 => (Status::Ok, disturbed(well)),
+            9 => return News::Stopped(id, Stopped::Elsewhere("n2".into())),
             _ => (Status::Ok, well),
         };
         self.told.status.insert(id, status);
@@ -260,7 +261,7 @@ impl Backend for Machine<'_> {
         }
         let test = self.running.remove(&id).unwrap();
         let news = self.end(id, &test);
-        if !matches!(news, News::Stopped(..)) {
+        if !matches!(news, News::Stopped(_, Stopped::Withdrawn(_))) {
             self.again.insert(id);
         }
         news

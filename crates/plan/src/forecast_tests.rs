@@ -59,6 +59,32 @@ fn a_finished_round_predicts_the_next() {
     assert_eq!(left(&forecast), 3.0 * 10.0 + 3.0 * 100.0);
 }
 
+/// A million cells were looked at after each of them.
+#[test]
+fn every_cell_counts_at_first_and_of_very_many_one_in_a_hundred_more() {
+    let (mut forecast, cells) = forecast(1, 1, 2000);
+    let mut looks = Vec::new();
+    for (finished, cell) in (1..).zip(&cells) {
+        forecast.finish(cell, &result(seconds(cell), Status::Ok));
+        left(&forecast);
+        if forecast
+            .known
+            .borrow()
+            .as_ref()
+            .is_some_and(|known| known.0 == finished)
+        {
+            looks.push(finished);
+        }
+    }
+    assert!(looks[..100].iter().copied().eq(1..=100));
+    assert!(looks.len() < 500, "{}", looks.len());
+    assert!(
+        looks
+            .windows(2)
+            .all(|two| two[1] - two[0] <= two[0] / 100 + 1)
+    );
+}
+
 #[test]
 fn what_was_assumed_of_a_test_is_corrected_by_the_others() {
     let (mut forecast, cells) = forecast(4, 6, 1);

@@ -35,6 +35,7 @@ pub use text_reports::advice::{advice_text, answers_text};
 pub use text_reports::agreement::agreement_text;
 pub use text_reports::compare::{Form, Sides, compare_text};
 pub use text_reports::explanation::explanation_text;
+pub use text_reports::first_worse::first_worse_text;
 pub use text_reports::history::history_text;
 pub use text_reports::terminal::Options;
 pub use wording::scale::Scale;

@@ -3,21 +3,22 @@
 //! What is kept is believed only where it was kept with the user's own key: a cache may be written by somebody else,
 //! restored from a copy, or shared.
 
-use std::fs::OpenOptions;
-use std::io::{self, Read};
-use std::os::unix::fs::OpenOptionsExt;
+use std::fs;
+use std::io;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::Instant;
 
-use hmac::{Hmac, KeyInit, Mac};
 use model::{CellResult, PhaseResult, Test};
-use nix::fcntl::OFlag;
-use sha2::Sha256;
-use sys::trusted::{Directory, Untrusted, usual_mode};
+use sys::trusted::Untrusted;
 use wire::{Event, Job, Stopped};
 
 use crate::Executor;
 use crate::cell_key::CellKey;
+use crate::claim::{Claim, Claims, Pace, Turn};
+use crate::secret::{SECRET, Secret};
+use crate::shelf::{DirectoryShelf, Shelf};
 
 /// An executor some of whose cells give the same result whenever they are run.
 pub trait Repeatable: Executor {
@@ -37,19 +38,49 @@ pub trait Repeatable: Executor {
         job: &Job,
         observe: &mut dyn FnMut(&Event),
     ) -> Result<(CellResult, bool), Stopped>;
+
+    /// Whether the user asked to stop.
+    fn is_to_stop(&self) -> bool;
 }
 
-/// Length of the key by which entries are known, in bytes.
-pub const SECRET: usize = 32;
+/// Why a cache that several people have cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum Unusable {
+    /// Who made it has another key.
+    #[error("{0} is kept with another key: name that (--cache-key), or another cache (--cache)")]
+    OtherKey(String),
+    /// It cannot be read or written.
+    #[error(
+        "no results can be kept in {place}: {source}; mend that, or name another cache (--cache)"
+    )]
+    Unwritable {
+        /// Where it is.
+        place: String,
+        /// What the kernel or the server says.
+        source: io::Error,
+    },
+}
 
-/// Results by the key of their cell, a file each. Any number of processes may use it at once.
+/// What is wrong with a cache, until somebody is told.
+#[derive(Debug)]
+enum Trouble {
+    None,
+    Untold(String),
+    Told,
+}
+
+/// Results by the key of their cell, an entry each. Any number of processes may use it at once.
 #[derive(Clone, Debug)]
 pub struct CellCache {
-    directory: Arc<Directory>,
-    secret: [u8; SECRET],
-    /// Whether others keep results there, too.
-    is_shared: bool,
+    shelf: Arc<dyn Shelf>,
+    secret: Secret,
+    /// Who runs which cell, where others keep results, too.
+    claims: Option<Claims>,
+    trouble: Arc<Mutex<Trouble>>,
 }
+
+/// Tells whether a key is that of a cache.
+const KEY_CHECK: &str = "key-check";
 
 impl CellCache {
     /// The cache in this directory, which is made where there is none; entries that were not kept with the same
@@ -59,31 +90,50 @@ impl CellCache {
     /// When it cannot be made, or others could tamper with it.
     pub fn open(directory: &Path, secret: [u8; SECRET]) -> Result<Self, Untrusted> {
         Ok(Self {
-            directory: Arc::new(Directory::make(directory)?),
-            secret,
-            is_shared: false,
+            shelf: Arc::new(DirectoryShelf::own(directory)?),
+            secret: Secret::new(secret),
+            claims: None,
+            trouble: Arc::new(Mutex::new(Trouble::None)),
         })
     }
 
-    /// The cache in a directory in which others keep results, too, who have the same secret: whoever can write there but
-    /// does not have it can remove results, and give none.
+    /// The cache on a shelf on which others keep results, too, who have the same secret: whoever can write there but
+    /// does not have it can remove results, and give none. No two of them run the same cell at once.
     ///
     /// # Errors
-    /// When it cannot be made, or somebody else's link is on the way.
-    pub fn shared(directory: &Path, secret: [u8; SECRET]) -> Result<Self, Untrusted> {
+    /// When nothing can be kept there, or it is kept with another secret.
+    pub fn shared(shelf: Arc<dyn Shelf>, secret: [u8; SECRET]) -> Result<Self, Unusable> {
+        Self::at_pace(shelf, secret, Pace::USUAL)
+    }
+
+    fn at_pace(shelf: Arc<dyn Shelf>, secret: [u8; SECRET], pace: Pace) -> Result<Self, Unusable> {
+        let secret = Secret::new(secret);
+        let unwritable = |source| Unusable::Unwritable {
+            place: shelf.place(),
+            source,
+        };
+        if !has_key(&*shelf, &secret).map_err(unwritable)? {
+            return Err(Unusable::OtherKey(shelf.place()));
+        }
+        let host = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+        let host = host.trim().to_owned();
+        let claims = Claims::new(Arc::clone(&shelf), secret.clone(), host, pace);
+        claims.try_out().map_err(unwritable)?;
         Ok(Self {
-            directory: Arc::new(Directory::shared_or_new(directory)?),
+            shelf,
             secret,
-            is_shared: true,
+            claims: Some(claims),
+            trouble: Arc::new(Mutex::new(Trouble::None)),
         })
     }
 
     /// The result of the cell with this key, as it was when it was run. What cannot be read, is damaged, was kept
     /// by somebody else or does not answer the test is as good as none.
     pub fn find(&self, key: &CellKey, test: &Test) -> Option<CellResult> {
-        let text = self.entry(key)?;
+        let text = self.shelf.read(&name(key));
+        let text = text.inspect_err(|error| self.trouble(error)).ok()??;
         let (code, json) = text.split_once('\n')?;
-        if code != self.code(key, json) {
+        if code != self.secret.code(&key.to_string(), json) {
             return None;
         }
         let result: CellResult = serde_json::from_str(json).ok()?;
@@ -92,60 +142,67 @@ impl CellCache {
         answers.then_some(result)
     }
 
-    /// The text of an entry, whoever wrote it.
-    fn entry(&self, key: &CellKey) -> Option<String> {
-        let mut text = String::new();
-        let file = match self.is_shared {
-            false => self.directory.file(name(key)).ok()??,
-            true => {
-                // No link is followed, and nobody is waited for who would write into a pipe.
-                let mut options = OpenOptions::new();
-                let flags = OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK;
-                options.read(true).custom_flags(flags.bits());
-                let file = options.open(self.directory.path().join(name(key))).ok()?;
-                let found = file.metadata().ok()?;
-                (found.is_file() && found.len() <= LARGEST).then_some(file)?
-            }
-        };
-        file.take(LARGEST).read_to_string(&mut text).ok()?;
-        Some(text)
-    }
-
-    /// Keeps a result. The file has its name only when all of it is on the disk, so that a kill at any
-    /// moment leaves none that is half written.
+    /// Keeps a result, whole or not at all.
     ///
     /// # Errors
-    /// When the file cannot be written; nothing is kept then.
+    /// When it cannot be written; nothing is kept then.
     pub fn keep(&self, key: &CellKey, result: &CellResult) -> io::Result<()> {
         let json = serde_json::to_string(result)?;
-        let entry = format!("{}\n{json}", self.code(key, &json));
-        let mode = match self.is_shared {
-            true => usual_mode(),
-            false => ONLY_THE_USER,
-        };
-        self.directory
-            .replace(name(key), mode, entry.as_bytes())
-            .map_err(io::Error::other)
+        let entry = format!("{}\n{json}", self.secret.code(&key.to_string(), &json));
+        let kept = self.shelf.put(&name(key), &entry);
+        kept.inspect_err(|error| self.trouble(error))
     }
 
     fn remove(&self, key: &CellKey) -> io::Result<()> {
-        self.directory.remove(name(key)).map_err(io::Error::other)
+        self.shelf.remove(&name(key))
     }
 
-    /// The code (HMAC-SHA-256, in hexadecimal) that only who has the secret can give: of the key, which tells an
-    /// entry that was moved, and of the content, which tells one that was damaged.
-    fn code(&self, key: &CellKey, json: &str) -> String {
-        let mut code = Hmac::<Sha256>::new_from_slice(&self.secret).expect("any length is a key's");
-        code.update(key.to_string().as_bytes());
-        code.update(json.as_bytes());
-        let bytes = code.finalize().into_bytes();
-        bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    /// Whose turn it is to run a cell.
+    fn turn(&self, key: &CellKey) -> Turn {
+        let turn = self.claims.as_ref().map(|claims| claims.take(key));
+        match turn {
+            None => Turn::Anybodys,
+            Some(Ok(turn)) => turn,
+            Some(Err(error)) => {
+                self.trouble(&error);
+                Turn::Anybodys
+            }
+        }
+    }
+
+    /// What is wrong with the cache, though cells run all the same; once, to whoever asks first.
+    pub fn untold(&self) -> Option<String> {
+        let mut trouble = self.trouble.lock().unwrap_or_else(PoisonError::into_inner);
+        let Trouble::Untold(why) = &mut *trouble else {
+            return None;
+        };
+        let why = std::mem::take(why);
+        *trouble = Trouble::Told;
+        Some(why)
+    }
+
+    /// Remembers what is to be told; of a user's own cache, which nobody waits for, nothing is.
+    fn trouble(&self, error: &io::Error) {
+        let mut trouble = self.trouble.lock().unwrap_or_else(PoisonError::into_inner);
+        if self.claims.is_some() && matches!(*trouble, Trouble::None) {
+            *trouble = Trouble::Untold(format!(
+                "the cache {} does not work: {error}; cells are run and may not be shared",
+                self.shelf.place()
+            ));
+        }
     }
 }
 
-const ONLY_THE_USER: u32 = 0o600;
-/// No result is larger, in bytes.
-const LARGEST: u64 = 1 << 30;
+/// Whether this is the secret of what is on a shelf; who comes first decides.
+fn has_key(shelf: &dyn Shelf, secret: &Secret) -> io::Result<bool> {
+    let own = secret.code(KEY_CHECK, "");
+    let there = match shelf.read(KEY_CHECK)? {
+        None if shelf.create(KEY_CHECK, &own)? => return Ok(true),
+        None => shelf.read(KEY_CHECK)?,
+        there => there,
+    };
+    Ok(there.is_some_and(|there| there == own))
+}
 
 fn name(key: &CellKey) -> String {
     format!("{key}.json")
@@ -203,16 +260,22 @@ impl<E: Repeatable> Executor for CachedExecutor<E> {
                 return Ok(result);
             }
         };
-        let found = cache.find(&key, &job.test);
         let served = |found| CellResult {
             from_cache: true,
             ..found
         };
-        let kept = match found {
+        let kept = match cache.find(&key, &job.test) {
             Some(found) if !self.seed.is_some_and(|seed| is_checked(&key, seed)) => {
                 return Ok(served(found));
             }
             kept => kept,
+        };
+        let claim = match kept {
+            Some(_) => None,
+            None => match wait(cache, &key, job, &self.executor)? {
+                Waited::Served(found) => return Ok(served(*found)),
+                Waited::Run(claim) => claim,
+            },
         };
         let (mut result, repeatable) = self.executor.execute_and_judge(job, observe)?;
         if let Some(kept) = kept {
@@ -231,7 +294,50 @@ impl<E: Repeatable> Executor for CachedExecutor<E> {
             let remark = format!("it could not be kept in the cache: {error}");
             result.remarks.push(remark);
         }
+        // Only now, so that who waits finds the result.
+        drop(claim);
         Ok(result)
+    }
+}
+
+/// What comes of waiting for a cell.
+enum Waited {
+    /// Somebody else has run it.
+    Served(Box<CellResult>),
+    /// It is one's own to run.
+    Run(Option<Claim>),
+}
+
+/// Waits until a cell that is not there is somebody's: who hears for the first time that another host runs it does other cells
+/// before, who hears it again waits a while.
+fn wait(
+    cache: &CellCache,
+    key: &CellKey,
+    job: &Job,
+    executor: &impl Repeatable,
+) -> Result<Waited, Stopped> {
+    let begun = Instant::now();
+    loop {
+        let turn = cache.turn(key);
+        // It may have been kept since one looked.
+        if !matches!(turn, Turn::Anybodys)
+            && let Some(found) = cache.find(key, &job.test)
+        {
+            return Ok(Waited::Served(Box::new(found)));
+        }
+        let (host, is_news) = match turn {
+            Turn::Ours(claim) => return Ok(Waited::Run(Some(claim))),
+            Turn::Anybodys => return Ok(Waited::Run(None)),
+            Turn::Theirs { host, is_news } => (host, is_news),
+        };
+        if executor.is_to_stop() {
+            return Err(Stopped::Interrupted);
+        }
+        let pace = cache.claims.as_ref().map_or(Pace::USUAL, Claims::pace);
+        if is_news || begun.elapsed() >= pace.wait {
+            return Err(Stopped::Elsewhere(host));
+        }
+        thread::sleep(pace.look);
     }
 }
 
@@ -271,7 +377,8 @@ mod tests {
     use model::{CellId, Nanos, Status};
     use proptest::prelude::*;
     use std::cell::Cell;
-    use std::fs;
+    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::time::Duration;
 
     /// Counts how often it is run; its cells have the seed as their key.
     struct Counting<'a> {
@@ -311,6 +418,10 @@ mod tests {
             result.elapsed = Nanos(7);
             Ok((result, self.repeatable))
         }
+
+        fn is_to_stop(&self) -> bool {
+            false
+        }
     }
 
     fn cache_in(directory: &Path) -> CellCache {
@@ -318,7 +429,7 @@ mod tests {
     }
 
     fn path(cache: &CellCache, key: &CellKey) -> std::path::PathBuf {
-        cache.directory.path().join(name(key))
+        Path::new(&cache.shelf.place()).join(name(key))
     }
 
     fn key(seed: u64) -> CellKey {
@@ -360,34 +471,254 @@ mod tests {
         assert_eq!((runs.get(), other.from_cache), (2, false));
     }
 
-    /// Whoever has the key is served with what others kept; whoever has another is not, and can give nothing.
+    /// Claims hold longer than any test, and nobody waits.
+    const PACE: Pace = Pace {
+        renewed: Duration::from_millis(5),
+        holds: Duration::from_secs(600),
+        look: Duration::ZERO,
+        wait: Duration::ZERO,
+        patience: Duration::from_secs(600),
+    };
+
+    fn at_pace(directory: &Path, secret: u8, pace: Pace) -> Result<CellCache, Unusable> {
+        let shelf = DirectoryShelf::shared(directory).unwrap();
+        CellCache::at_pace(Arc::new(shelf), [secret; SECRET], pace)
+    }
+
+    fn shared_in(directory: &Path, secret: u8) -> Result<CellCache, Unusable> {
+        at_pace(directory, secret, PACE)
+    }
+
+    fn claim_in(directory: &Path, seed: u64) -> std::path::PathBuf {
+        directory.join(format!("{}.claim", key(seed)))
+    }
+
+    /// Whoever has the key is served with what others kept; whoever has another is refused, and can give nothing.
     #[test]
     fn a_shared_cache_is_of_all_who_have_its_key() {
         let directory = tempfile::tempdir().unwrap();
-        let shared = |secret| CellCache::shared(&directory.path().join("cells"), [secret; SECRET]);
+        let (cells, elsewhere) = (
+            directory.path().join("cells"),
+            directory.path().join("else"),
+        );
+        let shared = || shared_in(&cells, 7).unwrap();
         let runs = Cell::new(0);
-        let first = run(counting(&runs), Some(&shared(7).unwrap()), &job(1));
-        let second = run(counting(&runs), Some(&shared(7).unwrap()), &job(1));
+        let first = run(counting(&runs), Some(&shared()), &job(1));
+        let second = run(counting(&runs), Some(&shared()), &job(1));
         assert_eq!(
             (first.from_cache, second.from_cache, runs.get()),
             (false, true, 1)
         );
-        let other = run(counting(&runs), Some(&shared(8).unwrap()), &job(1));
-        assert!(!other.from_cache);
-        let again = run(counting(&runs), Some(&shared(7).unwrap()), &job(1));
+        let refused = shared_in(&cells, 8).unwrap_err().to_string();
+        let place = cells.display();
+        assert_eq!(
+            refused,
+            format!(
+                "{place} is kept with another key: name that (--cache-key), or another cache (--cache)"
+            )
+        );
+        let forger = shared_in(&elsewhere, 8).unwrap();
+        run(counting(&runs), Some(&forger), &job(1));
+        fs::copy(path(&forger, &key(1)), path(&shared(), &key(1))).unwrap();
+        let again = run(counting(&runs), Some(&shared()), &job(1));
         assert!(
             !again.from_cache,
             "what somebody without the key wrote is none"
         );
-        let path = path(&shared(7).unwrap(), &key(1));
+        let path = path(&shared(), &key(1));
         fs::remove_file(&path).unwrap();
         nix::unistd::mkfifo(&path, nix::sys::stat::Mode::S_IRWXU).unwrap();
-        let cache = shared(7).unwrap();
         assert_eq!(
-            cache.find(&key(1), &job(1).test),
+            shared().find(&key(1), &job(1).test),
             None,
             "nobody waits for a pipe"
         );
+    }
+
+    /// Executes a cell at once, unless another has it.
+    fn try_once(cache: &CellCache, runs: &Cell<u64>) -> Result<CellResult, Stopped> {
+        let mut executor = CachedExecutor::new(counting(runs), Some(cache.clone()), None);
+        executor.execute(&job(1), &mut |_| {})
+    }
+
+    fn turn(cache: &CellCache) -> Claim {
+        match cache.turn(&key(1)) {
+            Turn::Ours(claim) => claim,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn who_meets_a_cell_that_is_run_does_others_first_and_is_served_then() {
+        let directory = tempfile::tempdir().unwrap();
+        let [mine, theirs] = [(); 2].map(|()| shared_in(directory.path(), 7).unwrap());
+        let runs = Cell::new(0);
+        let claim = turn(&theirs);
+        for _ in 0..2 {
+            let elsewhere = try_once(&mine, &runs);
+            assert!(
+                matches!(elsewhere, Err(Stopped::Elsewhere(_))),
+                "{elsewhere:?}"
+            );
+        }
+        assert_eq!(runs.get(), 0);
+        let result = run(counting(&runs), None, &job(1));
+        theirs.keep(&key(1), &result).unwrap();
+        drop(claim);
+        assert!(try_once(&mine, &runs).unwrap().from_cache);
+        assert_eq!(runs.get(), 1);
+        let left = fs::read_dir(directory.path()).unwrap().count();
+        assert_eq!(left, 2, "the result, and what tells the key");
+    }
+
+    /// Whether a claim holds is seen by its changing, however long it is there.
+    #[test]
+    fn what_a_dead_host_has_claimed_is_taken_over_when_its_claim_has_not_changed_for_so_long() {
+        let pace = Pace {
+            holds: Duration::from_millis(50),
+            ..PACE
+        };
+        let directory = tempfile::tempdir().unwrap();
+        let [mine, theirs] = [(); 2].map(|()| at_pace(directory.path(), 7, pace).unwrap());
+        let claim = claim_in(directory.path(), 1);
+        let held = turn(&theirs);
+        let early = fs::read(&claim).unwrap();
+        let later = loop {
+            match fs::read(&claim) {
+                Ok(text) if text != early => break text,
+                _ => thread::sleep(pace.renewed),
+            }
+        };
+        drop(held);
+        let runs = Cell::new(0);
+        for text in [&early, &later] {
+            fs::write(&claim, text).unwrap();
+            assert!(try_once(&mine, &runs).is_err(), "it has just changed");
+            thread::sleep(pace.holds);
+        }
+        assert!(!try_once(&mine, &runs).unwrap().from_cache);
+        assert!(!claim.exists(), "it was given back");
+        assert_eq!(runs.get(), 1);
+    }
+
+    #[test]
+    fn a_claim_of_somebody_without_the_key_a_moved_or_a_damaged_one_is_none() {
+        let directory = tempfile::tempdir().unwrap();
+        let mine = shared_in(directory.path(), 7).unwrap();
+        let claim = |seed| claim_in(directory.path(), seed);
+        let elsewhere = directory.path().join("else");
+        let held = turn(&shared_in(&elsewhere, 8).unwrap());
+        let forged = fs::read(claim_in(&elsewhere, 1)).unwrap();
+        drop(held);
+        let held = turn(&mine);
+        let moved = fs::read(claim(1)).unwrap();
+        drop(held);
+        for (seed, text) in [(1, forged), (2, moved), (3, b"\xff".to_vec())] {
+            fs::write(claim(seed), text).unwrap();
+            let cell = job(seed);
+            let runs = Cell::new(0);
+            assert!(
+                !run(counting(&runs), Some(&mine), &cell).from_cache,
+                "{seed}"
+            );
+        }
+        // What is no file can be no claim, and keeps nobody from the cell.
+        fs::create_dir(claim(4)).unwrap();
+        run(counting(&Cell::new(0)), Some(&mine), &job(4));
+    }
+
+    #[test]
+    fn nobody_waits_longer_than_his_patience() {
+        let directory = tempfile::tempdir().unwrap();
+        let theirs = shared_in(directory.path(), 7).unwrap();
+        let shelf = Arc::new(DirectoryShelf::shared(directory.path()).unwrap());
+        let pace = Pace {
+            patience: Duration::from_millis(100),
+            ..PACE
+        };
+        let mine = CellCache::at_pace(shelf, [7; SECRET], pace).unwrap();
+        let _held = turn(&theirs);
+        let runs = Cell::new(0);
+        assert!(try_once(&mine, &runs).is_err());
+        thread::sleep(pace.patience);
+        assert!(!try_once(&mine, &runs).unwrap().from_cache);
+    }
+
+    /// A shelf that has no room any more.
+    #[derive(Debug)]
+    struct Full {
+        inner: DirectoryShelf,
+        is_full: AtomicBool,
+    }
+
+    impl Full {
+        fn room(&self) -> io::Result<()> {
+            match self.is_full.load(Ordering::Relaxed) {
+                true => Err(io::Error::from_raw_os_error(28)),
+                false => Ok(()),
+            }
+        }
+    }
+
+    impl Shelf for Full {
+        fn place(&self) -> String {
+            "/full".to_owned()
+        }
+        fn read(&self, name: &str) -> io::Result<Option<String>> {
+            self.inner.read(name)
+        }
+        fn put(&self, name: &str, content: &str) -> io::Result<()> {
+            self.room()?;
+            self.inner.put(name, content)
+        }
+        fn create(&self, name: &str, content: &str) -> io::Result<bool> {
+            self.room()?;
+            self.inner.create(name, content)
+        }
+        fn exchange(&self, name: &str, seen: &str, content: &str) -> io::Result<bool> {
+            self.room()?;
+            self.inner.exchange(name, seen, content)
+        }
+        fn remove(&self, name: &str) -> io::Result<()> {
+            self.inner.remove(name)
+        }
+    }
+
+    #[test]
+    fn a_shared_cache_that_is_full_or_cannot_be_written_is_told_in_one_line() {
+        let directory = tempfile::tempdir().unwrap();
+        let shelf = Arc::new(Full {
+            inner: DirectoryShelf::shared(directory.path()).unwrap(),
+            is_full: AtomicBool::new(true),
+        });
+        let open = || CellCache::at_pace(Arc::clone(&shelf) as _, [7; SECRET], PACE);
+        let refused = open().unwrap_err().to_string();
+        assert_eq!(
+            refused,
+            "no results can be kept in /full: No space left on device (os error 28); mend that, or name another cache (--cache)"
+        );
+        shelf.is_full.store(false, Ordering::Relaxed);
+        let cache = open().unwrap();
+        shelf.is_full.store(true, Ordering::Relaxed);
+        let runs = Cell::new(0);
+        for seed in 1..3 {
+            assert!(!run(counting(&runs), Some(&cache), &job(seed)).from_cache);
+        }
+        let told = cache.untold().unwrap();
+        assert_eq!(
+            told,
+            "the cache /full does not work: No space left on device (os error 28); cells are run and may not be shared"
+        );
+        assert_eq!(cache.untold(), None, "once");
+        // Not even root writes there.
+        let refused = shared_in(Path::new("/proc/self"), 7)
+            .unwrap_err()
+            .to_string();
+        assert!(
+            refused.starts_with("no results can be kept in /proc/"),
+            "{refused}"
+        );
+        assert_eq!(refused.lines().count(), 1);
     }
 
     #[test]

@@ -128,6 +128,10 @@ impl Repeatable for GuestExecutor {
         boot.result.elapsed = clock::since(start);
         Ok((boot.result, boot.repeatable))
     }
+
+    fn is_to_stop(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
 }
 
 impl GuestExecutor {

@@ -266,8 +266,24 @@ fn that_could_write(path: &Path) -> Result<Option<(Connection, u32)>, Trouble> {
 fn that_may_only_read(path: &Path) -> Result<(Connection, u32), Trouble> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
     let connection = connect(read_only(path), flags)?;
+    connection.pragma_update(None, "trusted_schema", false)?;
+    require_tables(&connection, path)?;
     let found = schema::check(&connection, path)?;
     Ok((connection, found))
+}
+
+/// Refuses a database of somebody else's in which something runs when it is read: a view may never end.
+fn require_tables(connection: &Connection, path: &Path) -> Result<(), Trouble> {
+    let others = "SELECT count(*) FROM sqlite_schema \
+                  WHERE type = 'view' OR type = 'table' AND (sql LIKE '%virtual%' OR sql LIKE '%generated%')";
+    let others: u32 = connection.query_row(others, [], |row| row.get(0))?;
+    match others {
+        0 => Ok(()),
+        _ => {
+            let path = path.to_owned();
+            Err(StoreError::NotOurs { path }.into())
+        }
+    }
 }
 
 /// The address of a file that may not be written.

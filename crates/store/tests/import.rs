@@ -83,3 +83,19 @@ fn of_a_damaged_database_nothing_is_taken() {
     assert_eq!(ours.campaigns().unwrap(), []);
     assert!(fs::metadata(path).unwrap().len() > 0);
 }
+
+/// Reading a view runs what another has written into it.
+#[test]
+fn a_database_that_does_something_when_it_is_read_is_none_of_ours() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("theirs.db");
+    drop(other(&path));
+    let connection = Connection::open(&path).unwrap();
+    let endless = "ALTER TABLE campaign RENAME TO c2;
+                   CREATE VIEW campaign AS WITH RECURSIVE r(id) AS (SELECT 1 UNION ALL SELECT id + 1 FROM r)
+                   SELECT id, 'x' AS name FROM r";
+    connection.execute_batch(endless).unwrap();
+    drop(connection);
+    let refused = Store::open_untouched(&path).unwrap_err();
+    assert!(matches!(refused, StoreError::NotOurs { .. }), "{refused}");
+}

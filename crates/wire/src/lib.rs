@@ -344,6 +344,8 @@ pub enum Stopped {
     Interrupted,
     /// It could not be run, or means nothing, for this reason, which is not the filesystem's.
     Withdrawn(String),
+    /// This host runs the same cell, and will share its result: it is to be asked for again when nothing else is left to do.
+    Elsewhere(String),
 }
 
 fn line<T: Serialize>(message: &T) -> String {

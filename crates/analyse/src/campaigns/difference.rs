@@ -285,6 +285,26 @@ pub fn compare_contenders(
     compare(sides, &pairs, wanted, pairing, settings, Vec::new())
 }
 
+/// Compares two versions of the same thing: a contender of one campaign with one of another, whatever they are called.
+///
+/// # Errors
+/// As of [`compare_campaigns`].
+pub fn compare_versions(
+    (before, old): (Analysed<'_>, &str),
+    (after, new): (Analysed<'_>, &str),
+    wanted: &Wanted,
+) -> Result<Differences, CannotCompare> {
+    settings::same_ground(before.results, after.results)?;
+    let (first, of_first) = before.contender(old)?;
+    let (second, of_second) = after.contender(new)?;
+    let mut settings = settings::of_campaigns(before.results, after.results, &[]);
+    settings.extend(settings::of_contenders(after.results, of_first, of_second));
+    let pairing = pairing(before.results, after.results);
+    let sides = [&[before][..], &[after][..]];
+    let pairs = [(first, second)];
+    compare(sides, &pairs, wanted, pairing, settings, Vec::new())
+}
+
 /// Places of the contenders that are compared, before and after, and names of those that are not.
 pub(super) type Matched = (Vec<(usize, usize)>, Vec<String>);
 

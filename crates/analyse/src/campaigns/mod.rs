@@ -2,7 +2,9 @@
 
 pub(crate) mod agreement;
 pub(crate) mod agreement_causes;
+pub(crate) mod bisection;
 pub(crate) mod difference;
+pub(crate) mod first_worse;
 pub(crate) mod history;
 pub(crate) mod over_hosts;
 pub(crate) mod settings;

@@ -9,7 +9,7 @@ use model::{Bytes, MetricPattern};
 use report::Format;
 
 use crate::arguments::batch_args::{CollectArgs, PlanArgs, WorkArgs};
-use crate::arguments::cli_values::{campaign_number, cell_number, path, share, size};
+use crate::arguments::cli_values::{campaign_number, cell_number, path, share, size, text};
 use crate::arguments::guest_args::GuestArgs;
 use crate::arguments::import_args::ImportArgs;
 use crate::arguments::journal_args::{ExplainArgs, JournalArgs, ReplayArgs, ValidateArgs};
@@ -278,21 +278,23 @@ Examples:
   fsarena agree 4 5                     two campaigns in real time: how far does it agree with itself?
   make virtual-time                     runs the campaigns, and writes docs/virtual-time.md")]
     Agree(AgreeArgs),
-    /// Run two contenders in one campaign, in turns, and say whether the second is worse.
+    /// Say whether a contender is worse than another, or than on an older kernel; of a list, find the first worse version.
     #[command(after_help = "\
 Examples:
   sudo fsarena guard ext4 ext4:commit=60 -s durable        another mount option
   sudo fsarena guard ext4 ext4:noatime --rounds 20 --only 'tree/*' --detect 20%
                                                            more rounds, some results, and sure to see 20 %
   sudo fsarena guard old new defaults.toml                 two contenders of a campaign file, with their mkfs_options
+  fsarena guard ext4 --over 6.1,6.12 -s tree               Debian's kernels side by side, in guests
+  fsarena guard xfs --over v1=a/,v2=b/,v3=c/ -s durable    kernels or mkfs of your own: the first worse one
+  fsarena guard a b c d e defaults.toml -s durable         five sets of options, in their order
 
-Two kernels, or two versions of fsarena, are compared in virtual time, where equal seeds give equal rounds and
-nothing differs between sessions:
-  fsarena guest build --kernel OLD --modules DIR && fsarena run --backend vm -c ext4
-  fsarena guest build --kernel NEW --modules DIR && fsarena run --backend vm -c ext4
-  fsarena compare 1 2 --threshold 5%
+Two contenders run in one campaign, in turns. Of a list, in guests in virtual time, the first and the last are run, and
+where the last is worse those that halve what is left, as git bisect does; one that cannot be run is skipped. What was
+run is not run again. With --on slurm --plan DIR, nodes run the cells.
 
-Exit codes: 1 if NEW is worse by more than --threshold, or fails where OLD does not; 3 if --detect cannot be kept.")]
+Exit codes: 1 if the last is worse by more than --threshold, or fails where the first does not; 3 if --detect cannot be
+kept.")]
     Guard(Box<GuardArgs>),
     /// Show one result over all campaigns, with the points where its level changed.
     #[command(after_help = "\
@@ -590,16 +592,18 @@ pub struct AgreeArgs {
 
 /// Options of `guard`.
 #[derive(Clone, Debug, Args)]
-// OLD and NEW are the contenders, and one campaign has both.
-#[command(mut_arg("contenders", |a| a.hide(true)), mut_arg("directories", |a| a.hide(true)), mut_arg("sessions", |a| a.hide(true)))]
+// The contenders are positional, and a file stands behind them; two are in one campaign.
+#[command(mut_arg("contenders", |a| a.hide(true)), mut_arg("directories", |a| a.hide(true)), mut_arg("sessions", |a| a.hide(true)), mut_arg("file", |a| a.long("campaign").hide(true)))]
 pub struct GuardArgs {
-    /// The contender that is known.
-    #[arg(value_name = "OLD")]
-    pub old: String,
-    /// The one that must not be worse.
-    #[arg(value_name = "NEW")]
-    pub new: String,
-    /// Exit with 1 if a result of NEW surely costs at least this much more, or fails and does not with OLD.
+    /// The contender that is known and the one that must not be worse; more in the order in which they came; with --over
+    /// one. A campaign file (….toml) may stand behind them.
+    #[arg(value_name = "CONTENDER", required = true, num_args = 1..)]
+    pub versions: Vec<String>,
+    /// Guard one contender over versions of what it runs on, in the order in which they came: releases of Debian's kernel
+    /// (6.1, 6.12.107), or directories with a kernel and its modules or with programs such as mkfs; NAME=DIR names one.
+    #[arg(long, value_name = "VERSION,…", value_delimiter = ',', value_parser = text, help_heading = "Guard")]
+    pub over: Vec<String>,
+    /// Exit with 1 if a result of the last surely costs at least this much more, or fails and does not with the first.
     #[arg(long, value_name = "SHARE", value_parser = share, default_value = "5%", help_heading = "Guard")]
     pub threshold: f64,
     /// Exit with 3 if a result that costs this much more might have been missed.

@@ -84,6 +84,14 @@ pub fn text(text: &str) -> Result<String, String> {
     }
 }
 
+/// Reads the release of one of Debian's kernels.
+pub fn release(text: &str) -> Result<String, String> {
+    match guest::is_release(text) {
+        true => Ok(text.to_owned()),
+        false => Err("expected a release of Debian's kernel, such as 6.12 or 6.1.0-50".to_owned()),
+    }
+}
+
 /// Reads a share such as `5%` or `2.5 %`.
 pub fn share(text: &str) -> Result<f64, String> {
     let expected = || "expected a share such as 5%".to_owned();

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand, ValueEnum};
 use model::Bytes;
 
-use crate::arguments::cli_values::{path, size};
+use crate::arguments::cli_values::{path, release, size};
 
 /// Options of `guest`.
 #[derive(Clone, Debug, Args)]
@@ -22,6 +22,7 @@ pub enum GuestAction {
     #[command(after_help = "\
 Examples:
   fsarena guest build
+  fsarena guest build --debian-kernel 6.12    another of Debian's kernels
   fsarena guest build --with zfs    also OpenZFS, whose driver is built for five minutes and more
   fsarena guest build --kernel arch/x86/boot/bzImage --modules DIR    a kernel of your own")]
     Build(BuildOptions),
@@ -54,8 +55,12 @@ pub struct BuildOptions {
     /// commands need, or one that runs as a suite (fio).
     #[arg(long, value_name = "NAME")]
     pub with: Vec<String>,
+    /// Debian's kernel of this release (6.12, 6.1.0-50), of several the newest that has headers; its drivers are taken as
+    /// they are [default: the newest of the distribution, with three drivers mended].
+    #[arg(long, value_name = "RELEASE", value_parser = release)]
+    pub debian_kernel: Option<String>,
     /// A kernel of your own: bzImage, or an ELF file built with CONFIG_PVH.
-    #[arg(long, value_name = "FILE", requires = "modules", value_parser = path())]
+    #[arg(long, value_name = "FILE", requires = "modules", conflicts_with = "debian_kernel", value_parser = path())]
     pub kernel: Option<PathBuf>,
     /// Its modules: what `make modules_install INSTALL_MOD_PATH=DIR` made.
     #[arg(long, value_name = "DIR", requires = "kernel", value_parser = path())]

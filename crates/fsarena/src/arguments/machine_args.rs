@@ -11,10 +11,11 @@ use crate::arguments::guest_args::BuildOptions;
 /// A cache of cells that several people have.
 #[derive(Clone, Debug, Default, Args)]
 pub struct SharedCache {
-    /// Reuse results of identical cells of all who keep theirs in this directory and have its key [default: your own].
+    /// Reuse results of identical cells of all who keep theirs in this directory, or bucket (s3://BUCKET/PREFIX), and have
+    /// its key [default: your own].
     #[arg(long, value_name = "DIR", requires = "cache_key", value_hint = ValueHint::DirPath, value_parser = path())]
     pub cache: Option<PathBuf>,
-    /// The key of that directory: a file of 32 random bytes or more, which nobody else may read.
+    /// The key of that cache: a file of 32 random bytes or more, which nobody else may read.
     #[arg(long, value_name = "FILE", requires = "cache", value_hint = ValueHint::FilePath, value_parser = path())]
     pub cache_key: Option<PathBuf>,
 }

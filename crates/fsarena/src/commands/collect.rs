@@ -64,7 +64,7 @@ impl Wanted {
     }
 }
 
-/// The same for a directory that is open.
+/// The same for a directory that is open, and the report.
 pub fn follow(
     batch: &Batch,
     wanted: Option<Wanted>,
@@ -73,6 +73,28 @@ pub fn follow(
     progress: &Progress,
     stop: &Stop,
 ) -> anyhow::Result<ExitCode> {
+    match followed(batch, wanted, globals, progress, stop)? {
+        Followed::Complete(store, id) => report_command::after_run(&store, id, strict, globals),
+        Followed::Left(code) => Ok(code),
+    }
+}
+
+/// What became of a campaign over hosts.
+pub enum Followed {
+    /// It is complete, in this store and under this number.
+    Complete(Store, CampaignId),
+    /// Results are missing, which was said.
+    Left(ExitCode),
+}
+
+/// The same without a report.
+pub fn followed(
+    batch: &Batch,
+    wanted: Option<Wanted>,
+    globals: &Globals,
+    progress: &Progress,
+    stop: &Stop,
+) -> anyhow::Result<Followed> {
     batch.require_version(VERSION)?;
     let mut store = paths::store(globals)?;
     paths::reports(globals)?;
@@ -107,8 +129,8 @@ pub fn follow(
         .untaken()
         .for_each(|untaken| progress.note(&untaken.to_string()));
     match ended? {
-        Ended::Complete => report_command::after_run(&store, id, strict, globals),
-        Ended::Interrupted => left(&store, id, batch, &results, &asked, &go_on),
+        Ended::Complete => Ok(Followed::Complete(store, id)),
+        Ended::Interrupted => left(&store, id, batch, &results, &asked, &go_on).map(Followed::Left),
     }
 }
 
@@ -252,12 +274,12 @@ pub fn engine(engine: &EngineArgs, shared: &SharedCache) -> anyhow::Result<Optio
         return Ok(None);
     };
     let mut worker = Vec::new();
-    for (option, path) in [
-        ("--cache", &shared.cache),
-        ("--cache-key", &shared.cache_key),
-    ] {
-        if let Some(path) = path {
-            let path = paths::absolute(option, path)?;
+    if let (Some(cache), Some(key)) = (&shared.cache, &shared.cache_key) {
+        let (cache, key) = (
+            guest_command::absolute_cache(cache)?,
+            paths::absolute("--cache-key", key)?,
+        );
+        for (option, path) in [("--cache", cache), ("--cache-key", key)] {
             worker.extend([option.to_owned(), path.display().to_string()]);
         }
     }

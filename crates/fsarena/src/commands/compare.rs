@@ -32,7 +32,7 @@ pub fn run(args: &CompareArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
     if is_guard && regressed {
         return Ok(Code::NotAllOk.into());
     }
-    require_sight(args, &found)?;
+    require_sight(args.detect, &found)?;
     Ok(Code::Done.into())
 }
 
@@ -47,9 +47,9 @@ pub fn require_order(threshold: Option<f64>, detect: Option<f64>) -> Result<(), 
 }
 
 /// Whether all that was to be found would have been.
-fn require_sight(args: &CompareArgs, found: &Differences) -> anyhow::Result<()> {
+pub fn require_sight(detect: Option<f64>, found: &Differences) -> anyhow::Result<()> {
     let seen = found.detectable().unwrap_or(f64::INFINITY);
-    match args.detect {
+    match detect {
         Some(wanted) if seen > wanted => Err(Refused(format!(
             "a result that costs {} % more might be missed in so few rounds: take more of them, or compare fewer results \
              (--only)",

@@ -402,6 +402,14 @@ fn forced(journal: Option<&Journal>) -> u64 {
     forced.count() as u64
 }
 
+/// How the processor is sampled in a phase that takes so long.
+pub fn sampling(phase: &str, longest: Nanos) -> Sampling {
+    Sampling {
+        period: SHORTEST_PERIOD.max(Nanos(longest.0 / SAMPLES)),
+        phase: Some(phase.to_owned()),
+    }
+}
+
 /// Both cells once more, sampled.
 fn sampled(
     id: CampaignId,
@@ -425,10 +433,7 @@ fn sampled(
         guest: Arc::new(guest),
         cache: guest_command::cells(args.no_cache, &mut note),
         traces: &kept,
-        sampling: Sampling {
-            period: SHORTEST_PERIOD.max(Nanos(longest.0 / SAMPLES)),
-            phase: Some(sides[0].phase.phase.clone()),
-        },
+        sampling: sampling(&sides[0].phase.phase, longest),
     };
     let cells = sides.each_ref().map(|side| &side.cell.cell);
     sampled::again(id, campaign, &cells, means, asked, stop)

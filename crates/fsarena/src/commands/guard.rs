@@ -1,16 +1,17 @@
-//! `fsarena guard`: two contenders of one campaign, interleaved, and whether the second is worse.
+//! `fsarena guard`: two contenders of one campaign, interleaved, and whether the second is worse; or a list of versions.
 //!
 //! Each round has both, one after the other in an order of its own, so that what differs between hours of a machine does not
 //! come between them.
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use orchestrate::Ended;
 
 use crate::arguments::cli::{CompareArgs, Globals, GuardArgs};
 use crate::arguments::run_args::RunArgs;
-use crate::commands::compare;
 use crate::commands::run::{self, Ran};
+use crate::commands::{compare, guard_versions};
 use crate::output::exit::BadInput;
 use crate::output::text::{line, remark};
 use crate::stop;
@@ -21,7 +22,22 @@ const ROUNDS: u32 = 7;
 /// Runs both and compares them; ends with 1 where the second is worse.
 pub fn run(args: &GuardArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
     let stop = stop::on_signals()?;
-    let wanted = campaign(args)?;
+    require_order(args)?;
+    let (contenders, run) = campaign(args);
+    let [old, new] = match &contenders[..] {
+        [old, new] if args.over.is_empty() && run.engine.on.is_none() => [old, new],
+        [_] if args.over.is_empty() => {
+            let why = "a guard compares two contenders or more, or one on several kernels (--over 6.1,6.12)";
+            return Err(BadInput(why.to_owned()).into());
+        }
+        _ => return guard_versions::run(args, &contenders, &run, globals, &stop),
+    };
+    let has_rule = run.budget.is_some() || run.until_width.is_some();
+    let wanted = RunArgs {
+        contenders: vec![old.clone(), new.clone()],
+        rounds_by_default: (!has_rule).then_some(ROUNDS),
+        ..run
+    };
     match run::campaign(&wanted, 0, globals, &stop)? {
         Ran::Planned(code) => Ok(code),
         Ran::Campaign {
@@ -61,11 +77,24 @@ pub fn run(args: &GuardArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
     }
 }
 
-/// The campaign that has both.
-fn campaign(args: &GuardArgs) -> anyhow::Result<RunArgs> {
+/// The contenders, and what the command line says of every campaign. A campaign file may stand behind the contenders.
+fn campaign(args: &GuardArgs) -> (Vec<String>, RunArgs) {
+    let (mut contenders, mut run) = (args.versions.clone(), args.run.clone());
+    if contenders
+        .last()
+        .is_some_and(|last| last.ends_with(".toml"))
+    {
+        run.file = contenders.pop().map(PathBuf::from);
+    }
+    (contenders, run)
+}
+
+/// Refuses what means nothing for a guard.
+fn require_order(args: &GuardArgs) -> anyhow::Result<()> {
     let run = &args.run;
     if !run.contenders.is_empty() || !run.directories.is_empty() {
-        let why = "OLD and NEW are the contenders of a guard: leave -c and --dir out".to_owned();
+        let why =
+            "the contenders of a guard stand behind its name: leave -c and --dir out".to_owned();
         return Err(BadInput(why).into());
     }
     if run.sessions.is_some() {
@@ -76,11 +105,5 @@ fn campaign(args: &GuardArgs) -> anyhow::Result<RunArgs> {
         let why = "a guard has two contenders: give each its own age, as in ext4@age=agrawal, and leave --age out".to_owned();
         return Err(BadInput(why).into());
     }
-    compare::require_order(Some(args.threshold), args.detect)?;
-    let has_rule = run.budget.is_some() || run.until_width.is_some();
-    Ok(RunArgs {
-        contenders: vec![args.old.clone(), args.new.clone()],
-        rounds_by_default: (!has_rule).then_some(ROUNDS),
-        ..run.clone()
-    })
+    Ok(compare::require_order(Some(args.threshold), args.detect)?)
 }

@@ -1,9 +1,10 @@
 //! `fsarena guest`: the machine with the filesystems that this machine's kernel lacks.
 
+use std::ffi::OsString;
 use std::fs::File;
 use std::io::Read;
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -13,7 +14,7 @@ use catalog::Catalog;
 use guest::{Guest, GuestError, Own, Recipe};
 use model::{Campaign, Filesystem, Profile, Suite};
 use provision::{GuestContents, Machine, Need};
-use run::{CellCache, SECRET};
+use run::{CellCache, DirectoryShelf, SECRET, Shelf};
 use serde_json::json;
 use sha2::{Digest, Sha256};
 use sys::trusted::Directory;
@@ -184,6 +185,7 @@ fn recipes(catalog: &Catalog, options: &BuildOptions) -> anyhow::Result<Vec<Reci
         false => vec![with(catalog, options)?],
     };
     let recipe = |with: &Vec<String>| Recipe {
+        kernel: options.debian_kernel.clone(),
         mirror: options.mirror.clone(),
         ..suites_with_programs(catalog)
             .filter(|suite| with.contains(&suite.name))
@@ -293,11 +295,40 @@ pub fn cells(unwanted: bool, note: &mut dyn FnMut(&str)) -> Option<CellCache> {
 
 /// The cache that several people have, where one is named.
 pub fn shared_cells(shared: &SharedCache) -> anyhow::Result<Option<CellCache>> {
-    let (Some(directory), Some(key)) = (&shared.cache, &shared.cache_key) else {
+    let (Some(place), Some(key)) = (&shared.cache, &shared.cache_key) else {
         return Ok(None);
     };
-    let directory = paths::absolute("--cache", directory)?;
-    Ok(Some(CellCache::shared(&directory, shared_secret(key)?)?))
+    let secret = shared_secret(key)?;
+    let shelf: Arc<dyn Shelf> = match bucket_of(place)? {
+        Some(address) => {
+            bucket::open(&address, &environment()).map_err(|error| BadInput(error.to_string()))?
+        }
+        None => Arc::new(DirectoryShelf::shared(&paths::absolute("--cache", place)?)?),
+    };
+    let cache = CellCache::shared(shelf, secret);
+    Ok(Some(cache.map_err(|error| Refused(error.to_string()))?))
+}
+
+/// The variables that are text.
+fn environment() -> bucket::Environment {
+    let text = |(name, value): (OsString, OsString)| {
+        Some((name.into_string().ok()?, value.into_string().ok()?))
+    };
+    std::env::vars_os().filter_map(text).collect()
+}
+
+/// The bucket that a cache is in, where it is not in a directory.
+fn bucket_of(place: &Path) -> anyhow::Result<Option<bucket::Address>> {
+    let address = bucket::Address::read(&place.to_string_lossy());
+    address.transpose().map_err(|why| BadInput(why).into())
+}
+
+/// The same place from whichever directory.
+pub fn absolute_cache(place: &Path) -> anyhow::Result<PathBuf> {
+    match bucket_of(place)? {
+        Some(_) => Ok(place.to_owned()),
+        None => paths::absolute("--cache", place),
+    }
 }
 
 /// What a key file comes to.

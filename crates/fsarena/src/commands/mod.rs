@@ -14,6 +14,7 @@ pub mod each_host;
 pub mod explain;
 pub mod format;
 pub mod guard;
+pub mod guard_versions;
 pub mod guest;
 pub mod history;
 pub mod import;

@@ -211,7 +211,7 @@ fn folded_line(line: &str, columns: usize) -> String {
             text += &format!("\n{further}");
             (used, begins) = (further.len(), true);
         }
-        if !begins {
+        if !begins && used < columns {
             text.push(' ');
             used += 1;
         }

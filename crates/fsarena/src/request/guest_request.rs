@@ -153,6 +153,7 @@ impl Wishes {
             ("--no-cache", self.no_cache),
             ("--mirror", self.build.mirror.is_some()),
             ("--with", !self.build.with.is_empty()),
+            ("--debian-kernel", self.build.debian_kernel.is_some()),
             ("--kernel", self.build.kernel.is_some()),
             ("--rootfs", self.build.rootfs.is_some()),
         ];

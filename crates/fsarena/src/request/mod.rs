@@ -12,3 +12,4 @@ pub mod published;
 pub mod read;
 pub mod several_disks;
 pub mod source_choice;
+pub mod versions;

@@ -25,9 +25,25 @@ struct Peer {
     package: Option<&'static str>,
     /// What stands before the user's own options.
     first: &'static str,
+    /// Options that name another place or file, or reach beyond what is measured: letters, or words behind `--`.
+    places: &'static [&'static str],
 }
 
 impl Peer {
+    /// Whether a word of the user's could lead out of the filesystem that is measured. Letters may stand in one word, with
+    /// their values behind them, so that none may hold one.
+    fn leads_out(&self, word: &str) -> bool {
+        let has = |option: &str| match (word.strip_prefix("--"), word.strip_prefix('-')) {
+            (Some(long), _) => {
+                let long = long.split('=').next().unwrap_or_default();
+                option.len() > 1 && option.starts_with(long)
+            }
+            (None, Some(letters)) => option.len() == 1 && letters.contains(option),
+            (None, None) => false,
+        };
+        word.contains('/') || word.contains("..") || self.places.iter().any(|option| has(option))
+    }
+
     fn packages(&self) -> Vec<String> {
         self.package.into_iter().map(str::to_owned).collect()
     }
@@ -48,17 +64,43 @@ impl Peer {
 }
 
 const PEERS: [Peer; 6] = [
-    peer(Format::Bonnie, "bonnie++", Some("bonnie++"), "-d . -q"),
-    peer(Format::Iozone, "iozone", Some("iozone3"), "-f iozone.tmp"),
+    peer(
+        Format::Bonnie,
+        "bonnie++",
+        Some("bonnie++"),
+        "-d . -q",
+        &["d", "Z"],
+    ),
+    peer(
+        Format::Iozone,
+        "iozone",
+        Some("iozone3"),
+        "-f iozone.tmp",
+        &["f", "F", "b", "U", "+"],
+    ),
     peer(
         Format::Fio,
         "fio",
         Some("fio"),
         "--output-format=json+ --directory=.",
+        // Its options are those that a job file may have.
+        &[],
     ),
-    peer(Format::FsMark, "fs_mark", Some("fsmark"), "-d ."),
-    peer(Format::Mdtest, "mdtest", None, "-d ."),
-    peer(Format::Dbench, "dbench", Some("dbench"), "-D ."),
+    peer(
+        Format::FsMark,
+        "fs_mark",
+        Some("fsmark"),
+        "-d .",
+        &["d", "l"],
+    ),
+    peer(Format::Mdtest, "mdtest", None, "-d .", &["d", "x"]),
+    peer(
+        Format::Dbench,
+        "dbench",
+        Some("dbench"),
+        "-D .",
+        &["D", "c", "directory", "loadfile"],
+    ),
 ];
 
 const fn peer(
@@ -66,12 +108,14 @@ const fn peer(
     program: &'static str,
     package: Option<&'static str>,
     first: &'static str,
+    places: &'static [&'static str],
 ) -> Peer {
     Peer {
         format,
         program,
         package,
         first,
+        places,
     }
 }
 
@@ -179,6 +223,13 @@ fn test(peer: &Peer, options: &str, as_root: bool) -> anyhow::Result<Test> {
         }
         _ => words(options).map_err(wrong)?,
     };
+    let of_user = own.iter().filter(|_| peer.format != Format::Fio);
+    if let Some(word) = of_user.into_iter().find(|word| peer.leads_out(word)) {
+        let why = format!(
+            "`{word}` names a place or a file: leave it out, for the program runs in the filesystem that is measured"
+        );
+        return Err(wrong(why).into());
+    }
     let borrowed: Vec<&str> = own.iter().map(String::as_str).collect();
     let expected = import::expected(peer.format, &borrowed).map_err(wrong)?;
     let mut command = vec![peer.program.to_owned(), peer.first.to_owned()];

@@ -32,6 +32,17 @@ pub fn explanation_text(explanation: &Explanation) -> String {
     format!("{}\n{}", sides.sentences(), sides.tables())
 }
 
+/// Where a difference comes from, a sentence each; none where there is as good as none.
+pub(crate) fn causes(explanation: &Explanation) -> Vec<String> {
+    let sentences = Sides::of(explanation).sentences();
+    let behind_the_first = sentences.lines().skip(1);
+    let functions = Sides::of(explanation).functions();
+    behind_the_first
+        .map(str::to_owned)
+        .chain(functions)
+        .collect()
+}
+
 /// An explanation, and who of the two is slower.
 struct Sides<'a> {
     explanation: &'a Explanation,
@@ -98,9 +109,36 @@ impl<'a> Sides<'a> {
             .map(|(part, times)| {
                 let (shown, difference) = self.in_one_unit(Unit::Seconds, seconds(*times));
                 let [slow, fast] = [&shown[self.slow], &shown[self.fast]];
-                format!("{} {difference} ({slow} against {fast})", word(*part))
+                let word = self.word(*part);
+                format!("{word} {difference} ({slow} against {fast})")
             })
             .collect()
+    }
+
+    /// The functions of the kernel in which the slower one spends more, the most first.
+    fn functions(&self) -> Option<String> {
+        let (slow, fast) = (self.slow, self.fast);
+        let least = SHOWN_FROM * self.explanation.elapsed[slow].0 as f64;
+        let more = |times: [Nanos; 2]| Nanos(times[slow].0.saturating_sub(times[fast].0));
+        let functions = self.explanation.by_own.iter();
+        let functions = functions.filter(|function| more(function.own).0 as f64 >= least);
+        let named: Vec<String> = functions
+            .take(NAMED)
+            .map(|function| {
+                let name = clean(&function.function);
+                format!("{name} +{}", more(function.own))
+            })
+            .collect();
+        let all = named.join(", ");
+        (!named.is_empty()).then(|| format!("In functions of the kernel, in themselves: {all}."))
+    }
+
+    /// A part of the time as the subject of a sentence: without samples nobody knows whose the processor was.
+    fn word(&self, part: Part) -> &'static str {
+        match (part, self.explanation.samples) {
+            (Part::Kernel, [0, 0]) => "CPU",
+            (part, _) => word(part),
+        }
     }
 
     /// What the disk is asked for much more, or much less, by the slower one.
@@ -120,7 +158,7 @@ impl<'a> Sides<'a> {
     fn tables(&self) -> String {
         let explanation = self.explanation;
         let parts = explanation.parts.iter();
-        let parts = parts.map(|(part, times)| (word(*part).to_owned(), *times));
+        let parts = parts.map(|(part, times)| (self.word(*part).to_owned(), *times));
         let all = ("all".to_owned(), explanation.elapsed);
         let time = self.time_table("where the time went", parts.chain([all]));
         let mut text = format!("{time}\n{}", self.count_table());

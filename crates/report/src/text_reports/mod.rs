@@ -1,9 +1,10 @@
-//! Reports as text: the terminal, Markdown, comparison, agreement, history, advice.
+//! Reports as text: the terminal, Markdown, comparison, first worse version, agreement, history, advice.
 
 pub(crate) mod advice;
 pub(crate) mod agreement;
 pub(crate) mod compare;
 pub(crate) mod explanation;
+pub(crate) mod first_worse;
 pub(crate) mod history;
 pub(crate) mod markdown;
 pub(crate) mod terminal;

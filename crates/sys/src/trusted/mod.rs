@@ -18,9 +18,10 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use nix::errno::Errno;
-use nix::fcntl::{AtFlags, OFlag, openat};
+use nix::fcntl::{AtFlags, OFlag, openat, renameat};
 use nix::sys::stat::{FileStat, Mode, SFlag, fstat, fstatat, mkdirat};
 use nix::unistd::{Gid, Uid, UnlinkatFlags, fchown, unlinkat};
+use tempfile::NamedTempFile;
 
 use crate::attributes;
 use owner::{GROUP_WRITES, caller_of_sudo, others_write};
@@ -206,21 +207,65 @@ impl Directory {
     ) -> Result<(), Untrusted> {
         let name = name.as_ref();
         let write = || -> io::Result<()> {
-            let here = self.here();
-            // A name at random that nobody has; what does not get the final one is removed.
-            let mut file = tempfile::Builder::new()
-                .prefix(".partial-")
-                .permissions(Permissions::from_mode(mode))
-                .tempfile_in(&here)?;
-            file.write_all(content)?;
-            if let Some((owner, group)) = self.heir()? {
-                fchown(file.as_file(), Some(owner), Some(group))?;
-            }
-            file.as_file().sync_all()?;
-            file.persist(here.join(name))?;
+            let file = self.partial(mode, content)?;
+            file.persist(self.here().join(name))?;
             self.file.sync_all()
         };
         write().map_err(|error| self.io("write", name, error))
+    }
+
+    /// Gives a file with this content, on the disk, a name that nothing has yet: whole or not at all. Of several who do so
+    /// at once, on NFS, too, it is true for one; false where the name is taken.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn place(
+        &self,
+        name: impl AsRef<OsStr>,
+        mode: u32,
+        content: &[u8],
+    ) -> Result<bool, Untrusted> {
+        let name = name.as_ref();
+        let write = || -> io::Result<bool> {
+            let file = self.partial(mode, content)?;
+            match file.persist_noclobber(self.here().join(name)) {
+                Ok(_) => self.file.sync_all().map(|()| true),
+                Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
+                Err(error) => Err(error.error),
+            }
+        };
+        write().map_err(|error| self.io("write", name, error))
+    }
+
+    /// Gives what has a name in it another one, which nothing else is to have; false where nothing has the name.
+    ///
+    /// # Errors
+    /// When it cannot be renamed.
+    pub fn rename(
+        &self,
+        from: impl AsRef<OsStr>,
+        to: impl AsRef<OsStr>,
+    ) -> Result<bool, Untrusted> {
+        let (from, to) = (from.as_ref(), to.as_ref());
+        match renameat(&self.file, from, &self.file, to) {
+            Ok(()) => Ok(true),
+            Err(Errno::ENOENT) => Ok(false),
+            Err(error) => Err(self.io("rename", from, error)),
+        }
+    }
+
+    /// A file with this content, on the disk, under a name at random; what does not get another one is removed.
+    fn partial(&self, mode: u32, content: &[u8]) -> io::Result<NamedTempFile> {
+        let mut file = tempfile::Builder::new()
+            .prefix(".partial-")
+            .permissions(Permissions::from_mode(mode))
+            .tempfile_in(self.here())?;
+        file.write_all(content)?;
+        if let Some((owner, group)) = self.heir()? {
+            fchown(file.as_file(), Some(owner), Some(group))?;
+        }
+        file.as_file().sync_all()?;
+        Ok(file)
     }
 
     /// Removes a file or link; that there is none is no error.

@@ -1,0 +1,242 @@
+//! What a campaign of very many cells over very many hosts takes of the machine that plans and collects: memory and
+//! processor time of each step, where cells end at once.
+
+use std::collections::VecDeque;
+use std::convert::Infallible;
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, ensure};
+use batch::{Batch, Collected, Part, Planned, Results, Share};
+use catalog::Catalog;
+use clap::Args;
+use guest::Carried;
+use model::{Calibration, Campaign, Cell, CellResult, Environment, Nanos, SeededRng, Test};
+use orchestrate::in_memory::{self, Cells};
+use orchestrate::{Backend, Ended, Ledger, Limits, News, Stop, Stored};
+use report::{Format, Options, render};
+use store::Store;
+use sys::clock;
+
+/// Options of `hosts`.
+#[derive(Debug, Args)]
+pub struct HostOptions {
+    /// About so many cells.
+    #[arg(long, value_delimiter = ',', default_value = "10000,100000,1000000")]
+    cells: Vec<u32>,
+    /// So many hosts, each with the same number of cells.
+    #[arg(long, default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(1..))]
+    hosts: u32,
+    /// Where the campaign's directory and database go: in memory, where flushing costs nothing.
+    #[arg(long, value_name = "DIRECTORY", default_value = "/dev/shm")]
+    work_dir: PathBuf,
+}
+
+/// Contenders and tests of the campaign; the rest is rounds.
+const CONTENDERS: u32 = 20;
+const TESTS: u32 = 50;
+
+/// Measures campaigns of several sizes.
+pub fn run(options: &HostOptions) -> anyhow::Result<()> {
+    for cells in &options.cells {
+        campaign(*cells, options)?;
+    }
+    Ok(())
+}
+
+fn campaign(cells: u32, options: &HostOptions) -> anyhow::Result<()> {
+    let rounds = cells.div_ceil(CONTENDERS * TESTS).max(2);
+    let campaign = many(rounds)?;
+    println!(
+        "{} cells ({CONTENDERS} contenders × {TESTS} tests × {rounds} rounds), {} hosts",
+        CONTENDERS * TESTS * rounds,
+        options.hosts
+    );
+    println!("{:<12} {:>10} {:>10}", "step", "CPU [s]", "peak [MB]");
+    measured("run", || {
+        let mut hosts = Hosts {
+            count: options.hosts as usize,
+            news: VecDeque::new(),
+        };
+        complete(&mut in_memory::Results::new(&campaign), &mut hosts)
+    })?;
+    let place = tempfile::tempdir_in(&options.work_dir)?;
+    let directory = place.path().join("it");
+    measured("plan", || planned(&campaign, &directory))?;
+    measured("work", || work(&directory, options.hosts))?;
+    let mut store = Store::open(&place.path().join("fsarena.db"))?;
+    // Whoever collects knows them from the campaign, and memory is needed for results.
+    fs::remove_dir_all(directory.join("cells"))?;
+    let results = measured("collect", || collect(&directory, &mut store))?;
+    fs::remove_dir_all(&directory)?;
+    let analysis = measured("analysis", || Ok(analyse::analyse(&results)))?;
+    let page = measured("page", || {
+        Ok(render(
+            Format::Html,
+            &results,
+            &analysis,
+            &Options::default(),
+        ))
+    })?;
+    println!("{:<12} {:>10.1} MB\n", "the page", page.len() as f64 / 1e6);
+    Ok(())
+}
+
+/// Does a step and prints what it took.
+fn measured<T>(name: &str, step: impl FnOnce() -> anyhow::Result<T>) -> anyhow::Result<T> {
+    // From here on the kernel remembers the peak anew: proc(5).
+    fs::write("/proc/self/clear_refs", "5")?;
+    let before = processor_time()?;
+    let done = step().with_context(|| format!("in the step `{name}`"))?;
+    let seconds = processor_time()? - before;
+    let status = fs::read_to_string("/proc/self/status")?;
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let peak = peak.and_then(|words| words.split_whitespace().next()?.parse::<f64>().ok());
+    let peak = peak.context("the kernel tells no peak")? / 1e3;
+    println!("{name:<12} {seconds:>10.2} {peak:>10.0}");
+    std::io::stdout().flush()?;
+    Ok(done)
+}
+
+/// Seconds of processor time of this process.
+fn processor_time() -> anyhow::Result<f64> {
+    use nix::time::{ClockId, clock_gettime};
+    let time = clock_gettime(ClockId::CLOCK_PROCESS_CPUTIME_ID)?;
+    Ok(time.tv_sec() as f64 + time.tv_nsec() as f64 / 1e9)
+}
+
+fn many(rounds: u32) -> anyhow::Result<Campaign> {
+    let catalog = Catalog::builtin()?;
+    let base = catalog.contender("ext4").context("there is ext4")?;
+    let contender = |number| {
+        let mut contender = base.clone();
+        contender.name = format!("contender-{number}");
+        contender
+    };
+    let mut campaign = in_memory::campaign((0..CONTENDERS).map(contender).collect(), rounds);
+    let test = |number| Test {
+        name: format!("test-{number}"),
+        ..in_memory::test()
+    };
+    campaign.suites[0].tests = (0..TESTS).map(test).collect();
+    Ok(campaign)
+}
+
+/// What a cell comes to: it varies a little.
+fn outcome(cell: &Cell, test: &Test) -> CellResult {
+    let mut rng = SeededRng::new(cell.seed);
+    let mut result = in_memory::success(test);
+    for phase in &mut result.phases {
+        phase.wall = Nanos(1_000_000_000 + rng.below(50_000_000));
+    }
+    result
+}
+
+/// Very many hosts, on which cells end in the order in which they began.
+struct Hosts {
+    count: usize,
+    news: VecDeque<News>,
+}
+
+impl Backend for Hosts {
+    type Error = Infallible;
+
+    fn side_by_side(&self) -> usize {
+        self.count
+    }
+
+    fn environment(&mut self) -> Result<Environment, Infallible> {
+        Ok(in_memory::environment())
+    }
+
+    fn calibrate(&mut self) -> Result<Option<Calibration>, Infallible> {
+        Ok(None)
+    }
+
+    fn start(&mut self, cell: &Cell, test: &Test) {
+        let result = Box::new(outcome(cell, test));
+        self.news.push_back(News::Ended(cell.id, result));
+    }
+
+    fn next(&mut self) -> News {
+        self.news.pop_front().expect("a cell was started")
+    }
+}
+
+fn complete<L: Ledger, B: Backend>(ledger: &mut L, backend: &mut B) -> anyhow::Result<()> {
+    let ended = orchestrate::run(ledger, backend, &Limits::default(), &(), &Stop::default());
+    let ended = ended.map_err(|error| anyhow::anyhow!("{error}"))?;
+    ensure!(ended == Ended::Complete, "cells have no result");
+    Ok(())
+}
+
+fn planned(campaign: &Campaign, directory: &Path) -> anyhow::Result<()> {
+    let carry = |_: &Path| {
+        Ok(Carried {
+            name: "guest".into(),
+            manifest: String::new(),
+            add_ons: Vec::new(),
+        })
+    };
+    let planned = Planned {
+        campaign,
+        cells: &plan::plan(campaign),
+        environment: in_memory::environment(),
+        guest: &carry,
+        program: Path::new("/bin/true"),
+        version: "1",
+        traces: &[],
+        checked: 0,
+        now: clock::calendar(),
+    };
+    Batch::make(directory, &planned)?;
+    Ok(())
+}
+
+/// Each host runs its part, one after the other.
+fn work(directory: &Path, hosts: u32) -> anyhow::Result<()> {
+    let entries = Batch::open(directory)?.entries();
+    let each = entries.div_ceil(hosts);
+    for first in (0..entries).step_by(each as usize) {
+        let batch = Batch::open(directory)?;
+        let host = format!("host-{}", first / each);
+        let part = batch.part(Part { first, count: each })?;
+        let (mut share, _) = Share::new(&batch, &batch.plan().campaign, part, &host);
+        complete(&mut share, &mut Cells::new(outcome))?;
+    }
+    Ok(())
+}
+
+/// Takes all into a database, and reads them from there.
+fn collect(directory: &Path, store: &mut Store) -> anyhow::Result<model::CampaignResults> {
+    let batch = Batch::open(directory)?;
+    let results = Results::of(&batch)?;
+    let plan = batch.plan();
+    let id = store.begin_campaign(&plan.campaign, &plan::plan(&plan.campaign), plan.planned)?;
+    let mut backend = Collected::new(&results, &plan.environment);
+    complete(&mut Stored { store, id }, &mut backend)?;
+    Ok(store.load(id)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_step_is_done_and_measured() {
+        // Flushing thousands of files takes a while elsewhere.
+        let memory = Path::new("/dev/shm");
+        let place = match memory.is_dir() {
+            true => tempfile::tempdir_in(memory).unwrap(),
+            false => tempfile::tempdir().unwrap(),
+        };
+        let options = HostOptions {
+            cells: vec![1],
+            hosts: 20,
+            work_dir: place.path().to_owned(),
+        };
+        run(&options).unwrap();
+        assert_eq!(place.path().read_dir().unwrap().count(), 0);
+    }
+}

@@ -1,0 +1,63 @@
+//! A cache of cells in a bucket of an S3-compatible store. Built with the feature `s3`; without it, naming a bucket is
+//! refused in one line.
+//!
+//! Where the store is and who may use it comes from the usual variables of the environment (`AWS_ENDPOINT_URL`, `AWS_REGION`,
+//! `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY`, `AWS_SESSION_TOKEN`). The store has to know conditional writes
+//! (`If-None-Match`, `If-Match`).
+
+mod address;
+#[cfg(feature = "s3")]
+mod s3;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use run::Shelf;
+
+pub use address::Address;
+
+/// Why a bucket cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum BucketError {
+    /// This program was built without.
+    #[error(
+        "this fsarena was built without S3: `cargo build --release --locked --features s3`, or name a directory (--cache DIR)"
+    )]
+    NotBuilt,
+    /// It would be reached over the network as plain text.
+    #[error(
+        "{0} is not encrypted: name it as https://, or set AWS_ALLOW_HTTP=true where nobody else hears the network"
+    )]
+    Plain(String),
+    /// The environment does not say all.
+    #[error(
+        "s3://{bucket} cannot be used: {why}; see AWS_ENDPOINT_URL, AWS_REGION, AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY"
+    )]
+    Settings {
+        /// The bucket.
+        bucket: String,
+        /// What is wrong.
+        why: String,
+    },
+}
+
+/// Variables of the environment, by name.
+pub type Environment = BTreeMap<String, String>;
+
+/// The bucket at an address, as the environment says to reach it. Nothing is asked of it yet.
+///
+/// # Errors
+/// When the environment does not say all, or this program was built without.
+#[cfg(feature = "s3")]
+pub fn open(address: &Address, environment: &Environment) -> Result<Arc<dyn Shelf>, BucketError> {
+    Ok(Arc::new(s3::Bucket::open(address, environment)?))
+}
+
+/// The bucket at an address, which this program cannot reach.
+///
+/// # Errors
+/// Always.
+#[cfg(not(feature = "s3"))]
+pub const fn open(_: &Address, _: &Environment) -> Result<Arc<dyn Shelf>, BucketError> {
+    Err(BucketError::NotBuilt)
+}

@@ -1,0 +1,154 @@
+//! A real S3 server on this machine, which checks signatures and knows conditional writes: moto, of PyPI. `make s3-test` brings
+//! it and runs this.
+#![cfg(feature = "s3")]
+
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Barrier};
+use std::thread;
+
+use bucket::{Address, Environment};
+use run::{CellCache, SECRET, Shelf};
+
+/// Starts the server, makes a bucket and a user of it, and says where that is; ends when nobody listens any more.
+const SERVER: &str = r#"
+import json, os, sys, threading
+os.environ.update(AWS_ACCESS_KEY_ID='root', AWS_SECRET_ACCESS_KEY='root', AWS_DEFAULT_REGION='us-east-1')
+# What comes after these requests is let in only with a valid signature.
+os.environ['INITIAL_NO_AUTH_ACTION_COUNT'] = '4'
+import boto3
+from moto.server import ThreadedMotoServer
+server = ThreadedMotoServer(ip_address='127.0.0.1', port=0, verbose=False)
+server.start()
+url = 'http://localhost:%d' % server.get_host_and_port()[1]
+boto3.client('s3', endpoint_url=url).create_bucket(Bucket='cells')
+iam = boto3.client('iam', endpoint_url=url)
+iam.create_user(UserName='it')
+key = iam.create_access_key(UserName='it')['AccessKey']
+may = {'Version': '2012-10-17', 'Statement': [{'Effect': 'Allow', 'Action': 's3:*', 'Resource': '*'}]}
+iam.put_user_policy(UserName='it', PolicyName='it', PolicyDocument=json.dumps(may))
+print(url, key['AccessKeyId'], key['SecretAccessKey'], flush=True)
+sys.stdin.read()
+os._exit(0)
+"#;
+
+struct Server {
+    child: Child,
+    access: [String; 3],
+}
+
+impl Server {
+    fn start() -> Self {
+        let python = std::env::var("FSARENA_S3_PYTHON").unwrap_or_else(|_| "python3".into());
+        let mut child = Command::new(python)
+            .args(["-c", SERVER])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("python3 is there");
+        let mut line = String::new();
+        let mut said = BufReader::new(child.stdout.take().unwrap());
+        said.read_line(&mut line).unwrap();
+        let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+        let access = words
+            .try_into()
+            .expect("it says where it is: `make s3-test` brings it");
+        Self { child, access }
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        drop(self.child.stdin.take());
+        let _ = self.child.wait();
+    }
+}
+
+fn bucket([url, id, secret]: [&str; 3], name: &str) -> Arc<dyn Shelf> {
+    let address = Address::read(&format!("s3://{name}/fs/arena"));
+    let shelf = bucket::open(&address.unwrap().unwrap(), &environment(url, id, secret));
+    shelf.unwrap()
+}
+
+fn environment(url: &str, id: &str, secret: &str) -> Environment {
+    let named = [
+        ("AWS_ENDPOINT_URL", url),
+        ("AWS_ACCESS_KEY_ID", id),
+        ("AWS_SECRET_ACCESS_KEY", secret),
+        ("AWS_REGION", "us-east-1"),
+    ];
+    named
+        .map(|(name, value)| (name.to_owned(), value.to_owned()))
+        .into()
+}
+
+#[test]
+fn a_bucket_is_a_shelf_and_whoever_may_not_use_it_is_told_in_one_line() {
+    let server = Server::start();
+    let [url, id, secret] = server.access.each_ref().map(String::as_str);
+    let shelf = bucket([url, id, secret], "cells");
+
+    assert_eq!(shelf.read("a").unwrap(), None);
+    shelf.remove("a").unwrap();
+    assert!(shelf.create("a", "one").unwrap());
+    assert!(!shelf.create("a", "two").unwrap());
+    assert!(!shelf.exchange("a", "two", "three").unwrap());
+    assert!(shelf.exchange("a", "one", "three").unwrap());
+    assert!(!shelf.exchange("none", "one", "three").unwrap());
+    assert_eq!(shelf.read("a").unwrap().as_deref(), Some("three"));
+    shelf.put("a", "four").unwrap();
+    shelf.remove("a").unwrap();
+    assert_eq!(shelf.read("a").unwrap(), None);
+
+    // Of many at once one has it.
+    let together = Barrier::new(4);
+    let won = thread::scope(|scope| {
+        let one = |number: usize| {
+            let (shelf, together) = (&shelf, &together);
+            scope.spawn(move || {
+                together.wait();
+                shelf.create("claim", &number.to_string()).unwrap()
+            })
+        };
+        let all: Vec<_> = (0..4).map(one).collect();
+        all.into_iter()
+            .filter_map(|one| one.join().unwrap().then_some(()))
+            .count()
+    });
+    assert_eq!(won, 1);
+
+    CellCache::shared(Arc::clone(&shelf), [7; SECRET]).unwrap();
+    let refused = |shelf, key| {
+        CellCache::shared(shelf, [key; SECRET])
+            .unwrap_err()
+            .to_string()
+    };
+    assert_eq!(
+        refused(shelf, 8),
+        "s3://cells/fs/arena is kept with another key: name that (--cache-key), or another cache (--cache)"
+    );
+    for (shelf, why) in [
+        (bucket([url, id, "wrong"], "cells"), "SignatureDoesNotMatch"),
+        (
+            bucket([url, "nobody", secret], "cells"),
+            "InvalidAccessKeyId",
+        ),
+        (bucket([url, id, secret], "none"), "NoSuchBucket"),
+        (
+            bucket(["http://localhost:1", id, secret], "cells"),
+            "refused",
+        ),
+    ] {
+        let said = refused(shelf, 7);
+        assert!(said.contains(why) && said.lines().count() == 1, "{said}");
+    }
+    let address = Address::read("s3://cells").unwrap().unwrap();
+    for (url, id, why) in [
+        ("http://store.example", id, "https://"),
+        (url, "", "AWS_ACCESS_KEY_ID is not set"),
+    ] {
+        let said = bucket::open(&address, &environment(url, id, secret));
+        let said = said.unwrap_err().to_string();
+        assert!(said.contains(why), "{said}");
+    }
+}

@@ -1,0 +1,37 @@
+//! The key by which entries of a cache are known.
+
+use std::fmt;
+
+use hmac::{Hmac, KeyInit, Mac};
+use sha2::Sha256;
+
+/// Length of the key by which entries are known, in bytes.
+pub const SECRET: usize = 32;
+
+/// What only those have who may keep entries.
+#[derive(Clone)]
+pub struct Secret([u8; SECRET]);
+
+/// It is shown to nobody.
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Secret")
+    }
+}
+
+impl Secret {
+    /// This one.
+    pub const fn new(bytes: [u8; SECRET]) -> Self {
+        Self(bytes)
+    }
+
+    /// The code (HMAC-SHA-256, in hexadecimal) that only who has the secret can give: of the name of an entry, which tells one
+    /// that was moved, and of its content, which tells one that was damaged.
+    pub fn code(&self, name: &str, content: &str) -> String {
+        let mut code = Hmac::<Sha256>::new_from_slice(&self.0).expect("any length is a key's");
+        code.update(name.as_bytes());
+        code.update(content.as_bytes());
+        let bytes = code.finalize().into_bytes();
+        bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+}
