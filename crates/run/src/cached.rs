@@ -6,7 +6,7 @@
 use std::fs;
 use std::io;
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::thread;
 use std::time::Instant;
 
@@ -19,6 +19,7 @@ use crate::cell_key::CellKey;
 use crate::claim::{Claim, Claims, Pace, Turn};
 use crate::secret::{SECRET, Secret};
 use crate::shelf::{DirectoryShelf, Shelf};
+use crate::trouble::Trouble;
 
 /// An executor some of whose cells give the same result whenever they are run.
 pub trait Repeatable: Executor {
@@ -61,14 +62,6 @@ pub enum Unusable {
     },
 }
 
-/// What is wrong with a cache, until somebody is told.
-#[derive(Debug)]
-enum Trouble {
-    None,
-    Untold(String),
-    Told,
-}
-
 /// Results by the key of their cell, an entry each. Any number of processes may use it at once.
 #[derive(Clone, Debug)]
 pub struct CellCache {
@@ -76,7 +69,7 @@ pub struct CellCache {
     secret: Secret,
     /// Who runs which cell, where others keep results, too.
     claims: Option<Claims>,
-    trouble: Arc<Mutex<Trouble>>,
+    trouble: Arc<Trouble>,
 }
 
 /// Tells whether a key is that of a cache.
@@ -93,7 +86,7 @@ impl CellCache {
             shelf: Arc::new(DirectoryShelf::own(directory)?),
             secret: Secret::new(secret),
             claims: None,
-            trouble: Arc::new(Mutex::new(Trouble::None)),
+            trouble: Arc::default(),
         })
     }
 
@@ -123,7 +116,7 @@ impl CellCache {
             shelf,
             secret,
             claims: Some(claims),
-            trouble: Arc::new(Mutex::new(Trouble::None)),
+            trouble: Arc::default(),
         })
     }
 
@@ -172,23 +165,18 @@ impl CellCache {
 
     /// What is wrong with the cache, though cells run all the same; once, to whoever asks first.
     pub fn untold(&self) -> Option<String> {
-        let mut trouble = self.trouble.lock().unwrap_or_else(PoisonError::into_inner);
-        let Trouble::Untold(why) = &mut *trouble else {
-            return None;
-        };
-        let why = std::mem::take(why);
-        *trouble = Trouble::Told;
-        Some(why)
+        self.trouble.untold()
     }
 
     /// Remembers what is to be told; of a user's own cache, which nobody waits for, nothing is.
     fn trouble(&self, error: &io::Error) {
-        let mut trouble = self.trouble.lock().unwrap_or_else(PoisonError::into_inner);
-        if self.claims.is_some() && matches!(*trouble, Trouble::None) {
-            *trouble = Trouble::Untold(format!(
-                "the cache {} does not work: {error}; cells are run and may not be shared",
-                self.shelf.place()
-            ));
+        if self.claims.is_some() {
+            self.trouble.say(|| {
+                format!(
+                    "the cache {} does not work: {error}; cells are run and may not be shared",
+                    self.shelf.place()
+                )
+            });
         }
     }
 }

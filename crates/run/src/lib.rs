@@ -27,6 +27,7 @@ mod snapshot;
 pub mod stuck;
 mod surroundings;
 pub mod trace;
+mod trouble;
 mod watched_time;
 
 use model::CellResult;

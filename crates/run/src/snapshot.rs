@@ -23,6 +23,7 @@ use sys::{clock, memory_file};
 
 use crate::cell_key::CellKey;
 use crate::monitor::{Monitor, Progress};
+use crate::trouble::Trouble;
 
 /// How many are kept, of some hundred MB each: a campaign has one for each size of its disks.
 const KEPT: usize = 4;
@@ -33,19 +34,7 @@ const ATTENTION: Duration = Duration::from_millis(20);
 pub struct Snapshots {
     /// Nothing where a machine of this kind cannot be saved, or does not go on.
     known: Mutex<Vec<(CellKey, Option<Arc<Snapshot>>)>>,
-    trouble: Mutex<Trouble>,
-}
-
-/// Why guests boot that could have begun where another was saved.
-#[derive(Default)]
-enum Trouble {
-    /// There is none.
-    #[default]
-    None,
-    /// Nobody has been told.
-    Untold(String),
-    /// The user knows.
-    Told,
+    trouble: Trouble,
 }
 
 /// A machine that was saved.
@@ -102,21 +91,12 @@ impl Snapshots {
 
     /// Something that the user is to know; what comes first is told, and no more.
     pub(crate) fn say(&self, why: &str) {
-        let mut trouble = self.trouble.lock().unwrap_or_else(PoisonError::into_inner);
-        if matches!(*trouble, Trouble::None) {
-            *trouble = Trouble::Untold(why.to_owned());
-        }
+        self.trouble.say(|| why.to_owned());
     }
 
     /// Why guests boot that could have begun where another was saved; once, to whoever asks first.
     pub fn untold(&self) -> Option<String> {
-        let mut trouble = self.trouble.lock().unwrap_or_else(PoisonError::into_inner);
-        let Trouble::Untold(why) = &mut *trouble else {
-            return None;
-        };
-        let why = std::mem::take(why);
-        *trouble = Trouble::Told;
-        Some(why)
+        self.trouble.untold()
     }
 }
 

@@ -4,12 +4,12 @@ use std::process::ExitCode;
 
 use analyse::{Analysed, Margin, agreement, without_disks};
 use model::CampaignResults;
-use report::{Form, Sides};
+use report::Sides;
 use serde_json::json;
 
 use crate::arguments::cli::{AgreeArgs, Globals};
 use crate::output::exit::{BadInput, Code};
-use crate::output::text::{print, print_json, print_whole, terminal_width};
+use crate::output::text::{print_in, print_json};
 use crate::paths;
 use crate::request::analysed::analysed;
 use crate::request::chosen;
@@ -43,16 +43,9 @@ pub fn run(args: &AgreeArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
         before: &before,
         after: &after,
     };
-    let (form, print): (_, fn(&str) -> _) = match args.markdown {
-        true => (Form::Markdown, print_whole),
-        false => (
-            Form::Text {
-                columns: terminal_width(),
-            },
-            print,
-        ),
-    };
-    print(&report::agreement_text(&found, sides, form))?;
+    print_in(args.markdown, |form| {
+        report::agreement_text(&found, sides, form)
+    })?;
     Ok(Code::Done.into())
 }
 

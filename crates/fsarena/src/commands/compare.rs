@@ -4,12 +4,12 @@ use std::process::ExitCode;
 
 use analyse::{Analysed, Analysis, CannotCompare, Differences, Margin, Wanted, analyse};
 use model::{CampaignResults, Clock};
-use report::{Form, Sides};
+use report::Sides;
 use serde_json::json;
 
 use crate::arguments::cli::{CompareArgs, Globals};
 use crate::output::exit::{BadInput, Code, Refused};
-use crate::output::text::{line, print, print_json, print_whole, terminal_width};
+use crate::output::text::{line, print_in, print_json};
 use crate::request::chosen;
 
 /// Writes the comparison; ends with 1 where a threshold is given and passed.
@@ -193,15 +193,8 @@ fn show(
         return Ok(());
     }
     let sides = Sides { before, after };
-    let (form, print): (_, fn(&str) -> _) = match args.markdown {
-        true => (Form::Markdown, print_whole),
-        false => (
-            Form::Text {
-                columns: terminal_width(),
-            },
-            print,
-        ),
-    };
-    print(&report::compare_text(found, sides, form))?;
+    print_in(args.markdown, |form| {
+        report::compare_text(found, sides, form)
+    })?;
     Ok(())
 }

@@ -13,7 +13,7 @@ use analyse::{
 use batch::slurm::Cluster;
 use model::{CampaignResults, Clock, CpuProfile, Nanos};
 use orchestrate::Ended;
-use report::{Form, first_worse_text};
+use report::first_worse_text;
 use serde_json::json;
 use store::{CampaignId, Store};
 
@@ -25,7 +25,7 @@ use crate::commands::{compare, explain, guest, plan as plan_command};
 use crate::output::erase_question::Asked;
 use crate::output::exit::{self, BadInput, Code, Refused};
 use crate::output::progress::Progress;
-use crate::output::text::{line, print, print_json, remark, terminal_width};
+use crate::output::text::{line, print_in, print_json, remark};
 use crate::request::read;
 use crate::request::versions::{self, Version};
 use crate::sampled::{self, Means};
@@ -260,13 +260,9 @@ impl Guard<'_> {
         if self.globals.json {
             return Ok(print_json(&json!(found))?);
         }
-        let form = match self.args.markdown {
-            true => Form::Markdown,
-            false => Form::Text {
-                columns: terminal_width(),
-            },
-        };
-        Ok(print(&first_worse_text(found, form))?)
+        Ok(print_in(self.args.markdown, |form| {
+            first_worse_text(found, form)
+        })?)
     }
 }
 

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use jiff::Timestamp;
 use model::Nanos;
-use report::{lines_of, visible};
+use report::{Form, lines_of, visible};
 use serde_json::Value;
 use unicode_width::UnicodeWidthStr;
 
@@ -27,6 +27,16 @@ pub fn print_whole(text: &str) -> io::Result<()> {
         .write_all(text.as_bytes())
         .and_then(|()| output.flush());
     written.map_err(|error| not_written(&error))
+}
+
+/// Writes a comparison: in Markdown as it is, or for people.
+pub fn print_in(markdown: bool, text: impl FnOnce(Form) -> String) -> io::Result<()> {
+    match markdown {
+        true => print_whole(&text(Form::Markdown)),
+        false => print(&text(Form::Text {
+            columns: terminal_width(),
+        })),
+    }
 }
 
 /// Why standard output could not be written.
