@@ -96,7 +96,7 @@ fn every_claim_has_its_verdict() {
             row("bonnie-linux-2011", [12, 5, 1, 4]),
             row("debian-file-server-2006", [25, 11, 0, 4]),
             row("emerging-filesystems-2007", [12, 3, 0, 10]),
-            row("os2-shootout-2002", [12, 2, 0, 5]),
+            row("os2-shootout-2002", [11, 3, 0, 5]),
             row("piszcz-lkml-2004", [4, 0, 0, 2]),
             row("vanninen-wang-2003", [0, 0, 0, 35]),
         ]
