@@ -12,14 +12,15 @@ function answerOf(use, found) {
 function conclusionWords(ranked, all, margin, amounts = COSTS) {
   const [shortlist, worse] = [ranked.filter((one) => !isWorse(one)), ranked.filter(isWorse)];
   const unranked = all.filter((one) => ranked.length > 0 && !ranked.some(({ contender }) => contender === one));
-  const lack = unranked.length === 1 ? "lacks" : "lack";
   const parts = [
-    ranked.length === 0 ? `only ${namesOf(all, "or")} has every result of it` : shortlistWords(shortlist, margin),
+    ranked.length === 0 ? `${namesOf(all, "or")}: no other is comparable` : shortlistWords(shortlist, margin),
     worse.length > 0 ? worseWords(worse, amounts) : null,
-    unranked.length > 0 ? `${namesOf(unranked, "and")} ${lack} results of it` : null,
+    unranked.length > 0 ? lackWords(unranked) : null,
   ];
   return `${parts.filter((part) => part !== null).join("; ")}.`;
 }
+
+const lackWords = (some) => `${namesOf(some, "and")} ${some.length === 1 ? "lacks" : "lack"} results of it`;
 
 // Why each contender is ruled out, those for the same reason together.
 function nothingWords({ against }) {

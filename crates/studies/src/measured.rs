@@ -397,6 +397,18 @@ fn at_points<'a>(tests: &[&'a Test], part: &Part) -> Vec<&'a Test> {
     tests.iter().filter(is_there).copied().collect()
 }
 
+/// In which unit values are shown, and how many of fsarena's it is: that of the study, or where it printed none, one that people use.
+fn unit_of(figure: &Figure) -> (String, f64) {
+    let of_metric = figure.known_metric().map(Metric::unit);
+    let (unit, scale) = match of_metric.filter(|_| figure.unit.is_empty()) {
+        Some(Unit::BytesPerSecond) => ("MB/s", 1e6),
+        Some(Unit::PerSecond) => ("/s", 1.0),
+        Some(Unit::Seconds) => ("s", 1.0),
+        _ => (figure.unit.as_str(), figure.scale().unwrap_or(1.0)),
+    };
+    (unit.to_owned(), scale)
+}
+
 /// The values of a figure: of each part the geometric mean over its points, and of several parts the sum.
 fn measurements(
     figure: &Figure,
@@ -404,7 +416,7 @@ fn measurements(
     contenders: &[(String, String)],
     rounds: usize,
 ) -> Measurements {
-    let unit = figure.scale().unwrap_or(1.0);
+    let (unit, scale) = unit_of(figure);
     let values = contenders.iter().map(|(_, name)| {
         let failed = parts.iter().flatten().find_map(|row| why_none(row, name));
         if let Some(known) = failed {
@@ -419,7 +431,7 @@ fn measurements(
                 let logs = logs?;
                 Some((logs.iter().sum::<f64>() / logs.len().max(1) as f64).exp())
             });
-            Some(sums.sum::<Option<f64>>()? / unit)
+            Some(sums.sum::<Option<f64>>()? / scale)
         };
         Ok((1..=rounds).map(round).collect())
     });
@@ -427,7 +439,7 @@ fn measurements(
         path: figure.path(),
         higher: figure.direction == Direction::Higher,
         is_of_machine: figure.known_metric().is_none_or(is_of_machine),
-        unit: figure.unit.clone(),
+        unit,
         values: values.collect(),
     }
 }

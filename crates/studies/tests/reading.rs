@@ -294,7 +294,9 @@ fn the_example_of_the_page_is_a_study() {
     let off = study.does_not_add_up();
     assert_eq!(
         off,
-        ["Writing and reading together, s: ext4 90.0, not 84.4 (+5.6)"]
+        [
+            "Writing and reading together, s: ext4 is printed as 90.0, and its parts come to 84.4 (+5.6)"
+        ]
     );
 }
 

@@ -432,10 +432,16 @@ impl Words<'_> {
         let shortlist = &self.conclusion.shortlist[..];
         match self.conclusion.answer {
             Answer::Nobody => "nobody has every result of it".to_owned(),
-            Answer::Only => format!(
-                "only {} has every result of it",
-                self.names(shortlist, "or")
-            ),
+            // Nobody else takes part, or nobody else has what is counted.
+            Answer::Only if self.conclusion.unranked.is_empty() => {
+                format!("{}: no other is comparable", self.names(shortlist, "or"))
+            }
+            Answer::Only => {
+                format!(
+                    "only {} has every result of it",
+                    self.names(shortlist, "or")
+                )
+            }
             Answer::Best => self.names(shortlist, "or"),
             Answer::Equal => format!(
                 "{}, equal within {}",
