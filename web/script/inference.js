@@ -36,7 +36,9 @@ function drawOrder(place) {
   const below = (bound) => {
     for (;;) {
       const wide = next() * bound;
-      if (bits(wide) >= bits(-bound) % bound) return Number(wide >> 64n);
+      const low = bits(wide);
+      // The remainder is below the bound, and costs more than everything else here.
+      if (low >= bound || low >= bits(-bound) % bound) return Number(wide >> 64n);
     }
   };
   const order = inference.quantiles[0].map((_, draw) => draw);
