@@ -12,9 +12,11 @@ use crate::manifest::Manifest;
 
 /// Where programs are, and where the loader looks for libraries.
 const PROGRAMS: [&str; 4] = ["usr/sbin", "usr/bin", "sbin", "bin"];
-const LIBRARIES: [&str; 6] = [
+const LIBRARIES: [&str; 7] = [
     "lib/x86_64-linux-gnu",
     "usr/lib/x86_64-linux-gnu",
+    // Of Ceph, whose own libraries look there for others (RUNPATH); fio is linked with them.
+    "usr/lib/x86_64-linux-gnu/ceph",
     "lib64",
     "usr/lib64",
     "lib",

@@ -50,16 +50,16 @@ impl Peer {
 
     /// What has to be there before it runs.
     fn requires(&self) -> Programs {
-        let files = match self.format {
-            // The load that it replays.
-            Format::Dbench => vec!["usr/share/dbench/client.txt".to_owned()],
-            _ => Vec::new(),
-        };
         Programs {
             packages: self.packages(),
             programs: vec![self.program.to_owned()],
-            files,
+            files: Vec::new(),
         }
+    }
+
+    /// Whether a guest can have it: of dbench the load is where guests have nothing, and mdtest is in no package.
+    fn is_for_guests(&self) -> bool {
+        self.package.is_some() && self.format != Format::Dbench
     }
 }
 
@@ -126,14 +126,15 @@ pub fn programs() -> impl Iterator<Item = &'static str> {
 
 /// What one of them needs in a guest; nothing of a name that is none of theirs.
 pub fn required(name: &str) -> Option<Programs> {
-    let peer = PEERS.iter().find(|peer| peer.program == name);
-    peer.map(Peer::requires)
+    let mut peers = PEERS.iter().filter(|peer| peer.is_for_guests());
+    peers.find(|peer| peer.program == name).map(Peer::requires)
 }
 
 /// The programs of these suites that guests are to have.
 pub fn brought(suites: &[Suite]) -> impl Iterator<Item = String> {
     let peers = suites.iter().filter(|suite| suite.name == SUITE);
-    peers.flat_map(|suite| suite.requires.programs.iter().cloned())
+    let programs = peers.flat_map(|suite| suite.requires.programs.iter());
+    programs.filter(|name| required(name).is_some()).cloned()
 }
 
 /// Refuses a campaign whose programs are not there, before anything runs. Guests bring theirs.
@@ -145,10 +146,18 @@ pub fn refuse_missing(
     backend: Backend,
     machine: &Machine,
 ) -> Result<(), Refused> {
-    let suite = suites.iter().find(|suite| suite.name == SUITE);
-    let Some(suite) = suite.filter(|_| backend != Backend::Vm) else {
+    let Some(suite) = suites.iter().find(|suite| suite.name == SUITE) else {
         return Ok(());
     };
+    if backend == Backend::Vm {
+        let programs = &suite.requires.programs;
+        let other = programs.iter().find(|name| required(name).is_none());
+        return other.map_or(Ok(()), |name| {
+            Err(Refused(format!(
+                "guests cannot have {name}: run it on images or in mounted directories"
+            )))
+        });
+    }
     match provision::missing_programs(suite, machine) {
         None => Ok(()),
         Some(need) if need.packages.is_empty() => Err(Refused(format!(
@@ -187,7 +196,6 @@ pub fn taken(names: &[String], as_root: bool) -> anyhow::Result<(Option<Suite>, 
             let of_peer = peer.requires();
             requires.packages.extend(of_peer.packages);
             requires.programs.extend(of_peer.programs);
-            requires.files.extend(of_peer.files);
         }
         let mut test = test(peer, options, as_root)?;
         let same = tests
@@ -283,12 +291,12 @@ fn phase(name: &str, op: Op, cache: CacheState, ends: End) -> Phase {
     }
 }
 
-/// bonnie++ asks root to say that it means it, and for a file of twice the memory unless it is told that there is less.
+/// bonnie++ asks root to say that it means it (in numbers, for guests have no names of users), and for a file of twice the memory unless it is told that there is less.
 fn for_bonnie(options: &[&str], as_root: bool) -> Vec<String> {
     let has = |option: &str| options.iter().any(|word| word.starts_with(option));
     let mut more = Vec::new();
     if !has("-u") && as_root {
-        more.push("-u root".to_owned());
+        more.push("-u 0:0".to_owned());
     }
     if !has("-r") {
         more.push("-r 1".to_owned());
