@@ -173,7 +173,7 @@ impl Shelf for Bucket {
     }
 }
 
-/// Whether what goes to an address can be read on the way.
+/// Whether what is sent to an address can be read in transit.
 fn is_plain(endpoint: &str) -> bool {
     let scheme = endpoint.get(..5).unwrap_or_default();
     scheme.eq_ignore_ascii_case("http:")

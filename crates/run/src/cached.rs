@@ -465,7 +465,7 @@ mod tests {
         holds: Duration::from_secs(600),
         look: Duration::ZERO,
         wait: Duration::ZERO,
-        patience: Duration::from_secs(600),
+        longest_wait: Duration::from_secs(600),
     };
 
     fn at_pace(directory: &Path, secret: u8, pace: Pace) -> Result<CellCache, Unusable> {
@@ -616,19 +616,19 @@ mod tests {
     }
 
     #[test]
-    fn nobody_waits_longer_than_his_patience() {
+    fn nobody_waits_longer_than_the_longest_wait() {
         let directory = tempfile::tempdir().unwrap();
         let theirs = shared_in(directory.path(), 7).unwrap();
         let shelf = Arc::new(DirectoryShelf::shared(directory.path()).unwrap());
         let pace = Pace {
-            patience: Duration::from_millis(100),
+            longest_wait: Duration::from_millis(100),
             ..PACE
         };
         let mine = CellCache::at_pace(shelf, [7; SECRET], pace).unwrap();
         let _held = turn(&theirs);
         let runs = Cell::new(0);
         assert!(try_once(&mine, &runs).is_err());
-        thread::sleep(pace.patience);
+        thread::sleep(pace.longest_wait);
         assert!(!try_once(&mine, &runs).unwrap().from_cache);
     }
 

@@ -34,7 +34,7 @@ pub struct Pace {
     /// How long one waits for a cell before others are tried again.
     pub wait: Duration,
     /// After so long a cell is run whoever claims it.
-    pub patience: Duration,
+    pub longest_wait: Duration,
 }
 
 impl Pace {
@@ -44,7 +44,7 @@ impl Pace {
         holds: Duration::from_secs(60),
         look: Duration::from_secs(1),
         wait: Duration::from_secs(10),
-        patience: Duration::from_secs(6 * 3600),
+        longest_wait: Duration::from_secs(6 * 3600),
     };
 }
 
@@ -176,10 +176,10 @@ impl Claims {
         if seen.text != there {
             (seen.text, seen.since) = (there.to_owned(), now);
         }
-        if now - seen.first >= self.pace.patience {
+        if now - seen.first >= self.pace.longest_wait {
             return Some(Turn::Anybodys);
         }
-        let holds = Duration::from_millis(theirs.holds_ms).min(self.pace.patience);
+        let holds = Duration::from_millis(theirs.holds_ms).min(self.pace.longest_wait);
         (now - seen.since < holds).then_some(Turn::Theirs {
             host: theirs.host,
             is_news,
