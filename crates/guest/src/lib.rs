@@ -16,6 +16,7 @@ mod driver;
 pub mod elf;
 mod error;
 mod files;
+mod first_filesystem;
 #[cfg(test)]
 mod fixture;
 mod group;
@@ -44,7 +45,8 @@ pub use build::STRIPE_MODULE;
 pub use cache::directory as cache_directory;
 pub use card::Card;
 pub use error::GuestError;
-pub use guest::{ARCHIVES, Carried, Contents, Guest};
+pub use first_filesystem::{ARCHIVES, Contents};
+pub use guest::{Carried, Guest};
 pub use kernel::payload;
 pub use kvm::prove_kvm;
 pub use machine::{Begin, CHANNEL, DISK, MOUNTPOINT, Machine, QEMU, Says, disks};

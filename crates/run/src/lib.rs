@@ -5,6 +5,7 @@
 
 mod agent;
 mod cached;
+mod cell_cache;
 mod cell_devices;
 mod cell_key;
 mod claim;
@@ -33,7 +34,8 @@ mod watched_time;
 use model::CellResult;
 use wire::{Event, Job, Stopped};
 
-pub use cached::{CachedExecutor, CellCache, Repeatable, Unusable};
+pub use cached::{CachedExecutor, Repeatable};
+pub use cell_cache::{CellCache, Unusable};
 pub use cell_key::CellKey;
 pub use collector::Collector;
 pub use ending::{Ending, GuestEnd, Stall};

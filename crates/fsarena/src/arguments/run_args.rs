@@ -91,8 +91,8 @@ pub struct RunArgs {
     /// The size of the image [default: set by the profile].
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub size: Option<Bytes>,
-    /// Limit memory, page cache included; for guests, their whole memory [default: no limit; guests get 1 GiB, or
-    /// more for a disk in memory].
+    /// Limit memory, page cache included; for guests, their whole memory, beside which their disks lie [default: no
+    /// limit; 768 MiB in guests].
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub memory: Option<Bytes>,
     /// Where to test: on images or devices of this machine (loop), in mounted directories (dir), or in guests (vm,

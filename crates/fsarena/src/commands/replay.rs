@@ -16,7 +16,7 @@ use crate::journals::{self, Journal};
 use crate::output::exit::{BadInput, Code};
 use crate::output::text::{line, print, print_json, table};
 use crate::paths;
-use crate::request::read::refuse_doubles;
+use crate::request::refusals::refuse_doubles;
 
 /// The word for every disk of the catalog.
 const ALL: &str = "all";

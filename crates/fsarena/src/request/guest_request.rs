@@ -16,7 +16,7 @@ use model::{
 use crate::arguments::guest_args::BuildOptions;
 use crate::arguments::run_args::RunArgs;
 use crate::output::exit::{BadInput, Refused};
-use crate::request::read::refuse_doubles;
+use crate::request::refusals::refuse_doubles;
 use machine::disk_size;
 
 /// The model of a disk where the user names none.

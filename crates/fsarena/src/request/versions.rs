@@ -10,7 +10,7 @@ use model::{Backend, Clock};
 use crate::arguments::guest_args::BuildOptions;
 use crate::arguments::run_args::RunArgs;
 use crate::output::exit::BadInput;
-use crate::request::read::refuse_doubles;
+use crate::request::refusals::refuse_doubles;
 
 /// Where a kernel lies in a directory: as a user puts it there, or as a build leaves it.
 const IMAGES: [&str; 3] = ["bzImage", "vmlinux", "arch/x86/boot/bzImage"];
