@@ -3,10 +3,12 @@
 //! `make fuzz` runs them under a coverage-guided fuzzer. `make test` runs them on the inputs that are kept in
 //! `corpus/` and on mutations of these (`tests/replay.rs`).
 
+mod batch_files;
 mod campaign;
 mod catalog_file;
 mod database;
 mod device;
+mod edits;
 mod events;
 mod guest_files;
 pub mod mutation;
@@ -32,7 +34,7 @@ pub struct Target {
 }
 
 /// All of them.
-pub const TARGETS: [Target; 11] = [
+pub const TARGETS: [Target; 12] = [
     Target {
         name: "campaign",
         run: campaign::run,
@@ -98,6 +100,12 @@ pub const TARGETS: [Target; 11] = [
         run: printed::run,
         seeds: printed::seeds,
         longest: 8192,
+    },
+    Target {
+        name: "batch",
+        run: batch_files::run,
+        seeds: batch_files::seeds,
+        longest: 512,
     },
 ];
 

@@ -94,6 +94,11 @@ fn traces() {
 }
 
 #[test]
+fn files_that_hosts_share() {
+    replay("batch", 200);
+}
+
+#[test]
 fn no_target_is_left_out_of_this_file() {
     let tests = include_str!("replay.rs");
     for target in &TARGETS {

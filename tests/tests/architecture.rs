@@ -88,10 +88,12 @@ const EDGES: &[(&str, &[&str])] = &[
         "fuzz",
         &[
             "analyse",
+            "batch",
             "catalog",
             "guest",
             "import",
             "model",
+            "orchestrate",
             "plan",
             "provision",
             "report",

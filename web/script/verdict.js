@@ -100,6 +100,9 @@ function boundOf(amount) {
 const COSTS = { verb: "costs", amount: (log) => more(log) };
 const SPACE = { verb: "leaves", amount: (log) => `${percent(-Math.expm1(-log))} less` };
 
+// The suite of programs that the user named, which has no word of its own.
+const PEERS = "peers";
+
 function noAdvice(use, { tested, missing, untried }) {
   const isEnough = tested >= inference.enoughTested;
   const why = [];
@@ -118,10 +121,12 @@ function noAdvice(use, { tested, missing, untried }) {
   if (why.length === 0) why.push("nobody has every result that counts");
   const suites = isEnough ? [] : missing.flatMap(({ suite }) => (suite ? [suite] : []));
   if (untried.length > 0) suites.push("lifecycle");
-  const options = [...new Set([...inference.suites, ...suites])].sort().map((suite) => `-s ${suite}`);
+  const all = [...new Set([...inference.suites, ...suites])].filter((suite) => suite !== PEERS);
+  const options = all.sort().map((suite) => `-s ${suite}`);
+  const beside = inference.suites.includes(PEERS) ? " beside the programs of your own" : "";
   // Tests of its own suites that have no result did not fit into its budget.
   const allRan = suites.every((suite) => inference.suites.includes(suite));
-  const what = allRan ? `a larger --budget than ${inference.budget}` : `\`${options.join(" ")}\``;
+  const what = allRan ? `a larger --budget than ${inference.budget}` : `\`${options.join(" ")}\`${beside}`;
   // What ran and has no result failed.
   const helps = (data.command !== "" && !allRan) || (inference.budget !== undefined && suites.length > 0);
   const run = helps ? `: run the same with ${what}` : "";

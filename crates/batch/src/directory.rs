@@ -234,6 +234,13 @@ impl Batch {
             let what = format!("{PLAN} is of format {}, and this is {FORMAT}", plan.format);
             return Err(damaged(what));
         }
+        // Before they are planned: there might be more than memory holds.
+        let cells = plan::most_cells(&plan.campaign);
+        let is_sound = cells == Some(u64::from(plan.cells)) && plan.checks <= plan.cells;
+        if !is_sound || u64::from(plan.cells) > plan::MOST_CELLS {
+            let what = format!("{PLAN} has not the cells of its campaign");
+            return Err(damaged(what));
+        }
         Ok(Self {
             name: Digest::of(&text),
             path,

@@ -394,6 +394,17 @@ fn each_bad_directory_has_its_line() {
     );
     fs::write(&file, &text[1..]).unwrap();
     assert!(error(Batch::open(batch.path())).contains("is damaged"));
+    // More cells than memory holds are not planned, to find that they are not the campaign's.
+    for (from, to) in [
+        ("\"rounds\":1", "\"rounds\":4294967295"),
+        ("\"checks\":0", "\"checks\":4294967295"),
+    ] {
+        let many = text.replace(from, to);
+        assert_ne!(many, text);
+        fs::write(&file, many).unwrap();
+        let told = error(Batch::open(batch.path()));
+        assert!(told.contains("has not the cells of its campaign"), "{told}");
+    }
 }
 
 /// What happens in a directory between two looks at it.

@@ -113,12 +113,9 @@ impl Ssh {
             return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
         }
         let said = String::from_utf8_lossy(&output.stderr);
-        let said = said
-            .lines()
-            .last()
-            .unwrap_or("it said nothing")
-            .trim()
-            .to_owned();
+        // ssh itself may have been killed.
+        let silent = output.status.to_string();
+        let said = said.lines().last().map_or(silent.as_str(), str::trim);
         let who = match output.status.code() {
             Some(SSH_FAILED) => format!("cannot reach {} through ssh", self.host),
             _ => format!("{} refuses", self.host),

@@ -23,6 +23,9 @@ pub struct CampaignSummary {
     pub profile: Profile,
     /// Where its contenders live.
     pub backend: Backend,
+    /// The other machine on which it ran.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub host: Option<String>,
     /// Names of its contenders.
     pub contenders: Vec<String>,
     /// Cells in its plan.
@@ -101,6 +104,7 @@ fn summary(
         started,
         profile: campaign.profile,
         backend: campaign.backend,
+        host: campaign.host,
         contenders: campaign.contenders.into_iter().map(|c| c.name).collect(),
         planned,
         done: statuses.values().sum(),

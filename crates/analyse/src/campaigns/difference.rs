@@ -140,6 +140,9 @@ pub struct Differences {
     /// The numbers of the campaigns of each side, where these sessions and not their rounds are what is compared.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sessions: Option<[Vec<i64>; 2]>,
+    /// The two contenders, where they are of one campaign or ran on the same hosts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub within: Option<[String; 2]>,
     /// The hosts whose means are compared, of two contenders that ran on each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hosts: Vec<BlockHost>,
@@ -282,7 +285,12 @@ pub fn compare_contenders(
     let pairing = of_one_campaign(campaign.results.campaign.clock);
     let campaign = [campaign];
     let sides = [&campaign[..]; 2];
-    compare(sides, &pairs, wanted, pairing, settings, Vec::new())
+    let found = compare(sides, &pairs, wanted, pairing, settings, Vec::new())?;
+    Ok(Differences {
+        disturbed: [before, after].map(|name| disturbed(&campaign, Some(name))),
+        within: Some([before, after].map(str::to_owned)),
+        ..found
+    })
 }
 
 /// Compares two versions of the same thing: a contender of one campaign with one of another, whatever they are called.
@@ -358,8 +366,9 @@ fn compare(
     let mut found = Differences {
         paired: matches!(pairing, Pairing::Rounds | Pairing::Exact),
         sessions: (pairing == Pairing::Sessions).then(|| [numbers(0), numbers(1)]),
+        within: None,
         hosts: Vec::new(),
-        disturbed: sessions.map(disturbed),
+        disturbed: sessions.map(|side| disturbed(side, None)),
         settings,
         only_in_one,
         not_the_same: Vec::new(),
@@ -393,25 +402,23 @@ fn compare(
     Ok(found)
 }
 
-/// How many cells of these sessions were disturbed, and how many ran.
-pub(super) fn disturbed(sessions: &[Analysed<'_>]) -> [u32; 2] {
+/// How many cells of these sessions were disturbed, and how many ran; those of one contender, where it is named.
+pub(super) fn disturbed(sessions: &[Analysed<'_>], contender: Option<&str>) -> [u32; 2] {
+    let is_meant = |name: &String| contender.is_none_or(|wanted| wanted == name);
     let count = |of: &dyn Fn(&Analysed<'_>) -> usize| {
         u32::try_from(sessions.iter().map(of).sum::<usize>()).unwrap_or(u32::MAX)
     };
     let last = |one: &Analysed<'_>| {
         let cells = one.analysis.disturbed.iter();
+        let cells = cells.filter(|cell| is_meant(&cell.contender));
         cells.filter(|cell| cell.disturbance.is_some()).count()
     };
-    [
-        count(&last),
-        count(&|one| {
-            one.results
-                .cells
-                .iter()
-                .filter(|c| c.result.is_some())
-                .count()
-        }),
-    ]
+    let ran = |one: &Analysed<'_>| {
+        let cells = one.results.cells.iter();
+        let cells = cells.filter(|stored| is_meant(&stored.cell.contender));
+        cells.filter(|stored| stored.result.is_some()).count()
+    };
+    [count(&last), count(&ran)]
 }
 
 /// Rows that both campaigns have and that are wanted, before and after; those that are not the same

@@ -84,7 +84,8 @@ pub fn compare_over_hosts(
     Ok(Differences {
         paired: true,
         sessions: None,
-        disturbed: [disturbed(campaigns); 2],
+        within: Some([before, after].map(str::to_owned)),
+        disturbed: [before, after].map(|name| disturbed(campaigns, Some(name))),
         settings,
         only_in_one: Vec::new(),
         not_the_same,

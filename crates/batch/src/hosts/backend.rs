@@ -423,10 +423,18 @@ impl<'r, 'a> Hosts<'r, 'a> {
         let reasons = self.reasons.iter();
         let reasons = reasons.map(|(host, why)| format!("{}: {why}", self.name(*host)));
         let reasons: Vec<String> = reasons.collect();
-        match reasons.is_empty() {
-            // A check has no second host.
-            true => "no other host is left that could check what one has run".to_owned(),
-            false => format!("no host is left that could go on ({})", reasons.join("; ")),
+        let reasons = match reasons.is_empty() {
+            true => String::new(),
+            false => format!(" ({})", reasons.join("; ")),
+        };
+        let have_run = |(first, _): &(u32, Option<u32>)| self.results.has(*first);
+        match !self.begun.is_empty() && self.begun.values().all(have_run) {
+            true => format!(
+                "every cell has run, and no other host is left that could check {} of them{reasons}: name one more, or plan \
+                 with --check 0%",
+                self.begun.len()
+            ),
+            false => format!("no host is left that could go on{reasons}"),
         }
     }
 

@@ -209,7 +209,7 @@ impl<'r, 'a> Slurm<'r, 'a> {
         let log = self.batch.log().join(format!("{task}.txt"));
         let text = fs::read_to_string(&log).unwrap_or_default();
         let line = text.lines().rev().find(|line| !line.trim().is_empty());
-        let line = line.unwrap_or("it said nothing");
+        let line = line.unwrap_or("it was ended from outside, or has said nothing");
         format!("Slurm's task {task} ended without a result of entry {entry}: {line}")
     }
 

@@ -111,6 +111,10 @@ impl Cluster {
             words.extend(["--partition", partition]);
         }
         let all = queue::nodes(&run("sinfo", &words)?);
+        if let (true, Some(partition)) = (all.is_empty(), &options.partition) {
+            let why = format!("there is no partition {partition} with nodes: `sinfo` names them");
+            return Err(SlurmError::NoNode(why));
+        }
         let wanted = match &options.nodes {
             Some(list) => Some(run("scontrol", &["show", "hostnames", list])?),
             None => None,

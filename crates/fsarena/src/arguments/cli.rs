@@ -2,21 +2,22 @@
 
 use std::path::PathBuf;
 
-use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser, Subcommand, ValueHint};
 use clap_complete::Shell;
-use model::{Bytes, MetricPattern};
-use report::Format;
+use model::Bytes;
 
 use crate::arguments::batch_args::{CollectArgs, PlanArgs, WorkArgs};
-use crate::arguments::cli_values::{campaign_number, cell_number, path, share, size, text};
+use crate::arguments::cli_values::{campaign_number, path, size};
+use crate::arguments::compare_args::{AgreeArgs, CompareArgs, GuardArgs, HistoryArgs};
 use crate::arguments::guest_args::GuestArgs;
 use crate::arguments::import_args::ImportArgs;
 use crate::arguments::journal_args::{ExplainArgs, JournalArgs, ReplayArgs, ValidateArgs};
+use crate::arguments::report_args::{AdviseArgs, ReportArgs, SiteArgs};
 use crate::arguments::run_args::{ResumeArgs, RunArgs};
+use crate::arguments::show_args::{ListArgs, ShowArgs};
 use crate::arguments::storage_args::StorageArgs;
+use crate::arguments::study_args::{ClaimsArgs, ReplicateArgs};
 use crate::arguments::trace_args::TraceArgs;
-use crate::commands::report::PARQUET;
 
 /// Compares filesystems by the same trials and answers with evidence.
 #[derive(Debug, Parser)]
@@ -369,267 +370,12 @@ Examples:
     Agent(AgentArgs),
 }
 
-/// Options of `list`.
-#[derive(Clone, Debug, Args)]
-pub struct ListArgs {
-    /// What to list.
-    #[arg(value_enum, default_value_t = Listing::Filesystems)]
-    pub what: Listing,
-    /// Show origin, readers, boot loaders and limits of each filesystem, with sources.
-    #[arg(long)]
-    pub long: bool,
-}
-
-/// What can be listed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub enum Listing {
-    /// The catalog.
-    Filesystems,
-    /// The suites with their tests.
-    Suites,
-    /// The sizes of tests.
-    Profiles,
-    /// Published comparisons that can be run again.
-    Studies,
-    /// What `advise` can advise on.
-    Uses,
-    /// Models of disks, for guests.
-    Disks,
-    /// How filesystems can be aged before a test.
-    Ages,
-    /// Machines of published studies, for guests in virtual time.
-    Machines,
-    /// Aged states that are kept (`run --keep-aged`), where they lie and what they take.
-    Aged,
-    /// What was run.
-    Campaigns,
-}
-
-/// Options of `show`.
-#[derive(Clone, Debug, Args)]
-pub struct ShowArgs {
-    /// Number of the campaign [default: the latest], or the word `study` before the name of one.
-    #[arg(value_name = "ID", value_parser = shown)]
-    pub what: Option<Shown>,
-    /// Name of the study (`fsarena list studies` has all).
-    #[arg(value_name = "STUDY", conflicts_with = "cell")]
-    pub study: Option<String>,
-    /// Number of a cell, to see all that is known of it.
-    #[arg(long, value_name = "N", value_parser = cell_number)]
-    pub cell: Option<u32>,
-}
-
-/// What `show` shows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Shown {
-    /// The campaign of a number.
-    Campaign(i64),
-    /// A published comparison, which is named behind it.
-    Study,
-}
-
-fn shown(text: &str) -> Result<Shown, String> {
-    match text {
-        "study" => Ok(Shown::Study),
-        number => campaign_number(number).map(Shown::Campaign),
-    }
-}
-
-/// Options of `claims`.
-#[derive(Clone, Debug, Args)]
-pub struct ClaimsArgs {
-    /// The study (`fsarena list studies` has all) [default: all, counted].
-    #[arg(value_name = "STUDY")]
-    pub study: Option<String>,
-    /// Show only claims with this verdict.
-    #[arg(long, value_name = "VERDICT", value_parser = verdict, requires = "study")]
-    pub verdict: Option<studies::Verdict>,
-}
-
-/// Options of `replicate`.
-#[derive(Clone, Debug, Args)]
-// The study has its suites, and is one campaign on fresh filesystems.
-#[command(mut_arg("file", |a| a.hide(true)), mut_arg("study", |a| a.hide(true)), mut_arg("suites", |a| a.hide(true)), mut_arg("sessions", |a| a.hide(true)), mut_arg("age", |a| a.hide(true)))]
-pub struct ReplicateArgs {
-    /// The study: `fsarena list studies` has all.
-    #[arg(value_name = "STUDY")]
-    pub of: String,
-    /// Set this campaign beside the study, which ran already, in place of running one.
-    #[arg(long, value_name = "ID", value_parser = campaign_number, help_heading = "Replicate")]
-    pub campaign: Option<i64>,
-    /// Write the page `then and now` to this file.
-    #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath, value_parser = path(), help_heading = "Replicate")]
-    pub output: Option<PathBuf>,
-    /// The campaign.
-    #[command(flatten)]
-    pub run: RunArgs,
-}
-
-fn verdict(text: &str) -> Result<studies::Verdict, String> {
-    let all = studies::Verdict::ALL;
-    let found = all
-        .into_iter()
-        .find(|verdict| verdict.name().replace(' ', "-") == text);
-    found.ok_or_else(|| {
-        let words = all.map(|verdict| verdict.name().replace(' ', "-"));
-        format!("expected one of: {}", words.join(", "))
-    })
-}
-
 /// Options of `watch`.
 #[derive(Clone, Debug, Args)]
 pub struct WatchArgs {
     /// Number of the campaign [default: the latest that runs].
     #[arg(value_name = "ID", value_parser = campaign_number)]
     pub id: Option<i64>,
-}
-
-/// Options of `report`.
-#[derive(Clone, Debug, Args)]
-pub struct ReportArgs {
-    /// Number of the campaign [default: the latest].
-    #[arg(value_name = "ID", value_parser = campaign_number)]
-    pub id: Option<i64>,
-    /// Report on the figures of a published comparison instead: see `fsarena list studies`.
-    #[arg(long, value_name = "STUDY", conflicts_with_all = ["id", "campaigns", "schema"])]
-    pub study: Option<String>,
-    /// The format.
-    #[arg(long, value_name = "FORMAT", default_value = "table", value_parser = PossibleValuesParser::new(formats()))]
-    pub format: String,
-    /// Write to a file instead of standard output.
-    #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath, value_parser = path())]
-    pub output: Option<PathBuf>,
-    /// Count costs that differ by less than this as equal [default: 5 %].
-    #[arg(long, value_name = "SHARE", value_parser = share)]
-    pub relevant: Option<f64>,
-    /// Write every chart into this directory, as SVG and PNG.
-    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, conflicts_with_all = ["output", "format", "schema"], value_parser = path())]
-    pub charts: Option<PathBuf>,
-    /// Write a page over several campaigns instead: what changed from the first to the last, and every result over all
-    /// of them.
-    #[arg(long, value_name = "ID,ID…", value_delimiter = ',', value_parser = campaign_number, conflicts_with_all = ["id", "charts", "schema"])]
-    pub campaigns: Vec<i64>,
-    /// Print the JSON schema of the format `json`, and nothing else.
-    #[arg(long, conflicts_with_all = ["id", "format"])]
-    pub schema: bool,
-}
-
-/// Options of `site`.
-#[derive(Clone, Debug, Args)]
-pub struct SiteArgs {
-    /// Where the pages go: a new or empty directory, or one that holds such a site.
-    #[arg(value_name = "DIR", value_hint = ValueHint::DirPath, value_parser = path())]
-    pub directory: PathBuf,
-}
-
-/// Options of `advise`.
-#[derive(Clone, Debug, Args)]
-pub struct AdviseArgs {
-    /// The use: see `fsarena list uses` [default: all of them, a sentence each].
-    #[arg(long = "use", value_name = "USE")]
-    pub for_use: Option<String>,
-    /// Count costs that differ by less than this as equal [default: 5 %].
-    #[arg(long, value_name = "SHARE", value_parser = share)]
-    pub relevant: Option<f64>,
-    /// A campaign by its number or name, or a file: a report in JSON, a database [default: the latest].
-    #[arg(value_name = "CAMPAIGN")]
-    pub campaign: Option<String>,
-}
-
-/// Options of `compare`.
-#[derive(Clone, Debug, Args)]
-pub struct CompareArgs {
-    /// Before: a campaign by its number, a file (a report in JSON, a database), or a name: the latest campaign of that name
-    /// with all earlier ones of the same plan, machine and system.
-    #[arg(value_name = "A")]
-    pub before: String,
-    /// After.
-    #[arg(value_name = "B")]
-    pub after: String,
-    /// Compare contenders A and B of this campaign.
-    #[arg(long, value_name = "CAMPAIGN", conflicts_with = "contenders")]
-    pub within: Option<String>,
-    /// A contender to compare [default: all that both have].
-    #[arg(short, long = "contender", value_name = "NAME")]
-    pub contenders: Vec<String>,
-    /// Results to compare, as TEST/PHASE or TEST/PHASE:METRIC; `*` matches anything [default: the primary metric of
-    /// each phase].
-    #[arg(long, value_name = "RESULT")]
-    pub only: Vec<MetricPattern>,
-    /// Compare every metric, not only the primary ones.
-    #[arg(long)]
-    pub all: bool,
-    /// Count costs that differ by less than this as equal [default: 5 %, or --threshold].
-    #[arg(long, value_name = "SHARE", value_parser = share, conflicts_with = "threshold")]
-    pub relevant: Option<f64>,
-    /// Exit with 1 if a result is shown to cost more than this more, or fails and did not before.
-    #[arg(long, value_name = "SHARE", value_parser = share)]
-    pub threshold: Option<f64>,
-    /// Exit with 3 if a result that costs this much more might have been missed.
-    #[arg(long, value_name = "SHARE", value_parser = share)]
-    pub detect: Option<f64>,
-    /// Write Markdown.
-    #[arg(long)]
-    pub markdown: bool,
-}
-
-/// Options of `agree`.
-#[derive(Clone, Debug, Args)]
-pub struct AgreeArgs {
-    /// A campaign by its number or name, or a file: a report in JSON, a database.
-    #[arg(value_name = "A")]
-    pub first: String,
-    /// The campaign that it is held against.
-    #[arg(value_name = "B")]
-    pub second: String,
-    /// Count costs that differ by less than this as equal [default: 5 %].
-    #[arg(long, alias = "threshold", value_name = "SHARE", value_parser = share)]
-    pub relevant: Option<f64>,
-    /// Write Markdown.
-    #[arg(long)]
-    pub markdown: bool,
-}
-
-/// Options of `guard`.
-#[derive(Clone, Debug, Args)]
-// The contenders are positional, and a file stands behind them; two are in one campaign.
-#[command(mut_arg("contenders", |a| a.hide(true)), mut_arg("directories", |a| a.hide(true)), mut_arg("sessions", |a| a.hide(true)), mut_arg("file", |a| a.long("campaign").hide(true)))]
-pub struct GuardArgs {
-    /// The contender that is known and the one that must not be worse; more in the order in which they came; with --over
-    /// one. A campaign file (….toml) may stand behind them.
-    #[arg(value_name = "CONTENDER", required = true, num_args = 1..)]
-    pub versions: Vec<String>,
-    /// Guard one contender over versions of what it runs on, in the order in which they came: releases of Debian's kernel
-    /// (6.1, 6.12.107), or directories with a kernel and its modules or with programs such as mkfs; NAME=DIR names one.
-    #[arg(long, value_name = "VERSION,…", value_delimiter = ',', value_parser = text, help_heading = "Guard")]
-    pub over: Vec<String>,
-    /// Exit with 1 if a result of the last surely costs at least this much more, or fails and does not with the first.
-    #[arg(long, value_name = "SHARE", value_parser = share, default_value = "5%", help_heading = "Guard")]
-    pub threshold: f64,
-    /// Exit with 3 if a result that costs this much more might have been missed.
-    #[arg(long, value_name = "SHARE", value_parser = share, help_heading = "Guard")]
-    pub detect: Option<f64>,
-    /// Results to compare, as TEST/PHASE or TEST/PHASE:METRIC; `*` matches anything [default: the primary metric of
-    /// each phase].
-    #[arg(long, value_name = "RESULT", help_heading = "Guard")]
-    pub only: Vec<MetricPattern>,
-    /// Write Markdown.
-    #[arg(long, help_heading = "Guard")]
-    pub markdown: bool,
-    /// The campaign.
-    #[command(flatten)]
-    pub run: RunArgs,
-}
-
-/// Options of `history`.
-#[derive(Clone, Debug, Args)]
-pub struct HistoryArgs {
-    /// The result, as TEST/PHASE or TEST/PHASE:METRIC; `*` matches anything.
-    #[arg(value_name = "RESULT")]
-    pub result: MetricPattern,
-    /// A contender [default: all that have it].
-    #[arg(short, long = "contender", value_name = "NAME")]
-    pub contenders: Vec<String>,
 }
 
 /// Options of `doctor`.
@@ -726,11 +472,6 @@ pub struct AgentArgs {
     /// Say what is in a source, in mounts of its own.
     #[arg(long, conflicts_with_all = ["isolate", "guest", "guest_shell"])]
     pub survey: bool,
-}
-
-/// The words for formats; Parquet is one of them in every build, so that scripts get a reason.
-fn formats() -> impl Iterator<Item = &'static str> {
-    Format::ALL.map(Format::name).into_iter().chain([PARQUET])
 }
 
 #[cfg(test)]

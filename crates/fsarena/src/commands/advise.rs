@@ -7,7 +7,8 @@ use anyhow::Context;
 use model::CampaignResults;
 use serde_json::{Value, json};
 
-use crate::arguments::cli::{AdviseArgs, Globals};
+use crate::arguments::cli::Globals;
+use crate::arguments::report_args::AdviseArgs;
 use crate::output::exit::{Code, Refused};
 use crate::output::text::{line, print, print_json};
 use crate::paths;

@@ -7,7 +7,8 @@ use model::CampaignResults;
 use report::Sides;
 use serde_json::json;
 
-use crate::arguments::cli::{AgreeArgs, Globals};
+use crate::arguments::cli::Globals;
+use crate::arguments::compare_args::AgreeArgs;
 use crate::output::exit::{BadInput, Code};
 use crate::output::text::{print_in, print_json};
 use crate::paths;

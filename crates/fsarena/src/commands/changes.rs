@@ -11,7 +11,8 @@ use report::{CampaignHead, Format, OverCampaigns};
 use serde_json::json;
 use store::{CampaignId, Store};
 
-use crate::arguments::cli::{Globals, ReportArgs};
+use crate::arguments::cli::Globals;
+use crate::arguments::report_args::ReportArgs;
 use crate::commands::compare::refused;
 use crate::output::exit::{BadInput, Code};
 use crate::output::output_file;

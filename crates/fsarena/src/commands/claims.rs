@@ -5,7 +5,8 @@ use std::process::ExitCode;
 use serde_json::{Value, json};
 use studies::{Claim, Judgement, Study, Verdict};
 
-use crate::arguments::cli::{ClaimsArgs, Globals};
+use crate::arguments::cli::Globals;
+use crate::arguments::study_args::ClaimsArgs;
 use crate::output::claims_text;
 use crate::output::exit::Code;
 use crate::output::text::{print, print_json};

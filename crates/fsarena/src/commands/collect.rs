@@ -6,8 +6,8 @@ use std::sync::atomic::Ordering;
 
 use batch::hosts::{Host, Hosts};
 use batch::slurm::{Cluster, Options, Slurm};
-use batch::{Batch, Collected, Results, State};
-use model::{Bytes, Campaign, GuestMachine};
+use batch::{Batch, Collected, Entry, Half, Results, State};
+use model::{Bytes, Campaign, CellId, GuestMachine};
 use orchestrate::{Ended, Limits, Stop};
 use store::{CampaignId, Store};
 
@@ -99,7 +99,7 @@ pub fn followed(
     let mut store = paths::store(globals)?;
     paths::reports(globals)?;
     let mut results = Results::of(batch)?;
-    let id = campaign_of(&mut store, batch)?;
+    let id = campaign_of(&store, batch)?;
     let asked = Asked {
         progress,
         yes: false,
@@ -124,34 +124,49 @@ pub fn followed(
             worker,
         }) => run.on_hosts(&hosts, at_once, &worker),
     };
+    let id = run.id;
     progress.finish();
     results
         .untaken()
         .for_each(|untaken| progress.note(&untaken.to_string()));
-    match ended? {
-        Ended::Complete => Ok(Followed::Complete(store, id)),
-        Ended::Interrupted => left(&store, id, batch, &results, &asked, &go_on).map(Followed::Left),
+    match (ended?, id) {
+        (Ended::Complete, Some(id)) => Ok(Followed::Complete(store, id)),
+        (_, id) => left(&store, id, batch, &results, &asked, &go_on).map(Followed::Left),
     }
 }
 
-/// The campaign of a directory in the store: the one that began when it was planned, or a new one.
-fn campaign_of(store: &mut Store, batch: &Batch) -> anyhow::Result<CampaignId> {
+/// The campaign of a directory in the store, the one that began when it was planned; nothing before any of it has run.
+fn campaign_of(store: &Store, batch: &Batch) -> anyhow::Result<Option<CampaignId>> {
     let plan = batch.plan();
     let same_moment = store.campaigns()?;
     let same_moment = same_moment.iter().filter(|c| c.started == plan.planned);
     for summary in same_moment {
         if store.load(summary.id)?.campaign == plan.campaign {
-            return Ok(summary.id);
+            return Ok(Some(summary.id));
         }
     }
+    Ok(None)
+}
+
+/// The campaign, which is stored when something of it can run: what has no session would be resumed on this machine.
+fn begun(
+    store: &mut Store,
+    id: &mut Option<CampaignId>,
+    batch: &Batch,
+) -> anyhow::Result<CampaignId> {
+    if let Some(id) = id {
+        return Ok(*id);
+    }
+    let plan = batch.plan();
     let cells = plan::plan(&plan.campaign);
-    Ok(store.begin_campaign(&plan.campaign, &cells, plan.planned)?)
+    let begun = store.begin_campaign(&plan.campaign, &cells, plan.planned)?;
+    Ok(*id.insert(begun))
 }
 
 /// A session of a campaign whose results come as files.
 struct Run<'r, 'a> {
     store: &'r mut Store,
-    id: CampaignId,
+    id: Option<CampaignId>,
     batch: &'a Batch,
     results: &'r mut Results<'a>,
     asked: &'r Asked<'r>,
@@ -161,31 +176,35 @@ struct Run<'r, 'a> {
 }
 
 impl Run<'_, '_> {
+    /// Cells that have no result in the store.
+    fn missing(&self) -> anyhow::Result<Vec<CellId>> {
+        let Some(id) = self.id else {
+            let entries = self.results.entries().iter();
+            let first = entries.filter(|entry| entry.half == Half::First);
+            return Ok(first.map(Entry::id).collect());
+        };
+        let stored = self.store.load(id)?;
+        let missing = stored.cells.iter().filter(|c| c.result.is_none());
+        Ok(missing.map(|c| c.cell.id).collect())
+    }
+
     /// Takes the results that are there.
     fn collect(&mut self) -> anyhow::Result<Ended> {
-        let stored = self.store.load(self.id)?;
-        let mut missing = stored.cells.iter().filter(|c| c.result.is_none());
-        let mut is_missing = missing.clone();
-        if is_missing.next().is_none() {
+        let missing = self.missing()?;
+        if missing.is_empty() {
             return Ok(Ended::Complete);
         }
         // A session in which nothing is taken is none.
-        if !missing.any(|c| self.results.state(c.cell.id) == State::Ready) {
+        let is_ready = |cell: &CellId| self.results.state(*cell) == State::Ready;
+        if !missing.iter().any(is_ready) {
             return Ok(Ended::Interrupted);
         }
+        let id = begun(self.store, &mut self.id, self.batch)?;
         let environment = self.batch.environment(self.go_on);
         let mut backend = Collected::new(self.results, &environment);
         let (limits, asked) = (Limits::default(), self.asked);
         let (store, stop) = (&mut *self.store, self.stop);
-        campaign::cells(
-            store,
-            self.id,
-            &mut backend,
-            &limits,
-            asked,
-            stop,
-            self.go_on,
-        )
+        campaign::cells(store, id, &mut backend, &limits, asked, stop, self.go_on)
     }
 
     /// Has Slurm run what has no result, and takes results as they come.
@@ -195,7 +214,7 @@ impl Run<'_, '_> {
             return Ok(Ended::Complete);
         };
         let (nodes, tasks) = (cluster.nodes.len(), cluster.processors);
-        let (asked, id) = (self.asked, self.id);
+        let (asked, id) = (self.asked, begun(self.store, &mut self.id, self.batch)?);
         says(
             asked,
             id,
@@ -230,8 +249,10 @@ impl Run<'_, '_> {
         };
         let count = hosts.len();
         let hosts: Vec<Arc<dyn Host>> = hosts.iter().map(host).collect::<anyhow::Result<_>>()?;
-        let (batch, asked, id) = (self.batch, self.asked, self.id);
-        let mut hosts = Hosts::new(batch, self.results, hosts, at_once, self.go_on, self.stop)?;
+        let (batch, asked) = (self.batch, self.asked);
+        let hosts = Hosts::new(batch, self.results, hosts, at_once, self.go_on, self.stop);
+        let mut hosts = hosts?;
+        let id = begun(self.store, &mut self.id, batch)?;
         let tasks = hosts.slots();
         says(asked, id, batch, &format!("{count} hosts"), tasks);
         let store = &mut *self.store;
@@ -244,12 +265,12 @@ impl Run<'_, '_> {
 
     /// From what the time left is estimated; nothing where nothing is left.
     fn limits(&self) -> anyhow::Result<Option<Limits>> {
-        let stored = self.store.load(self.id)?;
-        if stored.cells.iter().all(|cell| cell.result.is_some()) {
+        if self.missing()?.is_empty() {
             return Ok(None);
         }
-        let experience = experience::of(self.store, &stored.campaign, Some(self.id));
-        let cost = run_command::cost(&stored.campaign, Some(self.store), &experience, None)?;
+        let campaign = &self.batch.plan().campaign;
+        let experience = experience::of(self.store, campaign, self.id);
+        let cost = run_command::cost(campaign, Some(self.store), &experience, None)?;
         Ok(Some(Limits {
             pace: cost.pace,
             experience,
@@ -327,7 +348,7 @@ fn memory(campaign: &Campaign) -> Bytes {
 /// Says what is left, and what runs it.
 fn left(
     store: &Store,
-    id: CampaignId,
+    id: Option<CampaignId>,
     batch: &Batch,
     results: &Results<'_>,
     asked: &Asked<'_>,
@@ -339,17 +360,23 @@ fn left(
         ));
         return Ok(Code::Interrupted.into());
     }
-    let stored = store.load(id)?;
-    let done = stored.cells.iter().filter(|c| c.result.is_some()).count();
+    let done = match id {
+        Some(id) => {
+            let stored = store.load(id)?;
+            stored.cells.iter().filter(|c| c.result.is_some()).count()
+        }
+        None => 0,
+    };
     let missing = results.missing();
     let (cells, checks): (Vec<u32>, Vec<u32>) = missing
         .iter()
         .partition(|index| **index < batch.plan().cells);
     let program = batch.program();
     let (program, directory) = (program.display(), batch.path().display());
+    let whose = id.map_or_else(String::new, |id| format!("campaign {id}: "));
     asked.progress.note(&format!(
-        "campaign {id}: {done} of {} cells have their results",
-        stored.cells.len()
+        "{whose}{done} of {} cells have their results",
+        batch.plan().cells
     ));
     if !cells.is_empty() {
         asked
@@ -364,7 +391,8 @@ fn left(
     }
     let run = format!("{program} work {directory} --all");
     Err(Refused(format!(
-        "results are missing: on any host `{run}`, or `fsarena collect {directory} --on slurm`; then `fsarena collect {directory}`"
+        "results are missing: on any host `{run}`, or `fsarena collect {directory} --on slurm` or `--on ssh --hosts n1,n2`; \
+         then `fsarena collect {directory}`"
     ))
     .into())
 }

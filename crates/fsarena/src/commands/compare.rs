@@ -7,7 +7,8 @@ use model::{CampaignResults, Clock};
 use report::Sides;
 use serde_json::json;
 
-use crate::arguments::cli::{CompareArgs, Globals};
+use crate::arguments::cli::Globals;
+use crate::arguments::compare_args::CompareArgs;
 use crate::output::exit::{BadInput, Code, Refused};
 use crate::output::text::{line, print_in, print_json};
 use crate::request::chosen;

@@ -13,7 +13,8 @@ use orchestrate::Ended;
 use wire::machine::Kind;
 
 use crate::arguments::batch_args::EngineArgs;
-use crate::arguments::cli::{CompareArgs, Globals};
+use crate::arguments::cli::Globals;
+use crate::arguments::compare_args::CompareArgs;
 use crate::arguments::run_args::RunArgs;
 use crate::commands::compare;
 use crate::commands::run::{self, Ran};
@@ -33,7 +34,7 @@ pub fn run(args: &RunArgs, globals: &Globals, stop: &Arc<AtomicBool>) -> anyhow:
         _ => Blocks::on_each(hosts.len(), args.rounds),
     };
     let (say, said) = mpsc::channel();
-    let (mut worst, mut gone) = (None, Vec::new());
+    let (mut worst, mut gone, mut absent) = (None, Vec::new(), Vec::new());
     thread::scope(|scope| {
         loop {
             while let Some((number, host, rounds)) = blocks.next().filter(|_| !is_raised(stop)) {
@@ -53,13 +54,14 @@ pub fn run(args: &RunArgs, globals: &Globals, stop: &Arc<AtomicBool>) -> anyhow:
                 return;
             }
             let Ok((host, ran)) = said.recv() else { return };
-            let error = blocks.ended(host, ran);
-            if let Some(error) = error {
+            let begun = ran.begun;
+            if let Some(error) = blocks.ended(host, ran) {
                 if machine::kind(&error) == Kind::BadInput {
                     stop.store(true, Ordering::SeqCst);
                     worst = Some(error);
                 } else {
-                    gone.push(hosts[host].as_str());
+                    let list = if begun { &mut gone } else { &mut absent };
+                    list.push(hosts[host].as_str());
                     remark(&format!("{}: {}", hosts[host], machine::whole(&error)));
                 }
             }
@@ -76,15 +78,30 @@ pub fn run(args: &RunArgs, globals: &Globals, stop: &Arc<AtomicBool>) -> anyhow:
     }
     compared(&name, globals)?;
     // What was divided, others have run.
-    if gone.is_empty() || (args.divide && blocks.left == 0) {
+    if (gone.is_empty() && absent.is_empty()) || (args.divide && blocks.left == 0) {
         return Ok(Code::Done.into());
     }
-    Err(Refused(format!(
-        "{} did not run all rounds, and what is broken off is not counted: `fsarena list campaigns`, and `fsarena resume ID` \
-         goes on",
-        gone.join(", ")
-    ))
-    .into())
+    Err(Refused(missing(&gone, &absent, &name)).into())
+}
+
+/// What hosts did not run, and what to do about it.
+fn missing(gone: &[&str], absent: &[&str], name: &str) -> String {
+    let broken_off = (!gone.is_empty()).then(|| {
+        format!(
+            "{} did not run all rounds, and what is broken off is not counted: `fsarena list campaigns`, and `fsarena resume \
+             ID` goes on",
+            gone.join(", ")
+        )
+    });
+    let none = (!absent.is_empty()).then(|| {
+        let absent = absent.join(",");
+        format!(
+            "{absent} ran nothing: when that is mended, the same command with --hosts {absent} and --name {} adds it",
+            line(name)
+        )
+    });
+    let both: Vec<String> = broken_off.into_iter().chain(none).collect();
+    both.join("; ")
 }
 
 fn is_raised(stop: &AtomicBool) -> bool {
@@ -126,6 +143,8 @@ struct Host<'a> {
 
 /// What a host has run: how many of its rounds are whole, and why it ended before the last.
 struct Done {
+    /// Whether it has a campaign.
+    begun: bool,
     whole: u32,
     error: Option<anyhow::Error>,
 }
@@ -149,6 +168,7 @@ impl Host<'_> {
         });
         match ran {
             Err(error) => Done {
+                begun: false,
                 whole: 0,
                 error: Some(error),
             },
@@ -162,6 +182,7 @@ impl Host<'_> {
                     Err(error) => Some(error),
                 };
                 Done {
+                    begun: true,
                     whole: u32::try_from(whole.len()).unwrap_or(u32::MAX),
                     error: broken_off,
                 }
@@ -276,7 +297,11 @@ mod tests {
 
     fn lost(whole: u32) -> Done {
         let error = Some(Refused("it is gone".to_owned()).into());
-        Done { whole, error }
+        Done {
+            begun: true,
+            whole,
+            error,
+        }
     }
 
     proptest! {
@@ -307,10 +332,20 @@ mod tests {
                 gone += usize::from(goes);
                 let done = if goes { part % (own + 1) } else { own };
                 whole += done;
-                blocks.ended(host, if goes { lost(done) } else { Done { whole: done, error: None } });
+                blocks.ended(host, if goes { lost(done) } else { Done { begun: true, whole: done, error: None } });
             }
             prop_assert_eq!((whole, blocks.left), (rounds, 0));
         }
+    }
+
+    #[test]
+    fn a_host_that_never_began_has_nothing_to_resume() {
+        let told = missing(&[], &["n2"], "shop");
+        assert!(!told.contains("resume"), "{told}");
+        assert!(told.contains("--hosts n2 and --name shop"), "{told}");
+        let told = missing(&["n1"], &["n2"], "shop");
+        assert!(told.starts_with("n1 did not run all rounds"), "{told}");
+        assert!(told.contains("; n2 ran nothing"), "{told}");
     }
 
     #[test]
@@ -323,6 +358,7 @@ mod tests {
         blocks.ended(
             2,
             Done {
+                begun: true,
                 whole: 2,
                 error: None,
             },
@@ -339,6 +375,7 @@ mod tests {
         blocks.ended(
             1,
             Done {
+                begun: true,
                 whole: 5,
                 error: None,
             },

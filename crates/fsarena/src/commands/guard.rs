@@ -8,7 +8,8 @@ use std::process::ExitCode;
 
 use orchestrate::Ended;
 
-use crate::arguments::cli::{CompareArgs, Globals, GuardArgs};
+use crate::arguments::cli::Globals;
+use crate::arguments::compare_args::{CompareArgs, GuardArgs};
 use crate::arguments::run_args::RunArgs;
 use crate::commands::run::{self, Ran};
 use crate::commands::{compare, guard_versions};

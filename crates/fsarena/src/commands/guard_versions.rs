@@ -17,7 +17,8 @@ use report::first_worse_text;
 use serde_json::json;
 use store::{CampaignId, Store};
 
-use crate::arguments::cli::{Globals, GuardArgs};
+use crate::arguments::cli::Globals;
+use crate::arguments::compare_args::GuardArgs;
 use crate::arguments::run_args::RunArgs;
 use crate::commands::collect::{self, Followed};
 use crate::commands::run::{self, Ran};

@@ -5,7 +5,8 @@ use std::process::ExitCode;
 use analyse::{Analysed, analyse, history};
 use serde_json::json;
 
-use crate::arguments::cli::{Globals, HistoryArgs};
+use crate::arguments::cli::Globals;
+use crate::arguments::compare_args::HistoryArgs;
 use crate::output::exit::{BadInput, Code};
 use crate::output::text::{line, print, print_json};
 use crate::paths;

@@ -14,7 +14,8 @@ use report::Scale;
 use serde_json::{Value, json};
 use store::CampaignSummary;
 
-use crate::arguments::cli::{Globals, ListArgs, Listing};
+use crate::arguments::cli::Globals;
+use crate::arguments::show_args::{ListArgs, Listing};
 use crate::output::exit::Code;
 use crate::output::text::{beside, filled, line, moment, print, print_json, table};
 use crate::paths;
@@ -475,7 +476,10 @@ fn campaigns(all: &[CampaignSummary]) -> (String, Value) {
                 Backend::Elsewhere => "–".to_owned(),
                 _ => c.profile.to_string(),
             },
-            c.backend.to_string(),
+            match &c.host {
+                Some(host) => format!("{} on {}", c.backend, line(host)),
+                None => c.backend.to_string(),
+            },
             format!("{}/{}", c.done, c.planned),
             statuses(c),
             line(&c.contenders.join(" ")),

@@ -11,8 +11,9 @@ use serde_json::json;
 use store::CampaignId;
 use studies::{Study, ThenAndNow};
 
-use crate::arguments::cli::{Globals, ReplicateArgs};
+use crate::arguments::cli::Globals;
 use crate::arguments::run_args::RunArgs;
+use crate::arguments::study_args::ReplicateArgs;
 use crate::commands::run::{self, Ran};
 use crate::output::exit::{BadInput, Code};
 use crate::output::text::{line, print, print_json, remark};

@@ -10,7 +10,8 @@ use report::{Format, Options};
 use store::{CampaignId, Store};
 use sys::trusted;
 
-use crate::arguments::cli::{Globals, ReportArgs};
+use crate::arguments::cli::Globals;
+use crate::arguments::report_args::ReportArgs;
 use crate::commands::changes;
 use crate::journals::maps;
 #[cfg(not(feature = "parquet"))]

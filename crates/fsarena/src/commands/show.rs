@@ -6,7 +6,8 @@ use model::{CampaignResults, CellId, Environment, StoredCell};
 use serde_json::{Value, json};
 use studies::Study;
 
-use crate::arguments::cli::{Globals, ShowArgs, Shown};
+use crate::arguments::cli::Globals;
+use crate::arguments::show_args::{ShowArgs, Shown};
 use crate::output::calibration_text;
 use crate::output::cell_page;
 use crate::output::exit::{BadInput, Code};
@@ -20,7 +21,11 @@ pub fn run(args: &ShowArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
     let id = match (args.what, &args.study) {
         (Some(Shown::Study), name) => return study(name.as_deref(), globals),
         (Some(Shown::Campaign(_)), Some(word)) => {
-            let text = format!("`{word}` stands behind a number: a study is `show study {word}`");
+            let word = line(word);
+            let text = match word.parse::<u32>() {
+                Ok(cell) => format!("`{cell}` stands behind a number: a cell is `--cell {cell}`"),
+                Err(_) => format!("`{word}` stands behind a number: a study is `show study {word}`"),
+            };
             return Err(BadInput(text).into());
         }
         (Some(Shown::Campaign(id)), None) => Some(id),
@@ -111,7 +116,6 @@ fn campaign_text(results: &CampaignResults) -> String {
 
 fn head(results: &CampaignResults) -> String {
     let campaign = &results.campaign;
-    let done = results.cells.iter().filter(|c| c.result.is_some()).count();
     let mut facts = vec![
         ("begun", moment(results.started)),
         (
@@ -125,8 +129,9 @@ fn head(results: &CampaignResults) -> String {
             "backend",
             format!("{}, size {}", campaign.backend, campaign.size),
         ),
-        ("cells", format!("{done} of {} done", results.cells.len())),
+        ("cells", cells_done(results)),
     ];
+    facts.extend(campaign.host.as_ref().map(|host| ("host", line(host))));
     facts.extend(campaign.memory.map(|memory| ("memory", memory.to_string())));
     let machine = campaign.machine_in_words();
     facts.extend(
@@ -138,6 +143,17 @@ fn head(results: &CampaignResults) -> String {
         text += &beside(&format!("  {what:<8} "), &fact);
     }
     text
+}
+
+/// How many cells have a result, and how many of these came from the cache.
+fn cells_done(results: &CampaignResults) -> String {
+    let done = || results.cells.iter().filter_map(|c| c.result.as_ref());
+    let served = done().filter(|result| result.from_cache).count();
+    let cached = match served {
+        0 => String::new(),
+        served => format!(", {served} of them from the cache"),
+    };
+    format!("{} of {} done{cached}", done().count(), results.cells.len())
 }
 
 /// What a session ran on, in a line.

@@ -14,7 +14,8 @@ use serde_json::{Value, json};
 use store::Store;
 use sys::trusted::{self, Directory};
 
-use crate::arguments::cli::{Globals, SiteArgs};
+use crate::arguments::cli::Globals;
+use crate::arguments::report_args::SiteArgs;
 use crate::commands::changes::every_result;
 use crate::commands::report::page;
 use crate::output::exit::{Code, Refused};

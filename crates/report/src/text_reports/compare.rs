@@ -15,6 +15,9 @@ const MOST_OPEN: usize = 10;
 /// What only a larger regression would show is no longer told in numbers.
 const MOST_DETECTABLE: f64 = 1.0;
 
+/// The head of ratios with their intervals.
+const RATIO: &str = "cost (95 %)";
+
 /// What is compared, in words.
 #[derive(Clone, Copy, Debug)]
 pub struct Sides<'a> {
@@ -153,19 +156,26 @@ pub(crate) fn sections(found: &Differences) -> Vec<Section> {
         let changes = found.changes.iter();
         changes.filter(move |change| Kind::of(&change.compared.verdict) == wanted)
     };
-    let unit = unit(found);
     let sections = [
-        settings_section(&found.settings, ["before", "after"]),
+        settings_section(&found.settings, names(found)),
         hosts(found),
         overall(found),
         failures(found),
-        changes(Part::Worse, "Worse", of(Kind::Worse), unit),
-        changes(Part::Better, "Better", of(Kind::Better), unit),
-        open(of(Kind::Open).collect(), unit),
+        changes(Part::Worse, "Worse", of(Kind::Worse), found),
+        changes(Part::Better, "Better", of(Kind::Better), found),
+        open(of(Kind::Open).collect(), found),
         equal(found, of(Kind::Equal).count()),
         not_compared(found),
     ];
     sections.into_iter().flatten().collect()
+}
+
+/// What the sides are called: two contenders by their names.
+fn names(found: &Differences) -> [&str; 2] {
+    let within = found.within.as_ref();
+    within.map_or(["before", "after"], |names| {
+        names.each_ref().map(String::as_str)
+    })
 }
 
 /// The hosts of a comparison over several, and in what they differ.
@@ -237,8 +247,14 @@ impl Kind {
 pub(crate) fn verdict(found: &Differences) -> String {
     if found.changes.is_empty() {
         let phases = counted(found.new_failures.len() as u64, "phase");
-        return format!("Nothing could be compared: {phases} failed after and not before.");
+        let [before, after] = on_each_side(found);
+        return format!("Nothing could be compared: {phases} failed {after} and not {before}.");
     }
+    let [before, after] = on_each_side(found);
+    let than = match &found.within {
+        Some(_) => format!(" {after} than {before}"),
+        None => String::new(),
+    };
     let margin = percent(found.margin.0);
     let count = |wanted: Kind| {
         let all = found.changes.iter();
@@ -247,7 +263,7 @@ pub(crate) fn verdict(found: &Differences) -> String {
     };
     let results = counted(found.changes.len() as u64, "result");
     let mut text = format!(
-        "Of {results} {} worse by more than {margin}, {} better, {} equal within {margin}; {} undecided.",
+        "Of {results} {} worse{than} by more than {margin}, {} better, {} equal within {margin}; {} undecided.",
         counted_are(count(Kind::Worse)),
         count(Kind::Better),
         count(Kind::Equal),
@@ -263,7 +279,7 @@ pub(crate) fn verdict(found: &Differences) -> String {
     }
     if !found.new_failures.is_empty() {
         let phases = counted(found.new_failures.len() as u64, "phase");
-        text += &format!(" {phases} failed after and not before.");
+        text += &format!(" {phases} failed {after} and not {before}.");
     }
     if count(Kind::Worse) > 0 {
         text += " Up to 5 % of what is called worse may be chance.";
@@ -280,11 +296,11 @@ pub(crate) fn verdict(found: &Differences) -> String {
             ),
         };
     }
-    let [before, after] = found.disturbed;
-    if before[0] + after[0] > 0 {
+    let [old, new] = found.disturbed;
+    if old[0] + new[0] > 0 {
         text += &format!(
-            " While {} of {} cells before and {} of {} after ran, other processes were busy.",
-            before[0], before[1], after[0], after[1]
+            " While {} of {} cells {before} and {} of {} {after} ran, other processes were busy.",
+            old[0], old[1], new[0], new[1]
         );
     }
     text += &of_sessions(found);
@@ -292,7 +308,16 @@ pub(crate) fn verdict(found: &Differences) -> String {
     if found.settings.iter().any(|setting| setting.what == "host") {
         text += " They ran on different hosts, which may be all that differs: `fsarena run --hosts` compares contenders over hosts.";
     }
-    text + " In brackets below is the 95 % interval of a result alone; what it comes to allows for all of them."
+    text + " Numbers below are geometric means over rounds (`report` has medians), the cost is their ratio, in brackets with the \
+            95 % interval of that result alone; what it comes to allows for all of them."
+}
+
+/// The sides as the end of a sentence: `before`, or `with ext4`.
+fn on_each_side(found: &Differences) -> [String; 2] {
+    names(found).map(|name| match found.within {
+        Some(_) => format!("with {}", clean(name)),
+        None => name.to_owned(),
+    })
 }
 
 /// `2 are`, `1 is`.
@@ -346,12 +371,7 @@ const fn unit(found: &Differences) -> &'static str {
 
 fn overall(found: &Differences) -> Option<Section> {
     let with_cost = |o: &&OverallChange| o.cost.is_some() && o.results > 1;
-    let mut table = PlainTable::new(&[
-        "contender",
-        ">results",
-        "cost after / before",
-        "what it comes to",
-    ]);
+    let mut table = PlainTable::new(&["contender", ">results", RATIO, "what it comes to"]);
     let mut any = false;
     for overall in found.overall.iter().filter(with_cost) {
         let Some(cost) = &overall.cost else { continue };
@@ -372,6 +392,7 @@ fn overall(found: &Differences) -> Option<Section> {
 }
 
 fn failures(found: &Differences) -> Option<Section> {
+    let [before, after] = on_each_side(found);
     let lines = found.new_failures.iter().map(|failure| {
         let why = match failure.why.is_empty() {
             true => String::new(),
@@ -389,7 +410,7 @@ fn failures(found: &Differences) -> Option<Section> {
     });
     (!found.new_failures.is_empty()).then(|| Section {
         part: Part::Failures,
-        title: "Failed after, and not before".to_owned(),
+        title: format!("Failed {after}, and not {before}"),
         table: None,
         lines: lines.collect(),
     })
@@ -399,7 +420,7 @@ fn changes<'a>(
     part: Part,
     title: &str,
     changes: impl Iterator<Item = &'a Change>,
-    unit: &str,
+    found: &Differences,
 ) -> Option<Section> {
     let mut changes: Vec<&Change> = changes.collect();
     // The largest first, whichever way.
@@ -407,7 +428,7 @@ fn changes<'a>(
     (!changes.is_empty()).then(|| Section {
         part,
         title: title.to_owned(),
-        table: Some(table(&changes, unit)),
+        table: Some(table(&changes, found)),
         lines: Vec::new(),
     })
 }
@@ -416,36 +437,45 @@ fn size(change: &Change) -> f64 {
     change.compared.ratio.ln().abs()
 }
 
-fn table(changes: &[&Change], unit: &str) -> PlainTable {
-    let mut table = PlainTable::new(&[
-        "contender",
-        "result",
-        ">before",
-        ">after",
-        "unit",
-        "cost after / before",
-        "what it comes to",
-    ]);
+/// A row for each change, without columns that would say the same in each: who it is of two contenders, and that it is open.
+fn table(changes: &[&Change], found: &Differences) -> PlainTable {
+    let unit = unit(found);
+    let open = format!("not enough {unit}");
+    let comes_to = |change: &Change| in_words(&change.compared, unit);
+    let is_said = changes.iter().any(|change| comes_to(change) != open);
+    let [before, after] = names(found).map(|name| format!(">{}", clean(name)));
+    let mut heading = vec!["result", &before, &after, "unit", RATIO];
+    if found.within.is_none() {
+        heading.insert(0, "contender");
+    }
+    if is_said {
+        heading.push("what it comes to");
+    }
+    let mut table = PlainTable::new(&heading);
     for change in changes {
         let scale = Scale::for_metric(change.metric, change.means);
-        table.push(vec![
-            clean(&change.contender),
-            clean(&format!(
-                "{}/{}:{}",
-                change.test, change.phase, change.metric
-            )),
+        let result = format!("{}/{}:{}", change.test, change.phase, change.metric);
+        let mut row = vec![
+            clean(&result),
             scale.number(change.means[0]),
             scale.number(change.means[1]),
             format!("{} {}", scale.symbol(), arrow(change.direction)),
             ratio(&change.compared),
-            in_words(&change.compared, unit),
-        ]);
+        ];
+        if found.within.is_none() {
+            row.insert(0, clean(&change.contender));
+        }
+        if is_said {
+            row.push(comes_to(change));
+        }
+        table.push(row);
     }
     table
 }
 
 /// The largest of those of which nothing is known.
-fn open(mut open: Vec<&Change>, unit: &str) -> Option<Section> {
+fn open(mut open: Vec<&Change>, found: &Differences) -> Option<Section> {
+    let unit = unit(found);
     open.sort_by(|a, b| size(b).total_cmp(&size(a)));
     let shown = open.len().min(MOST_OPEN);
     let title = match shown < open.len() {
@@ -455,7 +485,7 @@ fn open(mut open: Vec<&Change>, unit: &str) -> Option<Section> {
     (!open.is_empty()).then(|| Section {
         part: Part::Open,
         title,
-        table: Some(table(&open[..shown], unit)),
+        table: Some(table(&open[..shown], found)),
         lines: Vec::new(),
     })
 }
@@ -559,6 +589,29 @@ mod tests {
         assert!(!said(&after));
         after.campaign.host = Some("n2".to_owned());
         assert!(said(&after));
+    }
+
+    /// All cells of a campaign were once counted on both sides, which were called before and after.
+    #[test]
+    fn two_contenders_are_called_by_their_names_and_each_has_its_own_cells() {
+        let (_, after) = sides(3);
+        let analysis = analyse(&after);
+        let side = Analysed::new(&after, &analysis);
+        let found = compare_contenders(side, "middle", "slow", &Wanted::default()).unwrap();
+        assert_eq!(found.disturbed, [[0, 3]; 2]);
+        let shown = Sides {
+            before: "middle",
+            after: "slow",
+        };
+        let form = Form::Text { columns: Some(80) };
+        let text = compare_text(&found, shown, form);
+        assert!(text.contains("worse with slow than with middle"), "{text}");
+        assert!(
+            !text.contains("BEFORE") && !text.contains("after"),
+            "{text}"
+        );
+        let widest = text.lines().map(|line| line.chars().count()).max();
+        assert!(widest <= Some(80), "{text}");
     }
 
     #[test]

@@ -50,7 +50,7 @@ pub(crate) fn render(results: &CampaignResults, analysis: &Analysis) -> String {
 fn head(results: &CampaignResults, analysis: &Analysis) -> String {
     let mut out = format!("# {}\n\n", escape(&clean(&results.campaign.name)));
     out += &format!("{}\n\n", escape(&summary::line(results)));
-    out += &format!("{}\n", escape(&summary::outcome_line(analysis)));
+    out += &format!("{}\n", escape(&summary::outcome_line(results, analysis)));
     if let Some(text) = summary::unfinished(analysis) {
         out += &format!("\n**{text}**\n");
     }

@@ -150,7 +150,7 @@ fn head(results: &CampaignResults, analysis: &Analysis, terminal: usize, paint: 
     let mut out = format!(
         "{}\n{}\n",
         paint.bold(&summary::line(results)),
-        summary::outcome_line(analysis)
+        summary::outcome_line(results, analysis)
     );
     if let Some(text) = summary::unfinished(analysis) {
         out += &paint.tone(Tone::Failed, &text);

@@ -31,7 +31,8 @@ pub(crate) struct Sentence {
     pub answer: String,
 }
 
-/// The answer for each use, in the order of the uses; last, in one sentence, those for which there is no advice.
+/// The answer for each use, in the order of the uses; then, in one sentence, those for which there is no advice; last those for
+/// which nobody will do.
 pub(crate) fn of_uses(analysis: &Analysis) -> Vec<Sentence> {
     let ran = Ran::of(analysis);
     let advised = analysis.uses.iter().map(advise);
@@ -41,13 +42,16 @@ pub(crate) fn of_uses(analysis: &Analysis) -> Vec<Sentence> {
         question: clean(&advice.scores.title),
         answer: of_use(advice, &analysis.contenders, &ran),
     };
-    let mut sentences: Vec<Sentence> = answered.iter().map(sentence).collect();
-    sentences.extend(match &open[..] {
+    let (nobody, answered): (Vec<Advice>, Vec<Advice>) = answered
+        .into_iter()
+        .partition(|advice| advice.recommendation == Recommendation::None);
+    let without = match &open[..] {
         [] => None,
         [one] => Some(sentence(one)),
         several => Some(without_advice(several, &ran)),
-    });
-    sentences
+    };
+    let answered = answered.iter().map(sentence).chain(without);
+    answered.chain(nobody.iter().map(sentence)).collect()
 }
 
 /// Several uses for which there is no advice, with what all of them lack.

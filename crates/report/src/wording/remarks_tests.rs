@@ -176,7 +176,7 @@ fn in_virtual_time_nothing_is_called_noise() {
         overall(&results, &analysis, None)
             .unwrap()
             .title
-            .ends_with(", 3 seeds, which is no noise")
+            .ends_with(", 3 rounds of different seeds")
     );
     assert!(remarks(&analysis)[0].contains("In virtual time nothing is noise"));
 }

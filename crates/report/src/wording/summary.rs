@@ -45,11 +45,14 @@ pub(crate) fn virtual_time(results: &CampaignResults) -> Option<String> {
     }
     let machine = campaign.machine_in_words();
     let machine = machine.map_or_else(String::new, |m| format!(" ({})", clean(&m)));
+    let seeds = match campaign.rounds {
+        1 => "",
+        _ => "; rounds differ by their seeds alone",
+    };
     Some(format!(
-        "These times are those of a model machine{machine}: an instruction takes a nanosecond, the disk what its \
-         model says, and nothing else any time. They say how much work a filesystem makes for processor and disk, \
-         and not how fast it is on any real machine. Run again, they are the same to the nanosecond: rounds \
-         differ by their seeds, and intervals show what that does."
+        "Times are those of a model machine{machine}: an instruction takes a nanosecond, the disk what its model says. \
+         They say how much work a filesystem makes for processor and disk, and not how fast it is on any real machine. \
+         Run again, they are the same to the nanosecond{seeds}."
     ))
 }
 
@@ -94,7 +97,7 @@ fn numbered(id: i64) -> String {
 }
 
 /// What came of the cells, in one line.
-pub(crate) fn outcome_line(analysis: &Analysis) -> String {
+pub(crate) fn outcome_line(results: &CampaignResults, analysis: &Analysis) -> String {
     let tests: std::collections::BTreeSet<&str> =
         analysis.rows.iter().map(|row| row.test.as_str()).collect();
     let counts = outcomes(analysis)
@@ -102,8 +105,14 @@ pub(crate) fn outcome_line(analysis: &Analysis) -> String {
         .map(|(outcome, count)| format!("{count} {outcome}"))
         .collect::<Vec<_>>()
         .join(", ");
+    let done = results.cells.iter().filter_map(|cell| cell.result.as_ref());
+    let served = done.filter(|result| result.from_cache).count();
+    let cached = match served {
+        0 => String::new(),
+        served => format!(" ({served} from the cache)"),
+    };
     format!(
-        "{}, {}, {}: {counts}",
+        "{}, {}, {}: {counts}{cached}",
         counted(analysis.contenders.len() as u64, "contender"),
         counted(tests.len() as u64, "test"),
         counted(analysis.counts.cells, "cell"),

@@ -360,9 +360,9 @@ pub(crate) fn interval(estimate: &Estimate, number: impl Fn(f64) -> String) -> S
 
 /// What intervals are over: in virtual time rounds differ by their seeds alone.
 pub(crate) fn replicates(clock: Clock, rounds: u32) -> String {
-    match clock {
-        Clock::Real => counted(rounds, "round"),
-        Clock::Virtual => format!("{}, which is no noise", counted(rounds, "seed")),
+    match (clock, rounds) {
+        (Clock::Virtual, 2..) => format!("{rounds} rounds of different seeds"),
+        _ => counted(rounds, "round"),
     }
 }
 
@@ -401,7 +401,7 @@ mod tests {
     #[test]
     fn intervals_in_virtual_time_are_from_seeds() {
         assert_eq!(replicates(Clock::Real, 3), "3 rounds");
-        assert_eq!(replicates(Clock::Virtual, 3), "3 seeds, which is no noise");
+        assert_eq!(replicates(Clock::Virtual, 3), "3 rounds of different seeds");
     }
 
     #[test]

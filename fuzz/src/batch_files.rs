@@ -1,0 +1,112 @@
+//! What hosts share of a campaign: its plan, and the result that a host sends.
+//!
+//! An input is [edits](crate::edits) of one of both. The digest that a result begins with is made to fit.
+
+use std::fs;
+use std::path::Path;
+use std::sync::LazyLock;
+
+use batch::{Batch, Digest, Planned, Results};
+use guest::Carried;
+use model::{CellId, Nanos};
+use orchestrate::in_memory;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::edits::{self, Base};
+use crate::property::is_one_line;
+use crate::sample::CATALOG;
+
+const PLAN: &str = "plan";
+const RESULT: &str = "result";
+
+static BASES: LazyLock<[Base; 2]> = LazyLock::new(|| {
+    let (_place, batch) = planned();
+    let plan = serde_json::to_value(batch.plan()).expect("a plan is JSON");
+    [Base::of(PLAN, plan), Base::of(RESULT, result(&batch))]
+});
+
+/// A plan is refused in one line, or all of its entries are read; a result is taken or not.
+pub fn run(input: &[u8]) {
+    let (name, edited) = edits::of_base(&*BASES, input);
+    let (_place, batch) = planned();
+    match name {
+        RESULT => is_kept_or_not(&batch, edited),
+        _ => is_opened_or_not(&batch, &edited),
+    }
+}
+
+/// A plan and a result as they are.
+pub fn seeds() -> Vec<Vec<u8>> {
+    edits::seeds(&*BASES)
+}
+
+fn is_opened_or_not(batch: &Batch, plan: &Value) {
+    fs::write(batch.path().join("plan.json"), plan.to_string()).expect("there is room");
+    match Batch::open(batch.path()) {
+        Err(error) => is_one_line(&error),
+        Ok(opened) => {
+            if let Err(error) = opened.all() {
+                is_one_line(&error);
+            }
+            if let Err(error) = opened.entry(0) {
+                is_one_line(&error);
+            }
+        }
+    }
+}
+
+fn is_kept_or_not(batch: &Batch, mut result: Value) {
+    // Of this plan it is, whatever else it says: two plans are never the same.
+    if let Some(plan) = result.get_mut("plan") {
+        *plan = json!(batch.name());
+    }
+    let text = format!("{result}\n");
+    let text = format!("{}\n{text}", Digest::of(text.as_bytes()));
+    let mut results = Results::of(batch).expect("it is sound");
+    if let Err(error) = results.keep(text.as_bytes(), "n1") {
+        is_one_line(&error);
+    }
+    if let Err(error) = results.take(CellId(0)) {
+        is_one_line(&error);
+    }
+}
+
+/// A plan of two cells, in memory.
+fn planned() -> (TempDir, Batch) {
+    let place = tempfile::tempdir_in("/dev/shm").expect("there is room");
+    let contenders = ["ext4", "xfs"].map(|name| CATALOG.contender(name).expect("it is known"));
+    let campaign = in_memory::campaign(contenders.into(), 1);
+    let carry = |_: &Path| {
+        Ok(Carried {
+            name: "guest-1".into(),
+            manifest: String::new(),
+            add_ons: Vec::new(),
+        })
+    };
+    let planned = Planned {
+        campaign: &campaign,
+        cells: &plan::plan(&campaign),
+        environment: in_memory::environment(),
+        guest: &carry,
+        program: Path::new("/bin/true"),
+        version: "1",
+        traces: &[],
+        checked: 0,
+        now: Nanos(7),
+    };
+    let batch = Batch::make(&place.path().join("it"), &planned).expect("it can be planned");
+    (place, batch)
+}
+
+/// What the first cell comes to.
+fn result(batch: &Batch) -> Value {
+    let entry = batch.entry(0).expect("there are two");
+    json!({
+        "plan": batch.name(),
+        "cell": entry.name,
+        "half": entry.half,
+        "host": "n1",
+        "result": in_memory::success(&in_memory::test()),
+    })
+}
