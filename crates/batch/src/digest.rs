@@ -13,7 +13,7 @@ const PART: usize = 1 << 20;
 
 /// A digest (SHA-256), in hexadecimal.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(transparent)]
+#[serde(try_from = "String", into = "String")]
 pub struct Digest(String);
 
 impl Digest {
@@ -66,6 +66,20 @@ impl Digest {
     }
 }
 
+impl TryFrom<String> for Digest {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        Self::read(&text).ok_or_else(|| format!("`{}` is no digest", text.escape_debug()))
+    }
+}
+
+impl From<Digest> for String {
+    fn from(digest: Digest) -> Self {
+        digest.0
+    }
+}
+
 impl fmt::Display for Digest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(&self.0)
@@ -88,6 +102,7 @@ mod tests {
             &"A".repeat(64),
         ] {
             assert_eq!(Digest::read(other), None, "{other}");
+            assert!(serde_json::from_value::<Digest>(other.into()).is_err());
         }
     }
 

@@ -18,6 +18,7 @@ use std::path::{Path, PathBuf};
 use guest::{Carried, Guest, GuestError};
 use model::{Campaign, Cell, CellId, Environment, Nanos, SpreadPlan};
 use serde::{Deserialize, Serialize};
+use sys::plain_file;
 use sys::trusted::{Directory, usual_mode};
 
 use crate::{BatchError, Digest};
@@ -31,6 +32,8 @@ const RESULTS: &str = "results";
 const GUEST: &str = "guest";
 const TRACES: &str = "traces";
 const LOG: &str = "log";
+/// No plan and no cell is larger, in bytes.
+const LARGEST: u64 = 1 << 26;
 /// The program in the directory.
 pub const PROGRAM: &str = "fsarena";
 
@@ -221,9 +224,11 @@ impl Batch {
             }
             Ok(_) => {}
         }
-        // What is there is run: nothing of it is read before it is known whose it is.
-        let path = Directory::open(path)?.path().to_owned();
-        let text = fs::read(&file).map_err(BatchError::io("read", &file))?;
+        // What is there is run: nothing of it is read before it is known whose it is. The plan vouches for all else.
+        let directory = Directory::open(path)?;
+        directory.require_file(PLAN)?;
+        let path = directory.path().to_owned();
+        let text = plain_file::read(&file, LARGEST).map_err(BatchError::io("read", &file))?;
         let damaged = |what: String| BatchError::Damaged {
             path: path.clone(),
             what,
@@ -363,7 +368,7 @@ impl Batch {
             .join(CELLS)
             .join(name.shelf())
             .join(format!("{name}.json"));
-        let text = fs::read(&path).map_err(BatchError::io("read", &path))?;
+        let text = plain_file::read(&path, LARGEST).map_err(BatchError::io("read", &path))?;
         let cell = serde_json::from_slice::<Cell>(&text).ok();
         let cell = cell.filter(|cell| self.name_of(cell) == name);
         let cell = cell.ok_or_else(|| {
@@ -442,7 +447,7 @@ impl Batch {
         const LINE: u64 = Digest::LENGTH as u64 + 1;
         let path = self.path.join(INDEX);
         let read = || {
-            let mut file = File::open(&path)?;
+            let mut file = plain_file::open(&path)?;
             file.seek(SeekFrom::Start(u64::from(first) * LINE))?;
             let mut text = String::new();
             file.take(u64::from(count) * LINE)

@@ -2,17 +2,20 @@
 //!
 //! The first line is the digest of all that follows, which is one object in JSON.
 
-use std::fs::{self, File, Permissions};
+use std::fs::{File, Permissions};
 use std::io::{self, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use model::CellResult;
+use model::{Cell, CellResult};
 use serde::{Deserialize, Serialize};
+use sys::plain_file;
 use sys::trusted::usual_mode;
 
 use crate::{Batch, Digest, Entry, Half};
 
+/// No result is larger, in bytes.
+pub const LARGEST: u64 = 1 << 26;
 /// How the names begin of files that are not written to their ends.
 pub const PARTIAL: &str = ".partial-";
 
@@ -45,10 +48,16 @@ pub enum Unreadable {
 impl ResultFile {
     /// The file at a path.
     pub fn read(path: &Path) -> Result<Self, Unreadable> {
-        let bytes = match fs::read(path) {
+        let bytes = match plain_file::read(path, LARGEST) {
             Ok(bytes) => bytes,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(Unreadable::None),
-            Err(error) => return Err(Unreadable::Io(error)),
+            Err(error) => {
+                return Err(match error.kind() {
+                    io::ErrorKind::NotFound => Unreadable::None,
+                    // A directory, a pipe, a link that leads to itself: whatever lies there, it is no result.
+                    io::ErrorKind::InvalidInput => Unreadable::Damaged,
+                    _ => Unreadable::Io(error),
+                });
+            }
         };
         Self::parse(&bytes).ok_or(Unreadable::Damaged)
     }
@@ -70,7 +79,17 @@ impl ResultFile {
     /// The result of an entry, where it is there and whole.
     pub fn of(batch: &Batch, entry: &Entry, half: Half) -> Option<Self> {
         let file = Self::read(&batch.result(&entry.name, half)).ok()?;
-        (file.plan == *batch.name() && file.cell == entry.name && file.half == half).then_some(file)
+        let is_it = file.plan == *batch.name() && file.cell == entry.name && file.half == half;
+        (is_it && file.answers(batch, &entry.cell)).then_some(file)
+    }
+
+    /// Whether it has the phases of the cell's test, each once and in order: another is no result of it.
+    pub fn answers(&self, batch: &Batch, cell: &Cell) -> bool {
+        let suites = &batch.plan().campaign.suites;
+        let mut suites = suites.iter().filter(|suite| suite.name == cell.suite);
+        let test = suites.find_map(|suite| suite.tests.iter().find(|test| test.name == cell.test));
+        let phases = self.result.phases.iter().map(|phase| &phase.phase);
+        test.is_some_and(|test| phases.eq(test.phases.iter().map(|phase| &phase.name)))
     }
 
     /// Writes it where it belongs, unless a valid one is there: then that stays, for both are of the same cell.

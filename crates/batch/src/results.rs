@@ -142,7 +142,9 @@ impl<'a> Results<'a> {
     pub fn look(&mut self) -> Result<(), BatchError> {
         let around = self.batch.results();
         for shelf in listed(&around)? {
-            match shelf.is_dir() {
+            // A link may lead anywhere: it is no directory of this plan's.
+            let is_shelf = fs::symlink_metadata(&shelf).is_ok_and(|found| found.is_dir());
+            match is_shelf {
                 true => {
                     for file in listed(&shelf)? {
                         self.look_at(&file)?;
@@ -206,6 +208,9 @@ impl<'a> Results<'a> {
                 None => return foreign,
             },
         };
+        if !file.answers(self.batch, &self.entries[index as usize].cell) {
+            return Some(self.damaged(path));
+        }
         let own = self.batch.result(&file.cell, file.half);
         if own != path {
             let doubled = own.exists();

@@ -21,11 +21,16 @@ pub struct Difference {
     pub first: (String, String, String),
 }
 
-/// Every result that the guest took: phases, steps and what was found out. When and how long it was run
+/// Every result that the guest took: how it ended, phases, steps and what was found out. When and how long it was run
 /// here, and what its kernel wrote, is not of them.
 pub fn values(result: &CellResult) -> Vec<NamedValue> {
     let mut values = Vec::new();
     let value = |part: Result<Value, _>| part.expect("results hold only what JSON can say");
+    walk(
+        "status",
+        &value(serde_json::to_value(result.status)),
+        &mut values,
+    );
     walk(
         "",
         &value(serde_json::to_value(&result.phases)),
@@ -144,5 +149,14 @@ mod tests {
         other.steps.clear();
         assert!(difference(&values(&one), &values(&other)).is_some());
         assert!(difference(&[], &values(&other)).is_some());
+    }
+
+    #[test]
+    fn another_end_is_a_difference() {
+        let one = result();
+        let mut other = one.clone();
+        other.status = model::Status::Crashed;
+        let found = difference(&values(&one), &values(&other)).unwrap();
+        assert_eq!(found.first.0, "status");
     }
 }

@@ -146,6 +146,59 @@ fn a_plan_that_is_no_file_is_refused_unread() {
     assert!(matches!(refused, BatchError::Damaged { .. }), "{refused}");
 }
 
+/// Whatever lies among the results is named and not taken, and nobody waits for it.
+#[test]
+fn what_is_no_file_a_link_or_too_large_is_named_and_the_rest_is_taken() {
+    let directory = in_memory_directory();
+    let batch = plan_in(directory.path(), 1, 0);
+    let cells = entries(&batch, Half::First);
+    work(&batch, cells.clone(), "n1").unwrap();
+    let results = batch.path().join("results");
+    let [pipe, link, large] = ["00/pipe.json", "01/link", "02/large.json"].map(|n| results.join(n));
+    nix::unistd::mkfifo(&pipe, nix::sys::stat::Mode::S_IRWXU).unwrap();
+    std::os::unix::fs::symlink("/", &link).unwrap();
+    let sparse = fs::File::create(&large).unwrap();
+    sparse.set_len(1 << 40).unwrap();
+    fs::create_dir(results.join("03/directory.json")).unwrap();
+    let found = Results::of(&batch).unwrap();
+    assert_eq!(found.untaken().count(), 4);
+    assert_eq!(found.missing(), [].into());
+}
+
+/// A whole file of another test's phases, or of none, once became a result for good: "crashed".
+#[test]
+fn a_result_with_other_phases_is_not_taken_and_its_cell_is_run_again() {
+    let directory = in_memory_directory();
+    let batch = plan_in(directory.path(), 1, 0);
+    let cells = entries(&batch, Half::First);
+    let without = |cell: &Cell, test: &Test| {
+        let mut result = outcome(cell, test);
+        result.phases.clear();
+        result
+    };
+    work_as(&batch, cells.clone(), "n1", without).unwrap();
+    let found = Results::of(&batch).unwrap();
+    assert_eq!((found.untaken().count(), found.missing().len()), (2, 2));
+    assert_eq!(work(&batch, cells, "n1").unwrap(), 2);
+    assert_eq!(Results::of(&batch).unwrap().missing(), [].into());
+}
+
+/// The plan vouches for all else in its directory: whoever can write it decides what runs.
+#[test]
+fn a_plan_that_others_can_write_is_refused() {
+    use std::os::unix::fs::PermissionsExt;
+
+    let directory = in_memory_directory();
+    let batch = plan_in(directory.path(), 1, 0);
+    let plan = batch.path().join("plan.json");
+    fs::set_permissions(&plan, fs::Permissions::from_mode(0o666)).unwrap();
+    let refused = Batch::open(batch.path()).unwrap_err().to_string();
+    assert!(
+        refused.contains("may be changed by other users"),
+        "{refused}"
+    );
+}
+
 #[test]
 fn cells_of_two_hosts_are_taken_once_and_are_those_of_one() {
     let directory = in_memory_directory();
@@ -665,5 +718,9 @@ fn a_machine_of_two_names_checks_nothing_of_its_own() {
     let (notes, ended) = on_hosts(&batch, &mut store, vec![host("n1"), same]);
     let notes = notes.join("\n");
     assert!(notes.contains("is the same machine as"), "{notes}");
-    assert!(ended.unwrap_err().contains("no host is left"));
+    let ended = ended.unwrap_err();
+    assert!(
+        ended.contains("no other host is left that could check 1"),
+        "{ended}"
+    );
 }

@@ -158,6 +158,7 @@ pub fn drive<'a>(
                 cache: (means.cache)(),
                 jobs: means.jobs,
                 sampling: None,
+                only_its_own: false,
                 saves: true,
             };
             let mut local = Local::guests(id, &campaign, *held, means, stop)?;

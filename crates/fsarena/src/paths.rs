@@ -218,15 +218,20 @@ pub fn catalog(globals: &Globals) -> anyhow::Result<Catalog> {
     Ok(catalog)
 }
 
+/// A path as one would type it into a shell.
+pub fn shell_path(path: &Path) -> String {
+    report::shell_word(&path.to_string_lossy())
+}
+
 /// The command that goes on with a campaign; what a device of the user's holds by then is fsarena's.
 pub fn resume_line(globals: &Globals, id: CampaignId, device: Option<&Path>) -> String {
     let erase = device
-        .map(|device| format!(" --erase {}", device.display()))
+        .map(|device| format!(" --erase {}", shell_path(device)))
         .unwrap_or_default();
     let db = globals
         .db
         .as_ref()
-        .map(|db| format!(" --db {}", db.display()))
+        .map(|db| format!(" --db {}", shell_path(db)))
         .unwrap_or_default();
     format!("fsarena resume {id}{erase}{db}")
 }

@@ -48,6 +48,7 @@ pub fn again(
         cache: means.cache,
         jobs: None,
         sampling: Some(means.sampling),
+        only_its_own: false,
         saves: true,
     };
     let mut local = Local::guests(id, campaign, held, means, stop)?;

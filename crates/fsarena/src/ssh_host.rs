@@ -10,6 +10,7 @@ use batch::hosts::{Host, Prepared};
 use batch::{Batch, Part};
 use machine::{Ssh, whole};
 use model::Bytes;
+use report::shell_word;
 
 use crate::output::exit::Refused;
 
@@ -90,7 +91,7 @@ impl SshHost {
 
     /// Copies what a worker needs; it gets its name when it is whole.
     fn send_to(&self, copy: &str) -> anyhow::Result<()> {
-        let copy = quoted(copy);
+        let copy = shell_word(copy);
         let mut tar = Command::new("tar");
         tar.arg("-C").arg(&self.directory);
         tar.args(["--exclude=./results", "--exclude=./log", "-cf", "-", "."]);
@@ -129,13 +130,13 @@ impl Host for SshHost {
     fn worker(&self, part: Part) -> Result<Command, String> {
         let copy = self.copy().ok_or("nothing was copied to it")?;
         let Part { first, count } = part;
-        let (program, copy) = (Path::new(&copy).join("fsarena"), quoted(&copy));
-        let program = quoted(&program.to_string_lossy());
-        let name = quoted(&self.name);
+        let (program, copy) = (Path::new(&copy).join("fsarena"), shell_word(&copy));
+        let program = shell_word(&program.to_string_lossy());
+        let name = shell_word(&self.name);
         let options: String = self
             .options
             .iter()
-            .map(|o| " ".to_owned() + &quoted(o))
+            .map(|o| " ".to_owned() + &shell_word(o))
             .collect();
         Ok(self.ssh.shell(&format!(
             "exec {program} --quiet work {copy} --index {first} --count {count} --jobs 1 --send --as {name}{options}"
@@ -147,26 +148,7 @@ impl Host for SshHost {
             // What is left where the host has just gone away is in its cache.
             let _ = self
                 .ssh
-                .ask(&format!("rm -rf {}", quoted(&copy)), Stdio::null());
-        }
-    }
-}
-
-/// A word as a shell takes it.
-fn quoted(word: &str) -> String {
-    format!("'{}'", word.replace('\'', "'\\''"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_shell_takes_a_word_as_it_is() {
-        for word in ["/it's", "a b", "$HOME", ""] {
-            let script = format!("printf %s {}", quoted(word));
-            let output = Command::new("sh").args(["-c", &script]).output().unwrap();
-            assert_eq!(output.stdout, word.as_bytes());
+                .ask(&format!("rm -rf {}", shell_word(&copy)), Stdio::null());
         }
     }
 }

@@ -43,6 +43,7 @@ pub struct Guests {
     stop: Arc<AtomicBool>,
     cache: Option<CellCache>,
     sampling: Option<Sampling>,
+    only_its_own: bool,
 }
 
 /// What one cell works on.
@@ -100,7 +101,13 @@ impl Guests {
             stop,
             cache: None,
             sampling: None,
+            only_its_own: false,
         })
+    }
+
+    /// Whether a cell that ended through what happened outside its guest is no result.
+    pub fn take_only_its_own(&mut self, only: bool) {
+        self.only_its_own = only;
     }
 
     /// Serves cells from a cache of which an equal one is there, and keeps others in it.
@@ -227,7 +234,8 @@ impl Guests {
                     cell_guest.executor,
                     self.cache.clone(),
                     Some(self.campaign.seed),
-                );
+                )
+                .only_its_own(self.only_its_own);
                 let outcome = executor.execute(&job, observe);
                 if let Some(mut device) = self.device() {
                     device.wrote();

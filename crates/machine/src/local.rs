@@ -65,6 +65,8 @@ pub struct GuestMeans {
     pub jobs: Option<u32>,
     /// How the processor is sampled meanwhile, where it is.
     pub sampling: Option<Sampling>,
+    /// Whether a cell that ended through what happened outside its guest is no result, as where hosts share the cells.
+    pub only_its_own: bool,
     /// Whether a guest that has booted is saved for others to begin there: for a cell alone, that takes longer.
     pub saves: bool,
 }
@@ -106,12 +108,14 @@ impl Local {
             cache,
             jobs,
             sampling,
+            only_its_own,
             saves,
         } = means;
         let mut guests = Guests::prepare(id, campaign, guest, held.device, Arc::clone(stop))?;
         guests.serve_from(cache);
         guests.sample(sampling);
         guests.save(saves);
+        guests.take_only_its_own(only_its_own);
         let side_by_side = guests::side_by_side(campaign, jobs);
         Ok(Self::of(
             Kind::Guests(Box::new(guests)),

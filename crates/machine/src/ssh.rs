@@ -33,9 +33,10 @@ impl Ssh {
     /// When no host has such a name.
     pub fn new(host: &str) -> anyhow::Result<Self> {
         if host.is_empty() || host.starts_with('-') {
-            return Err(
-                Refused(format!("--host {host}: no name of a host begins with `-`")).into(),
-            );
+            return Err(Refused(format!(
+                "`{host}` is no host: no name of one is empty or begins with `-`"
+            ))
+            .into());
         }
         Ok(Self {
             host: host.to_owned(),

@@ -38,6 +38,7 @@ pub use text_reports::explanation::explanation_text;
 pub use text_reports::first_worse::first_worse_text;
 pub use text_reports::history::history_text;
 pub use text_reports::terminal::Options;
+pub use wording::command::shell_word;
 pub use wording::scale::Scale;
 pub use wording::text::{lines_of, visible};
 pub use wording::then_and_now;

@@ -4,7 +4,7 @@ use std::io;
 use std::thread;
 use std::time::Instant;
 
-use model::{CellResult, PhaseResult};
+use model::{CellResult, PhaseResult, Status};
 use wire::{Event, Job, Stopped};
 
 use crate::Executor;
@@ -49,6 +49,7 @@ pub struct CachedExecutor<E> {
     executor: E,
     cache: Option<CellCache>,
     seed: Option<u64>,
+    only_its_own: bool,
 }
 
 impl<E: Repeatable> CachedExecutor<E> {
@@ -59,7 +60,32 @@ impl<E: Repeatable> CachedExecutor<E> {
             executor,
             cache,
             seed,
+            only_its_own: false,
         }
+    }
+
+    /// Whether a cell that ended through what happened outside, such as a lack of memory, is no result but ends the run.
+    #[must_use]
+    pub const fn only_its_own(mut self, only: bool) -> Self {
+        self.only_its_own = only;
+        self
+    }
+
+    /// Runs a cell, and says whether it would come to the same end again.
+    fn run(
+        &mut self,
+        job: &Job,
+        observe: &mut dyn FnMut(&Event),
+    ) -> Result<(CellResult, bool), Stopped> {
+        let (result, repeatable) = self.executor.execute_and_judge(job, observe)?;
+        // A guest that hangs does so by what it has executed.
+        if self.only_its_own && !repeatable && result.status != Status::Hung {
+            let why = result.failure.map(|failure| failure.reason);
+            return Err(Stopped::Withdrawn(
+                why.unwrap_or_else(|| "it was ended from outside".to_owned()),
+            ));
+        }
+        Ok((result, repeatable))
     }
 
     /// The executor of what is not in the cache, to be made ready for the next cell.
@@ -74,14 +100,14 @@ impl<E: Repeatable> Executor for CachedExecutor<E> {
         job: &Job,
         observe: &mut dyn FnMut(&Event),
     ) -> Result<CellResult, Stopped> {
-        let Some(cache) = &self.cache else {
-            return self.executor.execute(job, observe);
+        let Some(cache) = self.cache.clone() else {
+            return Ok(self.run(job, observe)?.0);
         };
         let key = match self.executor.key(job) {
             Ok(Some(key)) => key,
-            Ok(None) => return self.executor.execute(job, observe),
+            Ok(None) => return Ok(self.run(job, observe)?.0),
             Err(error) => {
-                let mut result = self.executor.execute(job, observe)?;
+                let (mut result, _) = self.run(job, observe)?;
                 let remark = format!("its key for the cache could not be made: {error}");
                 result.remarks.push(remark);
                 return Ok(result);
@@ -99,12 +125,12 @@ impl<E: Repeatable> Executor for CachedExecutor<E> {
         };
         let claim = match kept {
             Some(_) => None,
-            None => match wait(cache, &key, job, &self.executor)? {
+            None => match wait(&cache, &key, job, &self.executor)? {
                 Waited::Served(found) => return Ok(served(*found)),
                 Waited::Run(claim) => claim,
             },
         };
-        let (mut result, repeatable) = self.executor.execute_and_judge(job, observe)?;
+        let (mut result, repeatable) = self.run(job, observe)?;
         if let Some(kept) = kept {
             let Some(difference) = difference(&kept, &result) else {
                 return Ok(result);

@@ -130,7 +130,10 @@ pub enum StoreError {
         cell: CellId,
     },
     /// The cell has a result already; a result is never replaced.
-    #[error("cell {} of campaign {campaign} has a result already", cell.0)]
+    #[error(
+        "cell {} of campaign {campaign} has a result already: another fsarena runs or collects it; wait for that, and start \
+         this again", cell.0
+    )]
     AlreadyRecorded {
         /// The campaign.
         campaign: CampaignId,

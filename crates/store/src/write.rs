@@ -21,19 +21,31 @@ impl Store {
         plan: &[Cell],
         started: Nanos,
     ) -> Result<CampaignId, StoreError> {
+        self.writing(|transaction| insert_campaign(transaction, campaign, plan, started))
+    }
+
+    /// The same where the campaign of that moment may be there: of several processes that store it at once one does, and all
+    /// get its number.
+    ///
+    /// # Errors
+    /// As for [`Store::begin_campaign`].
+    pub fn begin_campaign_once(
+        &mut self,
+        campaign: &Campaign,
+        plan: &[Cell],
+        started: Nanos,
+    ) -> Result<CampaignId, StoreError> {
         self.writing(|transaction| {
-            let id = CampaignId(next_id(transaction, "campaign")?);
-            let values = vec![
-                id.0.into(),
-                campaign.name.clone().into(),
-                integer(started),
-                campaign.profile.name().to_owned().into(),
-                word(&campaign.backend)?.into(),
-                json("campaign", campaign)?.into(),
-            ];
-            CAMPAIGN.insert(transaction, values)?;
-            insert_plan(transaction, id, plan)?;
-            Ok(id)
+            let sql = "SELECT id FROM campaign WHERE started = ?1 AND definition = ?2";
+            let found = transaction.query_row(
+                sql,
+                (integer(started), json("campaign", campaign)?),
+                |row| row.get(0),
+            );
+            match found.optional()? {
+                Some(id) => Ok(CampaignId(id)),
+                None => insert_campaign(transaction, campaign, plan, started),
+            }
         })
     }
 
@@ -138,7 +150,27 @@ pub fn next_id(connection: &Connection, table: &str) -> rusqlite::Result<i64> {
 }
 
 /// Stores the cells of a plan.
-pub fn insert_plan(
+fn insert_campaign(
+    transaction: &Transaction<'_>,
+    campaign: &Campaign,
+    plan: &[Cell],
+    started: Nanos,
+) -> Result<CampaignId, Trouble> {
+    let id = CampaignId(next_id(transaction, "campaign")?);
+    let values = vec![
+        id.0.into(),
+        campaign.name.clone().into(),
+        integer(started),
+        campaign.profile.name().to_owned().into(),
+        word(&campaign.backend)?.into(),
+        json("campaign", campaign)?.into(),
+    ];
+    CAMPAIGN.insert(transaction, values)?;
+    insert_plan(transaction, id, plan)?;
+    Ok(id)
+}
+
+pub(crate) fn insert_plan(
     transaction: &Transaction<'_>,
     campaign: CampaignId,
     plan: &[Cell],

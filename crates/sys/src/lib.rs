@@ -24,6 +24,7 @@ pub mod memory_file;
 pub mod mounted_directory;
 pub mod mounts;
 pub mod namespace;
+pub mod plain_file;
 pub mod pressure;
 pub mod process;
 pub mod read_only_mount;

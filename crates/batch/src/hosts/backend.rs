@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fs::OpenOptions;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read};
 use std::path::PathBuf;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::atomic::Ordering;
@@ -17,6 +17,7 @@ use wire::Stopped;
 
 use super::board::{Board, Ending, MOST_LOSSES, Standing};
 use crate::collected::ended;
+use crate::result_file::LARGEST;
 use crate::{Batch, BatchError, Half, Part, Results, State};
 
 /// How often Ctrl-C is noticed.
@@ -27,6 +28,8 @@ const PAUSE: Duration = Duration::from_secs(2);
 const ALONE: Duration = Duration::from_secs(60);
 /// How long workers may take to end once their input has.
 const CLEARING: Duration = Duration::from_secs(20);
+/// How long the first answer of a host is waited for where another host has answered: it copies what is planned meanwhile.
+const FIRST_ANSWER: Duration = Duration::from_secs(30);
 /// Cells that are handed over before they can run: their results come in another order.
 const AHEAD: usize = 1000;
 /// With this a command ends whose connection did (ssh(1)), or whose worker was killed.
@@ -118,6 +121,7 @@ pub struct Hosts<'r, 'a> {
     idle: Option<Instant>,
     pause: Duration,
     alone: Duration,
+    first_answer: Duration,
 }
 
 impl<'r, 'a> Hosts<'r, 'a> {
@@ -148,6 +152,7 @@ impl<'r, 'a> Hosts<'r, 'a> {
             idle: None,
             pause: PAUSE,
             alone: ALONE,
+            first_answer: FIRST_ANSWER,
             checks,
             batch,
             results,
@@ -170,11 +175,26 @@ impl<'r, 'a> Hosts<'r, 'a> {
         self
     }
 
-    /// Asks every host for the first time, and waits for all of them.
+    /// Asks every host for the first time. One that does not answer is not waited for where others do.
     fn reach(&mut self) -> Result<(), HostsError> {
         (0..self.hosts.len()).for_each(|host| self.prepare(host, Duration::ZERO));
         let mut asked: BTreeSet<usize> = (0..self.hosts.len()).collect();
+        let since = Instant::now();
         while !asked.is_empty() && !self.stop.load(Ordering::Relaxed) {
+            let longest = match self.board.slots() {
+                0 => self.alone,
+                _ => self.first_answer,
+            };
+            if since.elapsed() >= longest {
+                for host in asked {
+                    let name = self.name(host).to_owned();
+                    self.note(format!(
+                        "{name} does not answer; it gets cells when it does"
+                    ));
+                    self.reasons.insert(host, "it does not answer".to_owned());
+                }
+                break;
+            }
             if let Ok(said) = self.said.recv_timeout(ATTENTION) {
                 if let Said::Prepared(host, _) = &said {
                     asked.remove(host);
@@ -191,8 +211,11 @@ impl<'r, 'a> Hosts<'r, 'a> {
     /// Has a thread bring what is planned to a host.
     fn prepare(&self, number: usize, pause: Duration) {
         let (host, say) = (Arc::clone(&self.hosts[number]), self.say.clone());
+        // One that sleeps keeps nothing of a host that is given up.
+        let host = Arc::downgrade(&host);
         thread::spawn(move || {
             thread::sleep(pause);
+            let Some(host) = host.upgrade() else { return };
             // Where nobody listens any more, nobody wants to know.
             let _ = say.send(Said::Prepared(number, host.prepare()));
         });
@@ -470,9 +493,11 @@ impl<'r, 'a> Hosts<'r, 'a> {
 fn next_result(output: &mut impl BufRead) -> Option<Vec<u8>> {
     let mut text = Vec::new();
     for _ in 0..2 {
-        output.read_until(b'\n', &mut text).ok()?;
+        let mut limited = output.by_ref().take(LARGEST);
+        limited.read_until(b'\n', &mut text).ok()?;
     }
-    (!text.is_empty()).then_some(text)
+    // What is cut off is no result, and what follows it neither.
+    (text.ends_with(b"\n")).then_some(text)
 }
 
 /// Why a worker has ended, as far as it has said so.

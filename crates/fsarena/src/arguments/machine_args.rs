@@ -15,7 +15,7 @@ pub struct SharedCache {
     /// its key [default: your own].
     #[arg(long, value_name = "DIR", requires = "cache_key", value_hint = ValueHint::DirPath, value_parser = path())]
     pub cache: Option<PathBuf>,
-    /// The key of that cache: a file of 32 random bytes or more, which nobody else may read.
+    /// The key of that cache: a file of 32 random bytes or more, which only its owner and its group may read.
     #[arg(long, value_name = "FILE", requires = "cache", value_hint = ValueHint::FilePath, value_parser = path())]
     pub cache_key: Option<PathBuf>,
 }

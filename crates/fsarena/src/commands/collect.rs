@@ -24,7 +24,7 @@ use crate::output::erase_question::Asked;
 use crate::output::exit::{BadInput, Code, Refused};
 use crate::output::progress::Progress;
 use crate::output::text::remark;
-use crate::paths;
+use crate::paths::{self, shell_path};
 use crate::ssh_host::SshHost;
 use crate::stop;
 
@@ -60,7 +60,7 @@ impl Wanted {
             Some(Self::Slurm(_)) => " --on slurm".to_owned(),
             Some(Self::Ssh { hosts, .. }) => format!(" --on ssh --hosts {}", hosts.join(",")),
         };
-        format!("fsarena collect {}{on}", batch.path().display())
+        format!("fsarena collect {}{on}", shell_path(batch.path()))
     }
 }
 
@@ -159,7 +159,7 @@ fn begun(
     }
     let plan = batch.plan();
     let cells = plan::plan(&plan.campaign);
-    let begun = store.begin_campaign(&plan.campaign, &cells, plan.planned)?;
+    let begun = store.begin_campaign_once(&plan.campaign, &cells, plan.planned)?;
     Ok(*id.insert(begun))
 }
 
@@ -372,7 +372,7 @@ fn left(
         .iter()
         .partition(|index| **index < batch.plan().cells);
     let program = batch.program();
-    let (program, directory) = (program.display(), batch.path().display());
+    let (program, directory) = (shell_path(&program), shell_path(batch.path()));
     let whose = id.map_or_else(String::new, |id| format!("campaign {id}: "));
     asked.progress.note(&format!(
         "{whose}{done} of {} cells have their results",

@@ -17,6 +17,7 @@ use provision::{GuestContents, Machine, Need};
 use run::{CellCache, DirectoryShelf, SECRET, Shelf};
 use serde_json::json;
 use sha2::{Digest, Sha256};
+use sys::plain_file;
 use sys::trusted::Directory;
 
 use crate::arguments::cli::Globals;
@@ -336,7 +337,7 @@ fn shared_secret(key: &Path) -> anyhow::Result<[u8; SECRET]> {
     const READ_BY_ALL: u32 = 0o007;
     const LARGEST: u64 = 1 << 16;
     let shown = key.display();
-    let file = File::open(key).with_context(|| format!("cannot open {shown}"))?;
+    let file = plain_file::open(key).with_context(|| format!("cannot open {shown}"))?;
     if file.metadata()?.mode() & READ_BY_ALL != 0 {
         return Err(Refused(format!("anybody can use the key {shown}: chmod o= {shown}")).into());
     }

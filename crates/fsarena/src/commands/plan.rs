@@ -21,7 +21,7 @@ use crate::output::erase_question::Asked;
 use crate::output::exit::{BadInput, Code};
 use crate::output::progress::Progress;
 use crate::output::text::{print, print_json};
-use crate::paths;
+use crate::paths::{self, shell_path};
 use crate::request::read as request;
 use crate::request::read::Request;
 use crate::stop;
@@ -52,7 +52,7 @@ pub fn run(args: &PlanArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
         }))?;
         return Ok(Code::Done.into());
     }
-    let (directory, program) = (directory.display(), program.display());
+    let (directory, program) = (shell_path(directory), shell_path(&program));
     let checks = match plan.checks {
         0 => String::new(),
         checks => format!(", {checks} of which run on two hosts"),
@@ -149,6 +149,7 @@ fn environment(
         cache: None,
         jobs: None,
         sampling: None,
+        only_its_own: false,
         saves: false,
     };
     let held = Held::take(campaign, None, asked)?;

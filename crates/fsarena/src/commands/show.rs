@@ -24,7 +24,9 @@ pub fn run(args: &ShowArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
             let word = line(word);
             let text = match word.parse::<u32>() {
                 Ok(cell) => format!("`{cell}` stands behind a number: a cell is `--cell {cell}`"),
-                Err(_) => format!("`{word}` stands behind a number: a study is `show study {word}`"),
+                Err(_) => {
+                    format!("`{word}` stands behind a number: a study is `show study {word}`")
+                }
             };
             return Err(BadInput(text).into());
         }

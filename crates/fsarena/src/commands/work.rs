@@ -211,6 +211,7 @@ impl Worker<'_> {
                 .filter(|_| share.half() == Some(Half::First)),
             jobs: self.jobs,
             sampling: None,
+            only_its_own: true,
             saves: share.len() >= WORTH_SAVING,
         };
         let held = Held::take(campaign, None, &asked)?;

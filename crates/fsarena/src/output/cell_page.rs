@@ -5,7 +5,7 @@ use std::fmt::Write;
 use model::{
     CellResult, Disturbance, Failure, Features, Pass, PhaseResult, StepRecord, StoredCell, Support,
 };
-use report::Scale;
+use report::{Scale, shell_word};
 
 use crate::output::text::{indented, line, moment, table};
 
@@ -133,19 +133,9 @@ fn step(step: &StepRecord) -> String {
         (None, None) => "never ended".to_owned(),
     };
     let mut text = format!("\nstep {}: {end}, {}\n", step.step, step.elapsed);
-    let command: Vec<String> = step.command.iter().map(|word| quoted(word)).collect();
+    let command: Vec<String> = step.command.iter().map(|word| shell_word(word)).collect();
     text += &format!("  $ {}\n", line(&command.join(" ")));
     text + &indented("  | ", &step.output)
-}
-
-/// A word as a shell would need it.
-fn quoted(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_=+./:,@%{}".contains(c);
-    if !word.is_empty() && word.chars().all(plain) {
-        word.to_owned()
-    } else {
-        format!("'{}'", word.replace('\'', "'\\''"))
-    }
 }
 
 fn features(features: &Features) -> String {
@@ -227,13 +217,5 @@ mod tests {
         let text = text(&cell);
         assert!(text.contains("from the cache"), "{text}");
         assert!(text.contains("\nthe guest was started twice\n"), "{text}");
-    }
-
-    #[test]
-    fn words_are_quoted_where_a_shell_needs_it() {
-        assert_eq!(quoted("-t"), "-t");
-        assert_eq!(quoted("a b"), "'a b'");
-        assert_eq!(quoted("it's"), "'it'\\''s'");
-        assert_eq!(quoted(""), "''");
     }
 }

@@ -144,10 +144,10 @@ const fn of_store(error: &StoreError) -> Option<Code> {
         | StoreError::Busy { .. }
         | StoreError::Full { .. }
         | StoreError::Disk { .. }
+        | StoreError::AlreadyRecorded { .. }
         | StoreError::NoMemory { .. } => Some(Code::Refused),
         StoreError::NoSession(_)
         | StoreError::NotPlanned { .. }
-        | StoreError::AlreadyRecorded { .. }
         | StoreError::NotNext { .. }
         | StoreError::NotJson { .. }
         | StoreError::Sqlite { .. } => None,

@@ -43,7 +43,7 @@ impl Form {
     pub(super) fn heading(self, text: &str) -> String {
         match self {
             Self::Text { .. } => format!("\n{text}\n"),
-            Self::Markdown => format!("\n## {text}\n\n"),
+            Self::Markdown => format!("\n## {}\n\n", markdown::escape(text)),
         }
     }
 

@@ -93,12 +93,13 @@ fn typed(size: Bytes) -> String {
 
 /// Words as one would type them into a shell.
 pub(crate) fn typed_words(words: &[String]) -> String {
-    let quoted: Vec<String> = words.iter().map(|word| quote(word)).collect();
+    let quoted: Vec<String> = words.iter().map(|word| shell_word(word)).collect();
     clean(&quoted.join(" "))
 }
 
 /// A word in single quotes where a POSIX shell would see more in it than a word (XCU §2.2).
-fn quote(word: &str) -> String {
+#[must_use]
+pub fn shell_word(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=,:+@%".contains(c);
     if !word.is_empty() && word.chars().all(plain) {
         word.to_owned()

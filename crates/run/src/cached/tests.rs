@@ -427,6 +427,22 @@ fn what_has_no_key_or_would_not_come_again_is_never_kept_nor_anything_without_a_
     assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0);
 }
 
+/// A host without memory once gave a result for good: "crashed".
+#[test]
+fn what_ended_from_outside_is_no_result_where_only_what_is_its_own_is_wanted() {
+    let runs = Cell::new(0);
+    for (repeatable, is_one) in [(true, true), (false, false)] {
+        let counting = Counting {
+            repeatable,
+            ..counting(&runs)
+        };
+        let mut executor = CachedExecutor::new(counting, None, None).only_its_own(true);
+        let ended = executor.execute(&job(1), &mut |_| {});
+        assert_eq!(ended.is_ok(), is_one, "{ended:?}");
+        assert!(is_one || matches!(ended, Err(Stopped::Withdrawn(_))));
+    }
+}
+
 #[test]
 fn a_result_of_another_key_or_another_test_is_none() {
     let directory = tempfile::tempdir().unwrap();

@@ -177,6 +177,17 @@ impl Directory {
         }
     }
 
+    /// Looks whether a file is this user's alone, as [`Directory::file`] does, without opening it.
+    ///
+    /// # Errors
+    /// As for [`Directory::file`], and when there is none.
+    pub fn require_file(&self, name: impl AsRef<OsStr>) -> Result<(), Untrusted> {
+        let name = name.as_ref();
+        let found = fstatat(&self.file, name, AtFlags::AT_SYMLINK_NOFOLLOW);
+        let found = found.map_err(|error| self.io("examine", name, error))?;
+        self.require_own(name, &found)
+    }
+
     /// Opens a file as [`Directory::file`] does, and makes it where there is none.
     ///
     /// # Errors

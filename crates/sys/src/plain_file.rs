@@ -1,0 +1,72 @@
+//! Plain files that lie where others may put something else: no pipe is waited for, no device is read, and nothing is read
+//! that is larger than it can be.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+/// Opens a plain file for reading; a link is followed.
+///
+/// # Errors
+/// When it cannot be opened, or is no plain file ([`io::ErrorKind::InvalidInput`]).
+pub fn open(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    let file = options.read(true).custom_flags(libc::O_NONBLOCK).open(path);
+    let file = file.map_err(|error| match error.raw_os_error() {
+        Some(libc::ELOOP) => refused("it is a link that leads to itself"),
+        _ => error,
+    })?;
+    match file.metadata()?.is_file() {
+        true => Ok(file),
+        false => Err(refused("it is no plain file")),
+    }
+}
+
+/// What a plain file holds, which has `most` bytes at most.
+///
+/// # Errors
+/// As of [`open`], and when it is larger ([`io::ErrorKind::InvalidInput`]) or cannot be read.
+pub fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+    let file = open(path)?;
+    let mut bytes = Vec::new();
+    if file.metadata()?.len() <= most {
+        file.take(most + 1).read_to_end(&mut bytes)?;
+        if bytes.len() as u64 <= most {
+            return Ok(bytes);
+        }
+    }
+    Err(refused("it is larger than it can be"))
+}
+
+fn refused(why: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, why)
+}
+
+#[cfg(test)]
+mod tests {
+    use nix::sys::stat::Mode;
+
+    use super::*;
+
+    #[test]
+    fn only_plain_files_that_are_small_enough_are_read() {
+        let directory = tempfile::tempdir().unwrap();
+        let [file, pipe] = ["file", "pipe"].map(|name| directory.path().join(name));
+        let around = directory.path().join("around");
+        std::os::unix::fs::symlink(&around, &around).unwrap();
+        std::fs::write(&file, "1234").unwrap();
+        nix::unistd::mkfifo(&pipe, Mode::S_IRWXU).unwrap();
+        assert_eq!(read(&file, 4).unwrap(), b"1234");
+        for (path, most) in [
+            (file.as_path(), 3),
+            (&pipe, 3),
+            (&around, 3),
+            (directory.path(), 3),
+            (Path::new("/dev/zero"), 3),
+        ] {
+            let error = read(path, most).unwrap_err();
+            assert_eq!(error.kind(), io::ErrorKind::InvalidInput, "{path:?}");
+        }
+    }
+}
