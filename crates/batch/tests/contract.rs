@@ -11,7 +11,8 @@ use std::time::Duration;
 
 use batch::hosts::{Host, Hosts, Prepared};
 use batch::{
-    Batch, BatchError, Collected, Entry, Half, Part, Planned, Results, Share, State, Untaken,
+    Batch, BatchError, Collected, Digest, Entry, Half, Part, Planned, Results, Share, State,
+    Untaken,
 };
 use catalog::Catalog;
 use guest::Carried;
@@ -171,12 +172,16 @@ fn a_result_with_other_phases_is_not_taken_and_its_cell_is_run_again() {
     let directory = in_memory_directory();
     let batch = plan_in(directory.path(), 1, 0);
     let cells = entries(&batch, Half::First);
-    let without = |cell: &Cell, test: &Test| {
-        let mut result = outcome(cell, test);
-        result.phases.clear();
-        result
-    };
-    work_as(&batch, cells.clone(), "n1", without).unwrap();
+    work(&batch, cells.clone(), "n1").unwrap();
+    for entry in &cells {
+        let path = path_of(&batch, entry);
+        let text = fs::read_to_string(&path).unwrap();
+        let (_, json) = text.split_once('\n').unwrap();
+        let mut file: serde_json::Value = serde_json::from_str(json).unwrap();
+        file["result"]["phases"] = serde_json::json!([]);
+        let json = format!("{file}\n");
+        fs::write(path, format!("{}\n{json}", Digest::of(json.as_bytes()))).unwrap();
+    }
     let found = Results::of(&batch).unwrap();
     assert_eq!((found.untaken().count(), found.missing().len()), (2, 2));
     assert_eq!(work(&batch, cells, "n1").unwrap(), 2);
