@@ -117,6 +117,18 @@ fn claims_come_with_their_verdicts_and_their_numbers() {
         !text.contains('\u{1b}'),
         "no colours where nobody sees them"
     );
+    assert!(
+        text.contains("taken as 1.95 to 2.05 times\n")
+            && text.contains("taken as the same within 5 %\n"),
+        "{text}"
+    );
+    let counts = said(&["claims"]);
+    assert!(
+        counts.contains(
+            "35 of the 60 undecidable are all the claims of vanninen-wang-2003, which printed one number in its 67 figures.\n"
+        ),
+        "{counts}"
+    );
     let all: Value = serde_json::from_str(&said(&["claims", "all", "--json"])).unwrap();
     let claims = all["studies"].as_array().into_iter().flatten();
     let claims = claims.map(|study| study["claims"].as_array().map_or(0, Vec::len));
@@ -149,6 +161,15 @@ fn a_studys_own_figures_are_shown_in_every_format() {
     let report = |format| said(&["report", "--study", "bonnie-linux-2011", "--format", format]);
     for format in ["table", "csv", "json", "markdown", "html", "bonnie-csv"] {
         assert!(report(format).contains("hfsplus"), "{format}");
+    }
+    let table = report("table");
+    assert!(
+        table.starts_with("“The ultimate Linux filesystems benchmark”. By its own figures, 22 claims: 12 supported, 5 partly, 1 contradicted, 4 undecidable (fsarena claims bonnie-linux-2011).\n"),
+        "{table}"
+    );
+    // Nobody can run it again.
+    for advice in ["--budget", "--rounds", "no advice"] {
+        assert!(!table.contains(advice), "{advice}: {table}");
     }
     let bonnie = report("bonnie-csv");
     let ext4 = bonnie.lines().find(|line| line.contains(",ext4,")).unwrap();

@@ -346,7 +346,12 @@ function firstOf(ranked, valuesOf) {
 function withFirst(first, verdicts) {
   if (verdicts.get(first)?.worse !== undefined) return verdicts;
   const others = [...verdicts.values()].filter((verdict) => verdict !== null);
-  return verdicts.set(first, others.length > 0 ? ofFirst(others) : null);
+  const verdict = others.length > 0 ? ofFirst(others) : null;
+  verdicts.set(first, verdict);
+  if (verdict === null || !("rounds" in verdict)) return verdicts;
+  // Who is as good as the first is as open.
+  for (const [one, other] of verdicts) if (other?.same) verdicts.set(one, verdict);
+  return verdicts;
 }
 
 // The weighted mean of results in each round that has all of them.

@@ -144,21 +144,45 @@ fn missing(program: &str, packages: &[String]) -> OpError {
     }
 }
 
-/// Why a command is no success, with the last line that it said.
+/// What tar says last where the cause stands before it.
+const CLOSING: [&str; 2] = ["due to previous errors", "is not recoverable: exiting now"];
+/// What it says first, and is no error.
+const NO_ERROR: &str = "Removing leading";
+/// The numbers of errors that have a text.
+const ERRORS: std::ops::RangeInclusive<i32> = 1..=133;
+
+/// The line that names the cause: the last, and where that only closes, the first with the text of an error number, or
+/// else the first.
+fn cause(output: &str) -> Option<&str> {
+    let lines = || {
+        output
+            .lines()
+            .map(str::trim)
+            .filter(|line| !line.is_empty())
+    };
+    let last = lines().next_back()?;
+    if !CLOSING.iter().any(|words| last.ends_with(words)) {
+        return Some(last);
+    }
+    let texts: Vec<String> = ERRORS
+        .map(|number| io::Error::from_raw_os_error(number).to_string())
+        .filter_map(|text| Some(text.split_once(" (os error")?.0.to_owned()))
+        .collect();
+    let names_one = |line: &&str| texts.iter().any(|text| line.ends_with(text));
+    let mut others = lines().filter(|line| !line.contains(NO_ERROR));
+    lines().find(names_one).or_else(|| others.next())
+}
+
+/// Why a command is no success, with the line that says it.
 fn complaint(program: &str, record: &StepRecord) -> Option<String> {
     let end = match (record.exit, record.signal) {
         (Some(0), _) => return None,
         (Some(code), _) => format!("ended with {code}"),
         (None, signal) => format!("was killed by signal {}", signal.unwrap_or_default()),
     };
-    let last = record
-        .output
-        .lines()
-        .rev()
-        .map(str::trim)
-        .find(|line| !line.is_empty());
-    let last = last.map(|line| format!(": {line}")).unwrap_or_default();
-    Some(format!("`{program}` {end}{last}"))
+    let cause = cause(&record.output);
+    let cause = cause.map(|line| format!(": {line}")).unwrap_or_default();
+    Some(format!("`{program}` {end}{cause}"))
 }
 
 #[cfg(test)]
@@ -173,6 +197,23 @@ mod tests {
         let files = libraries(&String::from_utf8(output.unwrap().stdout).unwrap());
         assert!(files.iter().any(|f| f.ends_with("libc.so.6")), "{files:?}");
         assert!(files.iter().all(|f| f.is_file()), "{files:?}");
+    }
+
+    #[test]
+    fn the_cause_is_told_and_not_that_there_was_one() {
+        let tar = "tar: Removing leading `/' from member names\ntar: a/b: Cannot open: File name too long\ntar: a/c: Cannot \
+                   open: No such file or directory\ntar: Exiting with failure status due to previous errors\n";
+        assert_eq!(
+            cause(tar),
+            Some("tar: a/b: Cannot open: File name too long")
+        );
+        let gzip = "gzip: stdin: not in gzip format\ntar: Child returned status 1\ntar: Error is not recoverable: exiting now\n";
+        assert_eq!(cause(gzip), Some("gzip: stdin: not in gzip format"));
+        assert_eq!(
+            cause("step 1\ncc: no input files\n\n"),
+            Some("cc: no input files")
+        );
+        assert_eq!(cause("\n"), None);
     }
 
     #[test]

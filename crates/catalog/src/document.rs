@@ -427,7 +427,9 @@ impl<'a> Value<'a> {
         self.bytes()
             .filter(|bytes| (least..=Bytes::LARGEST.0).contains(bytes))
             .map(Bytes)
-            .ok_or_else(|| self.wrong("a size below 8 EiB such as `64 KiB`, `2 GiB` or `700 MB`"))
+            .ok_or_else(|| {
+                self.wrong("a size below 8 EiB such as `64 KiB`, `2 GiB`, `512M` or `700 MB`")
+            })
     }
 
     /// A time, which may be zero.

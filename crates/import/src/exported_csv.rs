@@ -1,7 +1,8 @@
 //! What `fsarena report --format csv` wrote: results of a campaign whose database is not at hand.
 //!
 //! Source of the format: RFC 4180 and `docs/exports.md`. Lines of one phase in one round are one result, in which the
-//! metrics are in the order of the lines. Cache states, shares and passes are not taken: they are facts of a campaign
+//! metrics are in the order of the lines. Cells that did not run are none, and where one died in a step that is no phase
+//! (a line without a metric), it is the cell that died. Cache states, shares and passes are not taken: they are facts of a campaign
 //! that ran, which only its database and its report in JSON hold.
 
 use std::collections::BTreeMap;
@@ -9,7 +10,7 @@ use std::collections::BTreeMap;
 use model::{Axis, Campaign, Figure, Metric, Stated, Status, SweepPoint, check_name};
 
 use crate::gathering::{Gathering, figure};
-use crate::number::number;
+use crate::number::signed;
 use crate::text::whole;
 use crate::{Format, Found, ImportError, Naming};
 
@@ -83,6 +84,17 @@ impl Figures {
         let round = round.filter(|round| (1..=Campaign::MOST_ROUNDS).contains(round));
         let round = round.ok_or_else(|| ImportError::at(line, "the round is no number of one"))?;
         place(gathering, test, field, line)?;
+        gathering.competes(&contender);
+        let word = field("status");
+        if matches!(word, "not run yet" | "not needed") {
+            return Ok(());
+        }
+        let reason = outside("reason");
+        if field("metric").is_empty() {
+            let cell = (contender, test.to_owned(), round);
+            gathering.died(cell, status(word, line)?, phase, reason);
+            return Ok(());
+        }
         let key = (contender.clone(), test.to_owned(), phase.to_owned(), round);
         let place = *self.places.entry(key).or_insert(self.all.len());
         if place == self.all.len() {
@@ -91,13 +103,10 @@ impl Figures {
             self.all.push((line, first));
         }
         let taken = &mut self.all[place].1;
-        match field("status") {
-            // Nothing became of it.
-            "not measured" => {}
-            "not run yet" | "not needed" => taken.status = Status::Skipped,
-            word => taken.status = status(word, line)?,
+        // Of what was not measured nothing became.
+        if word != "not measured" {
+            taken.status = status(word, line)?;
         }
-        let reason = outside("reason");
         if !reason.is_empty() {
             taken.reason = Some(reason.to_owned());
         }
@@ -107,7 +116,7 @@ impl Figures {
         let metric: Metric = field("metric")
             .parse()
             .map_err(|error: String| ImportError::at(line, error))?;
-        let value = number(field("value"), line)?;
+        let value = signed(field("value"), line)?;
         taken.values.push(Stated { metric, value });
         Ok(())
     }

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use model::{
-    Campaign, CampaignResults, Environment, Figure, Group, Metric, Nanos, Op, Reported,
+    Campaign, CampaignResults, Environment, Failure, Figure, Group, Metric, Nanos, Op, Reported,
     ReportedContender, Stated, Status, Suite, SweepPoint,
 };
 
@@ -36,9 +36,14 @@ pub struct Found {
     pub points: BTreeMap<String, SweepPoint>,
     /// By what phases are ranked that may have no number at all, by test and phase.
     pub ranked_by: BTreeMap<(String, String), Metric>,
+    /// Cells that died in a step that is no phase, such as mkfs: contender, test and round, and how.
+    pub died: BTreeMap<CellKey, (Status, Failure)>,
     /// What was left out, and why; a line for each kind.
     pub left_out: Vec<String>,
 }
+
+/// Contender, test and round.
+pub type CellKey = (String, String, u32);
 
 /// Results on their way into a campaign.
 #[derive(Debug)]
@@ -48,6 +53,8 @@ pub struct Gathering<'a> {
     contenders: Names,
     /// What the contenders are called in the input.
     called: BTreeSet<String>,
+    /// Those of whom it was said that they competed.
+    competing: BTreeSet<String>,
     tests: Names,
     phases: BTreeMap<String, Names>,
     /// The last round of each phase of each test of each contender.
@@ -76,10 +83,12 @@ impl<'a> Gathering<'a> {
                 suites: BTreeMap::new(),
                 points: BTreeMap::new(),
                 ranked_by: BTreeMap::new(),
+                died: BTreeMap::new(),
                 left_out: Vec::new(),
             },
             contenders: Names::default(),
             called: BTreeSet::new(),
+            competing: BTreeSet::new(),
             tests: Names::default(),
             phases: BTreeMap::new(),
             rounds: BTreeMap::new(),
@@ -169,6 +178,26 @@ impl<'a> Gathering<'a> {
     /// Says that a test is a point of a sweep.
     pub fn at(&mut self, test: &str, point: SweepPoint) {
         self.found.points.insert(test.to_owned(), point);
+    }
+
+    /// Says that a contender competed, whatever comes of it: contenders come in the order in which that was said.
+    pub fn competes(&mut self, contender: &str) {
+        if self.competing.insert(contender.to_owned()) {
+            self.found.reported.contenders.push(ReportedContender {
+                name: contender.to_owned(),
+                filesystem: None,
+            });
+        }
+    }
+
+    /// Says that a cell died in a step that is no phase.
+    pub fn died(&mut self, cell: CellKey, status: Status, step: &str, reason: &str) {
+        let failure = Failure {
+            step: step.to_owned(),
+            reason: reason.to_owned(),
+            ..Failure::default()
+        };
+        self.found.died.insert(cell, (status, failure));
     }
 
     /// Takes a result that was found in this line. Round 0 is the next one of this phase.
@@ -267,6 +296,16 @@ impl Found {
                 }
             }
         }
+        for stored in &mut results.cells {
+            let cell = &stored.cell;
+            let key = (cell.contender.clone(), cell.test.clone(), cell.round);
+            if let (Some(result), Some((status, failure))) =
+                (&mut stored.result, self.died.get(&key))
+            {
+                result.status = *status;
+                result.failure = Some(failure.clone());
+            }
+        }
         into_suites(&mut results, &self.suites);
         Ok(results)
     }
@@ -305,14 +344,20 @@ pub fn complete(mut found: Found) -> Result<Found, ImportError> {
     let mut seen = BTreeSet::new();
     let mut tests = BTreeSet::new();
     let reported = &mut found.reported;
-    let known = std::mem::take(&mut reported.contenders);
+    let competed: BTreeSet<&str> = reported
+        .figures
+        .iter()
+        .map(|f| f.contender.as_str())
+        .collect();
+    let known = &mut reported.contenders;
+    known.retain(|one| competed.contains(one.name.as_str()));
+    seen.extend(known.iter().map(|one| one.name.clone()));
     for figure in &reported.figures {
         tests.insert(figure.test.as_str());
-        if seen.insert(figure.contender.as_str()) {
-            let known = known.iter().find(|c| c.name == figure.contender);
+        if seen.insert(figure.contender.clone()) {
             reported.contenders.push(ReportedContender {
                 name: figure.contender.clone(),
-                filesystem: known.and_then(|c| c.filesystem.clone()),
+                filesystem: None,
             });
         }
     }

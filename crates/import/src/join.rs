@@ -29,6 +29,11 @@ pub fn join(inputs: Vec<Found>) -> Result<Found, ImportError> {
             }
             all.reported.figures.push(figure);
         }
+        for ((contender, test, round), how) in next.died {
+            let key = (contender, test);
+            let round = round + before.get(&key).copied().unwrap_or(0);
+            all.died.insert((key.0, key.1, round), how);
+        }
         programs.insert(next.reported.program);
         if next.suite != all.suite {
             let tests = all.reported.figures[already..]

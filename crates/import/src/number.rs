@@ -9,13 +9,22 @@ const LARGEST: f64 = 1e24;
 
 /// A number from zero on.
 pub fn number(text: &str, line: usize) -> Result<f64, ImportError> {
-    optional(text).ok_or_else(|| {
-        let shown: String = text.chars().take(40).collect();
-        ImportError::at(
-            line,
-            format!("`{shown}` is no number from 0 on: the file is damaged or of another format"),
-        )
-    })
+    optional(text).ok_or_else(|| none(text, "no number from 0 on", line))
+}
+
+/// A number that may be below zero, as the space that a phase takes where it gives some back.
+pub fn signed(text: &str, line: usize) -> Result<f64, ImportError> {
+    let value = match text.strip_prefix('-') {
+        Some(amount) => optional(amount).map(|amount| -amount),
+        None => optional(text),
+    };
+    value.ok_or_else(|| none(text, "no number", line))
+}
+
+fn none(text: &str, what: &str, line: usize) -> ImportError {
+    let shown: String = text.chars().take(40).collect();
+    let why = format!("`{shown}` is {what}: the file is damaged or of another format");
+    ImportError::at(line, why)
 }
 
 /// The same, where it is one.

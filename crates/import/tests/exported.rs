@@ -4,7 +4,11 @@ use std::collections::BTreeMap;
 
 use analyse::{analyse, fixture};
 use import::{Format, Naming, read, recognise};
-use model::CampaignResults;
+use model::{
+    CampaignResults, Environment, Failure, Figure, Metric, Reported, ReportedContender, Stated,
+    Status,
+};
+use proptest::prelude::*;
 use report::Options;
 
 type Values = BTreeMap<(String, String, String, u32, String), f64>;
@@ -61,6 +65,147 @@ fn every_value_comes_back_under_its_name() {
         assert_eq!(suites(&again), suites(&results));
         assert_eq!(values(&again), values(&results));
     }
+}
+
+/// A cell as far as CSV has it: whose it is, what became of it and in which step, and its phases with their values.
+type Known = (
+    (String, String, String, u32),
+    (Status, Option<String>),
+    Vec<(String, Status, Vec<(Metric, f64)>)>,
+);
+
+/// Every cell that ran.
+fn cells(results: &CampaignResults) -> Vec<Known> {
+    let ran = results.cells.iter();
+    let ran = ran.filter_map(|stored| Some((&stored.cell, stored.result.as_ref()?)));
+    let known = ran.map(|(cell, result)| {
+        let phases = result.phases.iter().map(|phase| {
+            let values = phase.measurements().into_iter();
+            let values = values.map(|number| (number.metric, number.value));
+            (phase.phase.clone(), phase.status, values.collect())
+        });
+        (
+            (
+                cell.contender.clone(),
+                cell.suite.clone(),
+                cell.test.clone(),
+                cell.round,
+            ),
+            (
+                result.status,
+                result.failure.as_ref().map(|f| f.step.clone()),
+            ),
+            phases.collect(),
+        )
+    });
+    known.collect()
+}
+
+fn round_trip(results: &CampaignResults) -> CampaignResults {
+    let analysis = analyse(results);
+    let csv = report::render(report::Format::Csv, results, &analysis, &Options::default());
+    let found = read(Format::Csv, csv.as_bytes(), &Naming::default()).unwrap();
+    found.into_results().unwrap()
+}
+
+/// What became of a phase, and its number.
+fn phase() -> impl Strategy<Value = (Status, f64)> {
+    let status = prop_oneof![
+        5 => Just(Status::Ok),
+        1 => Just(Status::Failed),
+        1 => Just(Status::Unsupported),
+        1 => Just(Status::Crashed),
+    ];
+    (status, -1e6..1e9)
+}
+
+/// A cell: nothing where it did not run; its phases, and whether mkfs died.
+type Made = Option<(Vec<(Status, f64)>, bool)>;
+
+fn made(cells: &[Made]) -> Option<CampaignResults> {
+    const TESTS: [&str; 3] = ["one", "two", "three"];
+    const CONTENDERS: [&str; 3] = ["ext4", "=xfs", "a, \"b\""];
+    let place = |number: usize| {
+        let round = u32::try_from(number / 9).unwrap_or(0) + 1;
+        (CONTENDERS[number % 3], TESTS[number / 3 % 3], round)
+    };
+    let mut figures = Vec::new();
+    for (number, cell) in cells.iter().enumerate() {
+        let (contender, test, round) = place(number);
+        let phases = cell.iter().flat_map(|(phases, _)| phases);
+        for (phase, (status, value)) in phases.enumerate() {
+            let values = [Metric::Elapsed, Metric::SpaceTaken].map(|metric| Stated {
+                metric,
+                value: *value,
+            });
+            figures.push(Figure {
+                round,
+                status: *status,
+                reason: (*status != Status::Ok).then(|| "-1\nof 2".to_owned()),
+                values: match status {
+                    Status::Ok => values.into(),
+                    _ => Vec::new(),
+                },
+                ..Figure::number(contender, test, &format!("p{phase}"), Metric::Elapsed, 0.0)
+            });
+        }
+    }
+    let contenders = CONTENDERS.map(|name| ReportedContender {
+        name: name.to_owned(),
+        filesystem: None,
+    });
+    let reported = Reported {
+        name: "made".to_owned(),
+        program: "made".to_owned(),
+        source: "made".to_owned(),
+        started: None,
+        environment: Environment::default(),
+        contenders: contenders.into(),
+        figures,
+    };
+    let mut results = reported.into_results("made").ok()?;
+    for (number, cell) in cells.iter().enumerate() {
+        let (contender, test, round) = place(number);
+        let of_cell = results.cells.iter_mut().find(|stored| {
+            let cell = &stored.cell;
+            (cell.contender.as_str(), cell.test.as_str(), cell.round) == (contender, test, round)
+        });
+        if let (Some((_, true)), Some(result)) = (cell, of_cell.and_then(|c| c.result.as_mut())) {
+            result.status = Status::Failed;
+            result.failure = Some(Failure {
+                step: "mkfs".to_owned(),
+                reason: "it, too".to_owned(),
+                ..Failure::default()
+            });
+            for phase in &mut result.phases {
+                (phase.status, phase.failure) = (Status::Skipped, None);
+                phase.stated.clear();
+            }
+        }
+    }
+    Some(results)
+}
+
+proptest! {
+    #[test]
+    fn the_cells_that_ran_come_back_and_no_others(
+        cells_made in prop::collection::vec(
+            prop::option::of((prop::collection::vec(phase(), 2), any::<bool>())),
+            18,
+        )
+    ) {
+        let Some(results) = made(&cells_made) else { return Ok(()) };
+        prop_assert_eq!(cells(&round_trip(&results)), cells(&results));
+    }
+}
+
+/// Cells that were planned and did not run are no results.
+#[test]
+fn cells_that_have_not_run_do_not_come_back_as_skipped() {
+    let mut results = fixture::plain();
+    results.cells[1].result = None;
+    let back = round_trip(&results);
+    assert_eq!(back.cells.len(), results.cells.len() - 1);
 }
 
 /// A line that was cut off is no result of its own.

@@ -7,7 +7,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// A number of bytes.
 ///
-/// Reads `4096`, `8 KiB`, `1.5 GiB`, `700 MB`, below 8 EiB; binary units are powers of 1024, decimal ones of 1000.
+/// Reads `4096`, `8 KiB`, `1.5 GiB`, `700 MB`, below 8 EiB; binary units are powers of 1024, decimal ones of 1000. A letter
+/// alone is binary, as fio and mkfs read it: `4k`, `512M`, `1G`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Bytes(pub u64);
@@ -48,6 +49,16 @@ const DECIMAL: [(&str, u64); 5] = [
     ("MB", 1_000_000),
     ("kB", 1_000),
     ("KB", 1_000),
+];
+const LETTERS: [(&str, u64); 8] = [
+    ("T", 1 << 40),
+    ("t", 1 << 40),
+    ("G", 1 << 30),
+    ("g", 1 << 30),
+    ("M", 1 << 20),
+    ("m", 1 << 20),
+    ("K", 1 << 10),
+    ("k", 1 << 10),
 ];
 const TIMES: [(&str, u64); 6] = [
     ("h", 3_600_000_000_000),
@@ -150,11 +161,11 @@ impl FromStr for Bytes {
     type Err = ParseUnitError;
 
     fn from_str(text: &str) -> Result<Self, ParseUnitError> {
-        scaled(text, BINARY.iter().chain(&DECIMAL))
+        scaled(text, BINARY.iter().chain(&DECIMAL).chain(&LETTERS))
             .map(Self)
             .ok_or_else(|| ParseUnitError {
                 text: text.to_owned(),
-                expected: "a size below 8 EiB such as `64 KiB`, `2 GiB` or `700 MB`",
+                expected: "a size below 8 EiB such as `64 KiB`, `2 GiB`, `512M` or `700 MB`",
             })
     }
 }
@@ -264,6 +275,21 @@ mod tests {
         assert_eq!("1.5 MiB".parse(), Ok(Bytes(1_572_864)));
         assert_eq!("4096".parse(), Ok(Bytes(4096)));
         assert_eq!("1_000".parse(), Ok(Bytes(1000)));
+    }
+
+    #[test]
+    fn a_letter_alone_is_binary_as_in_fio_and_mkfs() {
+        for (letters, bytes) in [
+            ("4k", 4 << 10),
+            ("4K", 4 << 10),
+            ("512M", 512 << 20),
+            ("512m", 512 << 20),
+            ("1G", 1 << 30),
+            ("1.5 G", 3 << 29),
+            ("2T", 2 << 40),
+        ] {
+            assert_eq!(letters.parse(), Ok(Bytes(bytes)), "{letters}");
+        }
     }
 
     #[test]

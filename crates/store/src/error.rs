@@ -64,12 +64,16 @@ pub enum StoreError {
         path: PathBuf,
     },
     /// What is stored is not what was stored.
-    #[error("the {what} is damaged: {why}; restore {} from a copy, or give another --db", path.display())]
+    #[error(
+        "the {}{} is damaged ({why}): put a sound copy of that file in its place, or name another database with --db",
+        what.as_ref().map_or_else(|| "database ".to_owned(), |what| format!("{what} in ")),
+        path.display()
+    )]
     Damaged {
         /// The file.
         path: PathBuf,
-        /// The part that is damaged.
-        what: String,
+        /// The part that is damaged; nothing where that is the file as a whole.
+        what: Option<String>,
         /// How that shows.
         why: String,
     },
@@ -213,7 +217,10 @@ impl Trouble {
         let path = path.to_owned();
         let error = match self {
             Self::Known(error) => return error,
-            Self::DamagedPart { what, why } => return StoreError::Damaged { path, what, why },
+            Self::DamagedPart { what, why } => {
+                let what = Some(what);
+                return StoreError::Damaged { path, what, why };
+            }
             Self::Damaged(why) => return damaged(path, why),
             Self::Sqlite(error) => error,
         };
@@ -247,7 +254,7 @@ fn damaged(path: PathBuf, why: String) -> StoreError {
     let first = why.lines().next().unwrap_or_default();
     StoreError::Damaged {
         path,
-        what: "database".to_owned(),
+        what: None,
         why: first.chars().take(MOST).collect(),
     }
 }

@@ -64,6 +64,11 @@ pub fn check(connection: &Connection, path: &Path) -> Result<u32, Trouble> {
         }
         .into());
     }
+    if found == 0 && !new {
+        return Err(Trouble::Damaged(
+            "it has lost the number of its version".into(),
+        ));
+    }
     Ok(found)
 }
 
@@ -102,6 +107,27 @@ mod tests {
             let name = file.file_name().unwrap().to_str().unwrap();
             assert!(name.starts_with(&format!("{number:04}_")), "{name}");
             assert_eq!(fs::read_to_string(file).unwrap(), applied);
+        }
+    }
+
+    /// It is neither new, so that its campaigns would be passed over, nor to be made again.
+    #[test]
+    fn a_database_without_a_version_is_damaged() {
+        let mut connection = Connection::open_in_memory().unwrap();
+        let path = Path::new("a.db");
+        assert_eq!(check(&connection, path).unwrap(), 0);
+        migrate(&mut connection, path).unwrap();
+        connection.pragma_update(None, "user_version", 0).unwrap();
+        for found in [
+            check(&connection, path).map(|_| ()),
+            migrate(&mut connection, path),
+        ] {
+            let told = found.unwrap_err().in_file(path).to_string();
+            assert_eq!(
+                told,
+                "the database a.db is damaged (it has lost the number of its version): put a sound copy of that file in its \
+                 place, or name another database with --db"
+            );
         }
     }
 

@@ -88,7 +88,7 @@ fn a_row_that_was_changed_is_told_by_its_name() {
         let error = load(&path).unwrap_err();
         assert!(matches!(error, StoreError::Damaged { .. }), "{error}");
         let expected = format!(
-            "the stored {what} is damaged: it does not match its checksum; restore {} from a copy",
+            "the stored {what} in {} is damaged (it does not match its checksum): put a sound copy",
             path.display()
         );
         assert!(

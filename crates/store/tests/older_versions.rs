@@ -127,7 +127,8 @@ fn a_row_of_an_older_database_that_cannot_be_read_is_told() {
     assert!(matches!(error, StoreError::Damaged { .. }), "{error}");
     let line = error.to_string();
     assert!(
-        line.starts_with("the stored result of cell 0 of campaign 1 is damaged: missing field"),
+        line.starts_with("the stored result of cell 0 of campaign 1 in ")
+            && line.contains(" is damaged (missing field"),
         "{line}"
     );
 }

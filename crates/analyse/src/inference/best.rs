@@ -315,6 +315,12 @@ impl Standing {
         if let Some(first) = pairs.first.filter(|first| !is_worse(*first)) {
             let others = verdicts.iter().flatten().copied();
             verdicts[first] = first_of(&others.collect::<Vec<Verdict>>());
+            // Who is as good as the first is as open.
+            if let open @ Some(Verdict::NotEnoughRounds { .. }) = verdicts[first] {
+                let same = verdicts.iter_mut();
+                same.filter(|one| **one == Some(Verdict::Identical))
+                    .for_each(|one| *one = open);
+            }
         }
         Self {
             first: pairs.first,

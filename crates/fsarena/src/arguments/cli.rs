@@ -395,7 +395,7 @@ pub struct CalibrateArgs {
     /// Measure harness overhead alone; needs no root.
     #[arg(long, conflicts_with_all = ["size", "device", "work_dir"])]
     pub overhead: bool,
-    /// Size of the image [default: 256 MiB].
+    /// Size of the image, such as 512M, 1G or 700MB [default: 256 MiB].
     #[arg(long, value_name = "SIZE", value_parser = size, conflicts_with = "device")]
     pub size: Option<Bytes>,
     /// The device, or where the image is made.

@@ -88,7 +88,8 @@ pub struct RunArgs {
     /// The seed of all random choices [default: random, and printed; 1 in virtual time].
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
-    /// The size of the image [default: set by the profile].
+    /// The size of the image: 512M or 512MiB, 1G, 4k (powers of 1024), 700MB (of 1000), as every SIZE here [default: set by
+    /// the profile].
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub size: Option<Bytes>,
     /// Limit memory, page cache included; for guests, their whole memory, beside which their disks lie [default: no

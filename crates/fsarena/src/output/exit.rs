@@ -129,17 +129,17 @@ fn code(error: &anyhow::Error) -> Code {
         })
 }
 
-/// What was named is the user's to mend; that a database cannot be read or written is the machine's.
+/// What was named is the user's to mend, also where it is damaged; that a database cannot be read or written is the machine's.
 const fn of_store(error: &StoreError) -> Option<Code> {
     match error {
         StoreError::NoFile { .. }
         | StoreError::NewerSchema { .. }
         | StoreError::NotOurs { .. }
+        | StoreError::Damaged { .. }
         | StoreError::NoCampaign(_) => Some(Code::BadInput),
         StoreError::Directory { .. }
         | StoreError::Unreachable { .. }
         | StoreError::CannotOpen { .. }
-        | StoreError::Damaged { .. }
         | StoreError::ReadOnly { .. }
         | StoreError::Busy { .. }
         | StoreError::Full { .. }
@@ -179,6 +179,16 @@ mod tests {
         assert_eq!(code(&anyhow::anyhow!("surprise")), Code::Internal);
         let interrupted = anyhow::Error::new(GuestError::Interrupted { left: None }).context("x");
         assert_eq!(code(&interrupted), Code::Interrupted);
+    }
+
+    #[test]
+    fn a_database_that_is_damaged_is_bad_input() {
+        let damaged = StoreError::Damaged {
+            path: "a.db".into(),
+            what: None,
+            why: "it is cut off".to_owned(),
+        };
+        assert_eq!(code(&anyhow::Error::new(damaged)), Code::BadInput);
     }
 
     #[test]

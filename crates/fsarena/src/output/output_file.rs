@@ -10,8 +10,9 @@ use sys::trusted::{self, Directory};
 
 use crate::output::exit::{BadInput, Refused};
 
-/// Writes a file, in the place of one that is there; the directories that it lies in are made. What is no plain file
-/// (a pipe, a terminal) is written as it is; a block device is not.
+/// Writes a file, in the place of one that is there; the directories that it lies in are made. A device of characters (a
+/// terminal, `/dev/null`) and what this process has open (`/dev/stdout`) are written as they are; nothing else is that is
+/// no plain file: nobody may read from a pipe that has a name, and who writes into it waits for ever.
 ///
 /// # Errors
 /// When it cannot be written; what was there stays then.
@@ -30,6 +31,14 @@ pub fn write(path: &Path, content: &[u8]) -> anyhow::Result<()> {
         }
         Ok(kind) if !kind.is_file() => {
             trusted::require_own(&path)?;
+            let is_open = ["/dev", "/proc"]
+                .iter()
+                .any(|place| path.starts_with(place));
+            if (kind.is_fifo() || kind.is_socket()) && !is_open {
+                let path = path.display();
+                let why = format!("{path} is a pipe or a socket: name a file, or /dev/stdout");
+                return Err(Refused(why).into());
+            }
             pass_on(&path, content).with_context(cannot)
         }
         _ => Ok(directory.replace(name, trusted::usual_mode(), content)?),
@@ -129,6 +138,19 @@ mod tests {
             assert!(refused.to_string().contains("uid 65534"), "{refused}");
         }
         assert!(!victim.join("other").exists());
+    }
+
+    #[test]
+    fn a_pipe_that_nobody_reads_is_refused_and_not_waited_for() {
+        let place = tempfile::tempdir().unwrap();
+        let pipe = place.path().join("pipe");
+        nix::unistd::mkfifo(&pipe, nix::sys::stat::Mode::S_IRWXU).unwrap();
+        let refused = write(&pipe, b"x").unwrap_err().to_string();
+        assert!(
+            refused.ends_with("name a file, or /dev/stdout"),
+            "{refused}"
+        );
+        write(Path::new("/dev/null"), b"x").unwrap();
     }
 
     #[test]

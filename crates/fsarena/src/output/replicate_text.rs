@@ -23,12 +23,11 @@ pub fn text(study: &Study, campaign: i64, twice: &ThenAndNow) -> String {
         text += &beside(&format!("  {:<10} ", one.what), &words);
     }
     if !twice.figures.is_empty() {
-        text += "\nWho was best and who is, each as many times the best of its own time:\n";
+        let title = "Who was best and who is, each as many times the best of its own time; tau is the rank correlation:";
+        text.push('\n');
+        text += &filled("", title);
         let rows: Vec<[String; 4]> = twice.figures.iter().map(row).collect();
-        text += &table(
-            ["figure", "best then", "best now", "rank correlation"],
-            &rows,
-        );
+        text += &table(["figure", "tau", "best then", "best now"], &rows);
     }
     text += "\nClaims, then → now:\n";
     for claim in &twice.claims {
@@ -37,16 +36,16 @@ pub fn text(study: &Study, campaign: i64, twice: &ThenAndNow) -> String {
     text
 }
 
-/// A figure: who was best and what became of it, who is best and what it was.
+/// A figure: how alike the orders are, who was best and what became of it, who is best and what it was.
 fn row(figure: &FigureTwice) -> [String; 4] {
     let tau = figure
         .tau_b
         .map_or_else(|| "–".to_owned(), |tau| format!("{tau:.2}"));
     [
         line(&figure.path),
+        tau,
         first(figure, |one| (&one.then, &one.now), "now"),
         first(figure, |one| (&one.now, &one.then), "then"),
-        tau,
     ]
 }
 
@@ -82,7 +81,14 @@ fn one(claim: &ClaimTwice) -> String {
         add(&format!("now off: {}", in_few(&claim.now.off)));
     }
     match claim.now.verdict {
-        Verdict::Undecidable => {}
+        Verdict::Undecidable => {
+            // Why the study itself cannot say is told by `claims`.
+            if claim.claim.undecidable.is_none()
+                && let Some(why) = claim.now.why.first()
+            {
+                add(&why.to_string());
+            }
+        }
         Verdict::NotMeasured | Verdict::NotEnoughRounds => {
             // Rounds settle what is open, and not what is missing.
             let rounds_help = claim.now.verdict == Verdict::NotEnoughRounds;
