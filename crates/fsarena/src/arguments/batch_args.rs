@@ -15,6 +15,8 @@ const MOST: u32 = 1_000_000;
 
 /// Options of `plan`.
 #[derive(Clone, Debug, Args)]
+// What is planned runs in guests in virtual time, so many rounds, by whatever is started: other options are refused.
+#[command(mut_arg("budget", |a| a.hide(true)), mut_arg("sessions", |a| a.hide(true)), mut_arg("exclusive", |a| a.hide(true)), mut_arg("until_width", |a| a.hide(true)), mut_arg("until_share", |a| a.hide(true)), mut_arg("max_rounds", |a| a.hide(true)), mut_arg("max_time", |a| a.hide(true)), mut_arg("max_written", |a| a.hide(true)), mut_arg("host", |a| a.hide(true)), mut_arg("directories", |a| a.hide(true)), mut_arg("device", |a| a.hide(true)), mut_arg("erase", |a| a.hide(true)), mut_arg("yes", |a| a.hide(true)), mut_arg("dry_run", |a| a.hide(true)), mut_arg("on", |a| a.hide(true)), mut_arg("hosts", |a| a.hide(true)), mut_arg("plan", |a| a.hide(true)), mut_arg("divide", |a| a.hide(true)), mut_arg("partition", |a| a.hide(true)), mut_arg("nodes", |a| a.hide(true)), mut_arg("at_once", |a| a.hide(true)), mut_arg("sbatch", |a| a.hide(true)))]
 pub struct PlanArgs {
     /// The directory that hosts share: empty, or not there yet.
     #[arg(short, long, value_name = "DIR", value_hint = ValueHint::DirPath, value_parser = path())]

@@ -235,10 +235,10 @@ fn studies(catalog: &Catalog) -> anyhow::Result<(String, Value)> {
     let all = catalog.studies()?;
     let published = published::of_all(&all)?;
     let row = |study: &Study| {
-        let (figures, claims) = published
+        let (numbers, claims) = published
             .iter()
             .find(|published| published.name == study.name)
-            .map_or((0, 0), |one| (one.figures.rows, one.claims.len()));
+            .map_or((0, 0), |one| (one.figures.numbers(), one.claims.len()));
         let tests = study.suites.iter().flat_map(|suite| sweeps(&suite.tests));
         let name = |tests: &[Test]| match &tests[0].sweep {
             Some(point) => point.of.clone(),
@@ -250,7 +250,7 @@ fn studies(catalog: &Catalog) -> anyhow::Result<(String, Value)> {
             study
                 .memory
                 .map_or_else(String::new, |memory| memory.to_string()),
-            figures.to_string(),
+            numbers.to_string(),
             claims.to_string(),
             tests.map(name).collect::<Vec<_>>().join(" "),
             line(&study.title),
@@ -269,7 +269,7 @@ fn studies(catalog: &Catalog) -> anyhow::Result<(String, Value)> {
     Ok((
         table(
             [
-                "study", "volume", "memory", "figures", "claims", "tests", "title",
+                "study", "volume", "memory", "numbers", "claims", "tests", "title",
             ],
             &rows,
         ) + "\n"
