@@ -57,15 +57,15 @@ impl PlainTable {
         let widths: Vec<usize> = (0..heading.len()).map(widest).collect();
         let gaps = width(margin) + GAP * heading.len().saturating_sub(1);
         let most = widest_cell(&widths, terminal.saturating_sub(gaps));
-        let broken = rows().map(|row| row.iter().map(|cell| lines_of(cell, most)).collect());
-        let broken: Vec<Vec<Vec<String>>> = broken.collect();
+        let lines = rows().map(|row| row.iter().map(|cell| broken(cell, most)).collect());
+        let cells: Vec<Vec<Vec<String>>> = lines.collect();
         let widest = |column: usize| {
-            let lines = broken.iter().flat_map(|row| &row[column]);
+            let lines = cells.iter().flat_map(|row| &row[column]);
             lines.map(|line| width(line)).max().unwrap_or(0)
         };
         let widths: Vec<usize> = (0..heading.len()).map(widest).collect();
         let mut out = String::new();
-        for row in &broken {
+        for row in &cells {
             for number in 0..row.iter().map(Vec::len).max().unwrap_or(0) {
                 let cells = row.iter().map(|cell| cell.get(number).map_or("", |l| l));
                 out += self.line(margin, cells, &widths).trim_end();
@@ -105,6 +105,26 @@ impl PlainTable {
         let rows = self.rows.iter().map(|row| line(&escaped(row)));
         line(&escaped(&self.heading)) + &line(&rule) + &rows.collect::<String>()
     }
+}
+
+/// The lines of a cell: between words, and behind the commas of a list that is too wide, as mount options are.
+fn broken(cell: &str, most: usize) -> Vec<String> {
+    let mut lines = Vec::new();
+    for mut line in lines_of(cell, most) {
+        while width(&line) > most {
+            let commas = line.match_indices(',').map(|(at, _)| at + 1);
+            let commas = commas.filter(|at| *at < line.len());
+            let (fitting, wider): (Vec<usize>, Vec<usize>) =
+                commas.partition(|at| width(&line[..*at]) <= most);
+            let Some(at) = fitting.last().or(wider.first()).copied() else {
+                break;
+            };
+            let rest = line.split_off(at);
+            lines.push(std::mem::replace(&mut line, rest));
+        }
+        lines.push(line);
+    }
+    lines
 }
 
 /// The width above which cells are broken, so that all columns fit into the room where that can be.
@@ -154,6 +174,16 @@ mod tests {
         );
         assert_eq!(table.text_within("  ", usize::MAX), table.text("  "));
         assert_eq!(table.text_within("  ", 1).lines().count(), 4);
+    }
+
+    #[test]
+    fn a_list_without_blanks_goes_on_behind_a_comma() {
+        assert_eq!(
+            broken("-E lazy,nodiscard,x", 10),
+            ["-E", "lazy,", "nodiscard,", "x"]
+        );
+        assert_eq!(broken("nodiscard,lazy", 4), ["nodiscard,", "lazy"]);
+        assert_eq!(broken("nodiscard", 4), ["nodiscard"]);
     }
 
     #[test]
