@@ -41,8 +41,12 @@ function settledBy({ advice, ranked }) {
   if (others.every((verdict) => verdict.equal)) return data.settled[0];
   const rounds = openRounds(others);
   if (rounds === null) return data.settled[1];
+  if (!canRunAgain()) return `it would take ${rounds}, measured as these were.`;
   return `\`${data.command.replace(/ --rounds \d+/, ` --rounds ${rounds}`)}\``;
 }
+
+// What another program measured has no command.
+const canRunAgain = () => data.command !== "";
 
 const openRounds = (verdicts) =>
   mostOf(verdicts.flatMap((verdict) => (verdict.rounds === undefined ? [] : [verdict.rounds])));
@@ -57,7 +61,8 @@ function shortlistWords(shortlist, margin) {
   const others = shortlist.slice(1).map(({ verdict }) => verdict);
   if (others.every((verdict) => verdict.equal)) return `${names}, equal within ${percent(margin)}`;
   const rounds = openRounds(others);
-  const enough = rounds === null ? "" : `, ${rounds} would do (--rounds ${rounds})`;
+  const option = canRunAgain() ? ` (--rounds ${rounds})` : "";
+  const enough = rounds === null ? "" : `, ${rounds} would do${option}`;
   const ratios = shortlist.map(({ difference }) => Math.exp(difference - shortlist[0].difference));
   const shown = ratios.map(threeDigits);
   const named = who.map((one, place) => nameOfOne(one) + (shown[place] === "1.00" ? "" : ` (${shown[place]}×)`));
@@ -123,7 +128,7 @@ function noAdvice(use, { tested, missing, untried }) {
   const allRan = suites.every((suite) => inference.suites.includes(suite));
   const what = allRan ? `a larger --budget than ${inference.budget}` : `\`${options.join(" ")}\``;
   // What ran and has no result failed.
-  const helps = (data.command !== "" && !allRan) || (inference.budget !== undefined && suites.length > 0);
+  const helps = (canRunAgain() && !allRan) || (inference.budget !== undefined && suites.length > 0);
   const run = helps ? `: run the same with ${what}` : "";
   return `no advice, since ${why.join("; ")}${run}.`;
 }

@@ -233,14 +233,15 @@ fn differences(study: &Study, results: &CampaignResults) -> Vec<Difference> {
         Clock::Virtual => "virtual time: that of a model machine".to_owned(),
         Clock::Real => "real time".to_owned(),
     };
-    let scale = format!(
-        "{}, {} of volume",
-        match campaign.profile {
-            model::Profile::Study => "the sizes of the study".to_owned(),
-            profile => format!("in small: profile {profile}"),
-        },
-        campaign.size
-    );
+    let scale = match campaign.profile {
+        _ if campaign.measured_by.is_some() => String::new(),
+        model::Profile::Study => format!("the sizes of the study, {} of volume", campaign.size),
+        profile => format!("in small: profile {profile}, {} of volume", campaign.size),
+    };
+    let memory = match memory.0 {
+        0 => String::new(),
+        _ => memory.to_string(),
+    };
     let rounds = match campaign.rounds {
         1 => "once".to_owned(),
         rounds => format!("{rounds} times"),
@@ -248,14 +249,21 @@ fn differences(study: &Study, results: &CampaignResults) -> Vec<Difference> {
     let all = [
         ("System", stated(&["kernel", "os"]), kernel),
         ("Processor", stated(&["machine cpu"]), processor),
-        ("Memory", stated(&["machine ram"]), memory.to_string()),
+        ("Memory", stated(&["machine ram"]), memory),
         ("Disk", stated(&["disk test", "disk", "array"]), disk),
         ("Clock", "real time".to_owned(), clock),
         ("Scale", stated(&["volume size", "partition"]), scale),
         ("Each test", stated(&["repeats"]), rounds),
     ];
-    let all = all.into_iter().filter(|(_, then, now)| then != now);
-    all.map(|(what, then, now)| Difference { what, then, now })
+    // Who measured elsewhere may not say.
+    let all = all
+        .into_iter()
+        .map(|(what, then, now)| match now.is_empty() {
+            true => (what, then, "not stated".to_owned()),
+            false => (what, then, now),
+        });
+    all.filter(|(_, then, now)| then != now)
+        .map(|(what, then, now)| Difference { what, then, now })
         .collect()
 }
 

@@ -111,6 +111,7 @@ pub(crate) fn of_groups(analysis: &Analysis) -> Vec<Sentence> {
             contenders: &analysis.contenders,
             conclusion,
             margin: analysis.margin.0,
+            elsewhere: analysis.measured_elsewhere,
         }
         .text(),
     };
@@ -148,16 +149,10 @@ pub(crate) fn how_sure(analysis: &Analysis) -> String {
     let conclusions = analysis.conclusions.iter();
     let mut all = conclusions.chain(analysis.uses.iter().map(|one| &one.conclusion));
     let open = match all.any(|one| matches!(one.answer, Answer::NotEnoughRounds { .. })) {
-        true => {
-            let more = match analysis.budget {
-                Some(budget) => format!("A larger --budget than {budget} settles more"),
-                None => "`fsarena run --budget 1h` spends an hour on what is open".to_owned(),
-            };
-            format!(
-                " Where rounds are too few, (1.04×) is what one costs so far, round by round beside the first. {more}; -c NAME \
-                 takes fewer contenders, so that each gets more of it."
-            )
-        }
+        true => format!(
+            " Where rounds are too few, (1.04×) is what one costs so far, round by round beside the first.{}",
+            more_rounds(analysis)
+        ),
         false => String::new(),
     };
     let sure = match is_one_seed(analysis) {
@@ -171,6 +166,18 @@ pub(crate) fn how_sure(analysis: &Analysis) -> String {
          as equal (--relevant).{open}",
         percent(analysis.margin.0)
     )
+}
+
+/// What would settle more; nothing of what another program measured, which is not to be run again.
+fn more_rounds(analysis: &Analysis) -> String {
+    if analysis.measured_elsewhere {
+        return String::new();
+    }
+    let more = match analysis.budget {
+        Some(budget) => format!("A larger --budget than {budget} settles more"),
+        None => "`fsarena run --budget 1h` spends an hour on what is open".to_owned(),
+    };
+    format!(" {more}; -c NAME takes fewer contenders, so that each gets more of it.")
 }
 
 /// The same in a line, for one answer.
@@ -224,6 +231,7 @@ pub(crate) fn of_use(advice: &Advice, contenders: &[String], ran: &Ran<'_>) -> S
             contenders,
             conclusion: &advice.scores.conclusion,
             margin: advice.scores.margin.0,
+            elsewhere: ran.elsewhere,
         }
         .text(),
     }
@@ -419,6 +427,8 @@ struct Words<'a> {
     contenders: &'a [String],
     conclusion: &'a Conclusion,
     margin: f64,
+    /// Whether another program measured it, so that nothing can be run again here.
+    elsewhere: bool,
 }
 
 impl Words<'_> {
@@ -450,6 +460,7 @@ impl Words<'_> {
             ),
             Answer::NotEnoughRounds { rounds } => {
                 let enough = match rounds {
+                    Some(rounds) if self.elsewhere => format!(", {rounds} would do"),
                     Some(rounds) => format!(", {rounds} would do (--rounds {rounds})"),
                     None => String::new(),
                 };
