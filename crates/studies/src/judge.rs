@@ -582,7 +582,7 @@ fn ends(sizes: &[(f64, f64)]) -> (f64, f64) {
 }
 
 /// A range in few digits; one number where both ends look the same.
-fn range((low, high): (f64, f64)) -> String {
+pub(crate) fn range((low, high): (f64, f64)) -> String {
     let [low, high] = [low, high].map(digits);
     match low == high {
         true => low,

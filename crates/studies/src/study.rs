@@ -60,6 +60,18 @@ pub struct Claim {
 impl Claim {
     /// Judges it by evidence.
     pub fn judge(&self, evidence: &dyn Evidence) -> Judgement {
+    /// Which sizes and tolerances decide about it, each once; nothing where none does.
+    pub fn taken_as(&self) -> String {
+        let mut all: Vec<String> = self
+            .statements
+            .iter()
+            .flat_map(Statement::taken_as)
+            .collect();
+        let mut seen = std::collections::BTreeSet::new();
+        all.retain(|one| seen.insert(one.clone()));
+        all.join("; ")
+    }
+
         match &self.undecidable {
             Some(reason) => Judgement::undecidable(reason),
             None => judge(&self.statements, evidence),

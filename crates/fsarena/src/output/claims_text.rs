@@ -146,10 +146,7 @@ fn one(claim: &Claim, judgement: &Judgement) -> String {
     for values in judgement.lines() {
         add("", &values);
     }
-    if matches!(
-        judgement.verdict,
-        Verdict::Undecidable | Verdict::NotMeasured | Verdict::NotEnoughRounds
-    ) {
+    if !is_decided(judgement.verdict) {
         for why in judgement.why.iter().take(REASONS) {
             add("", &why.to_string());
         }
@@ -161,6 +158,10 @@ fn one(claim: &Claim, judgement: &Judgement) -> String {
 }
 
 /// A word in its colour, on a terminal that is to have colours.
+    let taken_as = claim.taken_as();
+    if is_decided(judgement.verdict) && !taken_as.is_empty() {
+        add("taken as ", &taken_as);
+    }
 fn painted(verdict: Verdict, word: &str) -> String {
     let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
     if plain || !io::stdout().is_terminal() {
@@ -180,6 +181,13 @@ mod tests {
     use catalog::Catalog;
 
     use super::*;
+
+const fn is_decided(verdict: Verdict) -> bool {
+    matches!(
+        verdict,
+        Verdict::Supported | Verdict::Partly | Verdict::Contradicted
+    )
+}
 
     fn study(name: &str) -> Study {
         let study = Catalog::builtin().unwrap().study(name).unwrap();

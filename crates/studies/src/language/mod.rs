@@ -9,6 +9,8 @@ mod vocabulary;
 
 use serde::Serialize;
 
+use crate::judge::range;
+
 pub use parser::{parse, parse_cells, parse_paths};
 pub use vocabulary::{RESERVED, Vocabulary};
 
@@ -138,6 +140,41 @@ pub struct Amount {
     /// The most; infinite where there is no end.
     #[serde(serialize_with = "finite")]
     pub high: f64,
+}
+
+impl Statement {
+    /// Which sizes and tolerances decide about it, in few words: `the same within 5 %`, `1.90 to 2.10 times`.
+    pub fn taken_as(&self) -> Vec<String> {
+        match &self.what {
+            What::Order { places, by } => {
+                let alike = places.iter().find_map(|place| place.alike);
+                let alike = alike.map(|within| format!("the same within {}", percent(within)));
+                let ahead = (*by > 1.0).then(|| match *by < 2.0 {
+                    true => format!("better by at least {}", percent(by - 1.0)),
+                    false => format!("at least {by} times better"),
+                });
+                alike.into_iter().chain(ahead).collect()
+            }
+            What::Ratio { times, .. } => vec![format!("{} times", times.meant())],
+            What::Bound { amount, .. } => vec![amount.meant()],
+            What::Rank { .. } | What::Nobody(_) | What::Outcome { .. } => Vec::new(),
+        }
+    }
+}
+
+impl Amount {
+    /// As it is written, where that is the range itself.
+    fn meant(&self) -> String {
+        match self.said.starts_with("about") {
+            true => range((self.low, self.high)),
+            false => self.said.clone(),
+        }
+    }
+}
+
+/// `12 %`, and of what is no whole number `2.5 %`.
+fn percent(share: f64) -> String {
+    format!("{} %", (share * 1000.0).round() / 10.0)
 }
 
 /// JSON knows no infinity: `null` is no end.
