@@ -79,6 +79,11 @@ pub trait Evidence {
     /// rates, shares of a processor, page faults.
     fn is_of_another_machine(&self, place: Place<'_>) -> bool;
 
+    /// Why a figure that is here says nothing of the study's: the size of the volume decides it, and that is another one.
+    fn out_of_scale(&self, _figure: &str) -> Option<String> {
+        None
+    }
+
     /// Whether it was measured again, so that more rounds could settle what is open.
     fn is_measured(&self) -> bool;
 }

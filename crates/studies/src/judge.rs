@@ -15,6 +15,9 @@ const SHOWN_FIGURES: usize = 3;
 
 /// Judges a claim, of which all statements must hold.
 pub fn judge(statements: &[Statement], evidence: &dyn Evidence) -> Judgement {
+    if let Some(why) = out_of_scale(statements, evidence) {
+        return Judgement::undecidable(&why);
+    }
     let judge = Judge { evidence };
     let findings: Vec<(Finding, Option<(usize, usize)>)> =
         statements.iter().map(|s| judge.statement(s)).collect();
@@ -36,6 +39,30 @@ pub fn judge(statements: &[Statement], evidence: &dyn Evidence) -> Judgement {
         holds_in,
         why: all.why,
         values: all.values,
+    }
+}
+
+/// Why nothing can be said at all, where every figure that is spoken of is another one on a volume of another size.
+fn out_of_scale(statements: &[Statement], evidence: &dyn Evidence) -> Option<String> {
+    let mut why = None;
+    for figure in statements.iter().flat_map(figures) {
+        why = Some(evidence.out_of_scale(figure)?);
+    }
+    why
+}
+
+/// The figures that a statement speaks of.
+fn figures(statement: &Statement) -> Vec<&String> {
+    if statement.subjects == Subjects::Contenders {
+        return statement.scope.of.iter().collect();
+    }
+    match &statement.what {
+        What::Order { places, .. } => places.iter().flat_map(|place| &place.members).collect(),
+        What::Ratio { who, than, .. } => who.iter().chain(than).collect(),
+        What::Rank { who, .. } | What::Bound { who, .. } | What::Outcome { who, .. } => {
+            who.iter().collect()
+        }
+        What::Nobody(_) => Vec::new(),
     }
 }
 

@@ -25,6 +25,8 @@ pub struct Measured {
     figures: Vec<Measurements>,
     clock: Clock,
     margin: Margin,
+    /// What is said of figures that the size of the volume decides, where that is not the study's.
+    out_of_scale: Option<String>,
     /// Every pair in every figure, in the order of [`Estimates::pairs`].
     pairs: Vec<Vec<Option<Compared>>>,
 }
@@ -36,6 +38,8 @@ struct Measurements {
     higher: bool,
     /// Whether its numbers are as much the machine's as the filesystem's.
     is_of_machine: bool,
+    /// Whether the size of the volume decides it.
+    is_of_size: bool,
     /// The study's, in which values are.
     unit: String,
     /// For each contender its value in each round, or why it has none.
@@ -74,6 +78,7 @@ impl Measured {
             figures,
             clock,
             margin: analysis.margin,
+            out_of_scale: out_of_scale(study, results),
             pairs,
         }
     }
@@ -106,6 +111,9 @@ impl Measured {
         let Some(figure) = self.figure_place(path) else {
             return Known::Nothing("the campaign has no such result".to_owned());
         };
+        if let Some(why) = self.out_of_scale(path) {
+            return Known::Nothing(why);
+        }
         let figure = &self.figures[figure];
         match &figure.values[one] {
             Err(known) => known.clone(),
@@ -263,9 +271,28 @@ impl Evidence for Measured {
                 .any(|place| self.figures[place].is_of_machine)
     }
 
+    fn out_of_scale(&self, figure: &str) -> Option<String> {
+        let place = self.figure_place(figure)?;
+        let why = self.out_of_scale.as_ref()?;
+        self.figures[place].is_of_size.then(|| why.clone())
+    }
+
     fn is_measured(&self) -> bool {
         true
     }
+}
+
+/// How much of a volume is left to files depends on its size: journals, logs and tables have sizes of their own.
+fn out_of_scale(study: &Study, results: &CampaignResults) -> Option<String> {
+    let size = results.campaign.size;
+    (size != study.size).then(|| {
+        let then = study.size;
+        let now = match size.0 {
+            0 => "is not known here".to_owned(),
+            _ => format!("is {size} here"),
+        };
+        format!("the size of the volume decides it, which {now} and was {then} in the study")
+    })
 }
 
 /// Whether so much of it says more of a machine than of a filesystem: times and rates, shares of a processor, page faults.
@@ -439,6 +466,7 @@ fn measurements(
         path: figure.path(),
         higher: figure.direction == Direction::Higher,
         is_of_machine: figure.known_metric().is_none_or(is_of_machine),
+        is_of_size: figure.known_metric() == Some(Metric::Capacity),
         unit,
         values: values.collect(),
     }

@@ -20,6 +20,8 @@ pub struct Study {
     pub title: String,
     /// Where it was published.
     pub source: String,
+    /// The size of its volume.
+    pub size: Bytes,
     /// Its figures.
     pub figures: Figures,
     /// The machine, versions and command lines.
@@ -58,8 +60,6 @@ pub struct Claim {
 }
 
 impl Claim {
-    /// Judges it by evidence.
-    pub fn judge(&self, evidence: &dyn Evidence) -> Judgement {
     /// Which sizes and tolerances decide about it, each once; nothing where none does.
     pub fn taken_as(&self) -> String {
         let mut all: Vec<String> = self
@@ -72,6 +72,8 @@ impl Claim {
         all.join("; ")
     }
 
+    /// Judges it by evidence.
+    pub fn judge(&self, evidence: &dyn Evidence) -> Judgement {
         match &self.undecidable {
             Some(reason) => Judgement::undecidable(reason),
             None => judge(&self.statements, evidence),
@@ -135,6 +137,7 @@ impl Study {
             name: study.name.clone(),
             title: study.title.clone(),
             source: study.source.clone(),
+            size: study.size,
             hardware: of
                 .hardware
                 .iter()

@@ -271,6 +271,100 @@ fn what_was_measured_since_is_judged_by_its_intervals() {
     assert_eq!(once[3], NotEnoughRounds);
 }
 
+/// ext3 and XFS on an empty volume of this size, and how long mkfs took.
+fn lifecycle(size: u64) -> model::CampaignResults {
+    let catalog = Catalog::builtin().unwrap();
+    let figures = (1..=6).flat_map(|round| {
+        let noise = 1.0 + 0.001 * f64::from(round % 3);
+        [("ext3", 90.0, 9.0), ("xfs", 80.0, 1.0)]
+            .into_iter()
+            .flat_map(move |(name, left, mkfs)| {
+                let figure = |phase, metric, value| Figure {
+                    round,
+                    ..Figure::number(name, "lifecycle", phase, metric, value)
+                };
+                [
+                    figure("capacity-empty", Metric::Capacity, left),
+                    figure("mkfs", Metric::Elapsed, mkfs * noise),
+                ]
+            })
+    });
+    let contenders = ["ext3", "xfs"].map(|name| ReportedContender {
+        name: name.to_owned(),
+        filesystem: catalog.filesystem(name).ok().cloned(),
+    });
+    let reported = Reported {
+        name: "again".to_owned(),
+        program: "made".to_owned(),
+        source: "made".to_owned(),
+        started: None,
+        environment: Environment::default(),
+        contenders: contenders.into(),
+        figures: figures.collect(),
+    };
+    let mut results = reported.into_results("lifecycle").unwrap();
+    results.campaign.size = model::Bytes(size);
+    results
+}
+
+/// What a filesystem keeps for itself on a small volume says nothing of a large one.
+#[test]
+fn claims_of_capacity_are_judged_on_the_studys_own_volume_alone() {
+    let catalog = Catalog::builtin().unwrap();
+    let study = catalog.study("debian-file-server-2006").unwrap();
+    let study = Study::read(&study).unwrap().unwrap();
+    let judged = |size: u64| {
+        let results = lifecycle(size);
+        let evidence = Measured::of(&study, &results, &analyse(&results));
+        let claim = |id: &str| {
+            let claim = study.claims.iter().find(|claim| claim.id == id).unwrap();
+            claim.judge(&evidence)
+        };
+        ["df-01", "df-03", "df-35", "df-04"].map(claim)
+    };
+    let small = judged(1 << 30);
+    for capacity in &small[..3] {
+        assert_eq!(capacity.verdict, Verdict::Undecidable);
+        assert_eq!(
+            capacity.why[0].to_string(),
+            "the size of the volume decides it, which is 1 GiB here and was 20 GB in the study"
+        );
+    }
+    assert_eq!(
+        small[3].verdict,
+        Verdict::Supported,
+        "mkfs was measured all the same"
+    );
+    let unknown = judged(0)[0].why[0].to_string();
+    assert!(unknown.contains("which is not known here"), "{unknown}");
+    let same = judged(20_000_000_000);
+    assert_eq!(same.map(|one| one.verdict)[..3], [Verdict::Contradicted; 3]);
+}
+
+#[test]
+fn what_a_claim_is_taken_as_is_said_in_few_words() {
+    let vocabulary = studies::language::Vocabulary {
+        contenders: ["ext4", "xfs"].map(str::to_owned).into(),
+        groups: Vec::new(),
+        figures: vec![("file/read/cpu".to_owned(), "percent".to_owned())],
+    };
+    for (statement, taken_as) in [
+        ("ext4 = xfs", "the same within 5 %"),
+        ("ext4 = xfs within 12.5%", "the same within 12.5 %"),
+        ("ext4 < xfs by at least 10%", "better by at least 10 %"),
+        ("ext4 < xfs by at least 2 times", "at least 2 times better"),
+        ("ext4 is about 2 times xfs", "1.90 to 2.10 times"),
+        ("ext4 is about 2 within 10% times xfs", "1.80 to 2.20 times"),
+        ("ext4 is 5 to 15 times xfs", "5 to 15 times"),
+        ("ext4 is at least 95 percent", "at least 95"),
+        ("ext4 < xfs", ""),
+        ("ext4 is best", ""),
+    ] {
+        let read = studies::language::parse(statement, &vocabulary, Some("file/read/cpu"));
+        assert_eq!(read.unwrap().taken_as().join("; "), taken_as, "{statement}");
+    }
+}
+
 /// What stands between fences of a page.
 fn block<'a>(page: &'a str, behind: &str, fence: &str) -> &'a str {
     let (_, rest) = page.split_once(behind).unwrap();

@@ -82,7 +82,14 @@ fn one(claim: &ClaimTwice) -> String {
         add(&format!("now off: {}", in_few(&claim.now.off)));
     }
     match claim.now.verdict {
-        Verdict::Undecidable => {}
+        Verdict::Undecidable => {
+            // Why the study itself cannot say is told by `claims`.
+            if claim.claim.undecidable.is_none()
+                && let Some(why) = claim.now.why.first()
+            {
+                add(&why.to_string());
+            }
+        }
         Verdict::NotMeasured | Verdict::NotEnoughRounds => {
             // Rounds settle what is open, and not what is missing.
             let rounds_help = claim.now.verdict == Verdict::NotEnoughRounds;
