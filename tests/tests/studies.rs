@@ -117,6 +117,18 @@ fn claims_come_with_their_verdicts_and_their_numbers() {
         !text.contains('\u{1b}'),
         "no colours where nobody sees them"
     );
+    assert!(
+        text.contains("taken as 1.95 to 2.05 times\n")
+            && text.contains("taken as the same within 5 %\n"),
+        "{text}"
+    );
+    let counts = said(&["claims"]);
+    assert!(
+        counts.contains(
+            "35 of the 60 undecidable are all the claims of vanninen-wang-2003, which printed one number in its 67 figures.\n"
+        ),
+        "{counts}"
+    );
     let all: Value = serde_json::from_str(&said(&["claims", "all", "--json"])).unwrap();
     let claims = all["studies"].as_array().into_iter().flatten();
     let claims = claims.map(|study| study["claims"].as_array().map_or(0, Vec::len));

@@ -195,6 +195,13 @@ pub struct Figures {
 }
 
 impl Figures {
+    /// How many of them have a number.
+    pub fn numbers(&self) -> usize {
+        self.cells()
+            .filter(|(_, _, cell)| cell.status == Status::Ok)
+            .count()
+    }
+
     /// Reads them.
     ///
     /// # Errors

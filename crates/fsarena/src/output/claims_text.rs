@@ -2,7 +2,7 @@
 
 use std::io::{self, IsTerminal};
 
-use studies::{Claim, Judgement, Status, Study, Verdict, in_few};
+use studies::{Claim, Judgement, Study, Verdict, in_few};
 
 use crate::output::text::{beside, filled, line, table};
 
@@ -15,9 +15,13 @@ const REASONS: usize = 2;
 pub fn of_study(study: &Study, only: Option<Verdict>) -> String {
     let judged = study.judged();
     let mut text = filled("", &format!("{}: {}", study.name, summary(&judged)));
-    let by = match numbers(study) {
+    let by = match study.figures.numbers() {
         0 => format!(
             "“{}” published no numbers, so its own figures decide nothing.",
+            line(&study.title)
+        ),
+        1 => format!(
+            "Judged by the one number that “{}” published.",
             line(&study.title)
         ),
         numbers => format!(
@@ -83,13 +87,38 @@ pub fn counts(studies: &[Study]) -> String {
         "contradicted",
         "undecidable",
     ];
+    let untold: String = studies
+        .iter()
+        .filter_map(|study| untold(study, undecidable))
+        .collect();
     let hint = "`fsarena claims STUDY` gives each claim with the numbers that decide it.";
     format!(
-        "{}\n{}\n{}",
+        "{}\n{}\n{untold}{}",
         filled("", &head),
         table(heading, &rows),
         filled("", hint)
     )
+}
+
+/// That a study decides none of its claims, where that is for want of numbers: it says nothing of the claims.
+fn untold(study: &Study, undecidable: usize) -> Option<String> {
+    let judged = study.judged();
+    let is_open = |(_, how): &(&Claim, Judgement)| how.verdict == Verdict::Undecidable;
+    if judged.is_empty() || !judged.iter().all(is_open) {
+        return None;
+    }
+    let printed = match study.figures.numbers() {
+        0 => "no number".to_owned(),
+        1 => "one number".to_owned(),
+        some => format!("{some} numbers"),
+    };
+    let text = format!(
+        "{} of the {undecidable} undecidable are all the claims of {}, which printed {printed} in its {} figures.",
+        judged.len(),
+        study.name,
+        study.figures.cells().count()
+    );
+    Some(filled("", &text))
 }
 
 fn row(name: &str, numbers: [usize; 5]) -> [String; 6] {
@@ -116,14 +145,6 @@ pub fn summary(judged: &[(&Claim, Judgement)]) -> String {
     }
 }
 
-/// Figures with a number.
-pub fn numbers(study: &Study) -> usize {
-    let cells = study.figures.cells();
-    cells
-        .filter(|(_, _, cell)| cell.status == Status::Ok)
-        .count()
-}
-
 fn one(claim: &Claim, judgement: &Judgement) -> String {
     let verdict = format!("{:<MARGIN$}", judgement.verdict.name());
     let said = format!("{}: {}", claim.id, line(&claim.text));
@@ -139,6 +160,10 @@ fn one(claim: &Claim, judgement: &Judgement) -> String {
             _ => "off: ",
         };
         add(label, &in_few(&judgement.off));
+    }
+    let taken_as = claim.taken_as();
+    if is_decided(judgement.verdict) && !taken_as.is_empty() {
+        add("taken as ", &taken_as);
     }
     if let Some((holds, of)) = judgement.holds_in.filter(|(holds, of)| holds < of) {
         add("", &format!("as said in {holds} of {of}"));
@@ -157,11 +182,14 @@ fn one(claim: &Claim, judgement: &Judgement) -> String {
     text
 }
 
+const fn is_decided(verdict: Verdict) -> bool {
+    matches!(
+        verdict,
+        Verdict::Supported | Verdict::Partly | Verdict::Contradicted
+    )
+}
+
 /// A word in its colour, on a terminal that is to have colours.
-    let taken_as = claim.taken_as();
-    if is_decided(judgement.verdict) && !taken_as.is_empty() {
-        add("taken as ", &taken_as);
-    }
 fn painted(verdict: Verdict, word: &str) -> String {
     let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
     if plain || !io::stdout().is_terminal() {
@@ -181,13 +209,6 @@ mod tests {
     use catalog::Catalog;
 
     use super::*;
-
-const fn is_decided(verdict: Verdict) -> bool {
-    matches!(
-        verdict,
-        Verdict::Supported | Verdict::Partly | Verdict::Contradicted
-    )
-}
 
     fn study(name: &str) -> Study {
         let study = Catalog::builtin().unwrap().study(name).unwrap();

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use studies::{Cell, Contender, Doubt, Figure, Status, Study};
 
-use crate::output::claims_text::{numbers, summary};
+use crate::output::claims_text::summary;
 use crate::output::text::{beside, line, terminal_width};
 
 /// Columns where standard output is no terminal.
@@ -56,7 +56,7 @@ fn head(study: &Study) -> String {
             "figures",
             format!(
                 "{} numbers{ranges} of {} contenders{others}",
-                numbers(study),
+                study.figures.numbers(),
                 figures.contenders.len()
             ),
         ),
