@@ -385,7 +385,7 @@ fn require_same(parts: &GuestMachine, guest: &Guest) -> Result<(), Refused> {
     }
     Err(Refused(format!(
         "the campaign began in {} (Linux {}), and the guest is {made} (Linux {}) by now: results of both \
-         cannot be compared; run it anew",
+         cannot be compared; say again what it was made of (--with, --debian-kernel, --kernel), or run it anew",
         parts.made,
         parts.kernel,
         guest.release()

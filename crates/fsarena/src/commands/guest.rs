@@ -61,7 +61,8 @@ pub fn made(
     choose(catalog, options, &|_| true, Making::Never, stop, say)
 }
 
-/// The same, of several that are made the one in which a campaign began.
+/// The same, of several that are made the one in which a campaign began. What its suites and contenders tell of what it was
+/// made of need not be said again.
 pub fn obtain_again(
     catalog: &Catalog,
     options: &BuildOptions,
@@ -71,7 +72,44 @@ pub fn obtain_again(
 ) -> anyhow::Result<Guest> {
     let made = campaign.guest.as_ref().map(|parts| parts.made.as_str());
     let fits = |guest: &Guest| Some(guest.name()) == made;
-    choose(catalog, options, &fits, Making::AsNeeded, stop, say)
+    let sets = made_with(catalog, options, campaign);
+    let may_be_several = sets.len() > 1;
+    for options in sets.iter().filter(|_| may_be_several) {
+        if let Ok(guest) = choose(catalog, options, &fits, Making::Never, stop, say) {
+            return Ok(guest);
+        }
+    }
+    choose(catalog, &sets[0], &fits, Making::AsNeeded, stop, say)
+}
+
+/// What a campaign's guest may have been made with: the programs that run as suites in any case, and what else could have
+/// been asked for.
+fn made_with(catalog: &Catalog, options: &BuildOptions, campaign: &Campaign) -> Vec<BuildOptions> {
+    let sources = come_as_source(catalog);
+    let filesystems = campaign.contenders.iter().map(|c| &c.filesystem.name);
+    let sources: Vec<&String> = filesystems.filter(|name| sources.contains(name)).collect();
+    let with_programs: Vec<&String> = suites_with_programs(catalog).map(|s| &s.name).collect();
+    let suites = campaign.suites.iter().map(|suite| &suite.name);
+    let suites: Vec<&String> = suites.filter(|name| with_programs.contains(name)).collect();
+    let mut sets: Vec<BuildOptions> = Vec::new();
+    for more in [
+        vec![],
+        sources.clone(),
+        suites.clone(),
+        [sources, suites].concat(),
+    ] {
+        let mut set = options.clone();
+        let peers = peers::brought(&campaign.suites);
+        for name in more.into_iter().cloned().chain(peers) {
+            if !set.with.contains(&name) {
+                set.with.push(name);
+            }
+        }
+        if !sets.iter().any(|known| known.with == set.with) {
+            sets.push(set);
+        }
+    }
+    sets
 }
 
 /// Whether a guest is made where none is there.
@@ -372,6 +410,32 @@ fn secret(directory: &Directory) -> anyhow::Result<[u8; SECRET]> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_campaign_tells_which_programs_its_guest_was_made_with() {
+        let catalog = Catalog::builtin().unwrap();
+        let own = BuildOptions {
+            with: vec!["build".to_owned()],
+            ..BuildOptions::default()
+        };
+        let sets = |campaign: &Campaign, options: &BuildOptions| -> Vec<Vec<String>> {
+            let sets = made_with(&catalog, options, campaign).into_iter();
+            sets.map(|set| set.with).collect()
+        };
+        let mut campaign = crate::fixture::campaign();
+        let none = BuildOptions::default();
+        assert_eq!(sets(&campaign, &none), [Vec::<String>::new()]);
+        let (suite, _) = peers::taken(&["bonnie++:-s 64M".to_owned()], false).unwrap();
+        campaign.suites.extend(suite);
+        assert_eq!(sets(&campaign, &none), [["bonnie++"]]);
+        assert_eq!(sets(&campaign, &own), [["build", "bonnie++"]]);
+        let smoke = catalog.suites(Profile::Smoke).into_iter();
+        campaign
+            .suites
+            .extend(smoke.filter(|suite| suite.name == "build").cloned());
+        let both = sets(&campaign, &none);
+        assert_eq!(both, [vec!["bonnie++"], vec!["build", "bonnie++"]]);
+    }
 
     #[test]
     fn a_guest_that_was_made_with_more_is_as_good() {
