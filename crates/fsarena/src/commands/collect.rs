@@ -1,5 +1,7 @@
 //! `fsarena collect`: takes the results of planned cells into the store.
 
+use std::collections::BTreeSet;
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -23,7 +25,7 @@ use crate::experience;
 use crate::output::erase_question::Asked;
 use crate::output::exit::{BadInput, Code, Refused};
 use crate::output::progress::Progress;
-use crate::output::text::remark;
+use crate::output::text::{line, remark};
 use crate::paths;
 use crate::ssh_host::SshHost;
 use crate::stop;
@@ -351,22 +353,41 @@ fn left(
         "campaign {id}: {done} of {} cells have their results",
         stored.cells.len()
     ));
-    if !cells.is_empty() {
-        asked
-            .progress
-            .note(&format!("to be run: entries {}", ranges(&cells)));
+    let run = format!("{program} work {directory} --all");
+    if cells.is_empty() && !checks.is_empty() {
+        let ran = checks
+            .iter()
+            .filter_map(|check| results.host_of_first(*check));
+        return Err(Refused(only_checks(&checks, ran.collect(), &run, batch.path())).into());
     }
+    asked
+        .progress
+        .note(&format!("to be run: entries {}", ranges(&cells)));
     if !checks.is_empty() {
         asked.progress.note(&format!(
             "to be run on another host than the cells that they check: entries {}",
             ranges(&checks)
         ));
     }
-    let run = format!("{program} work {directory} --all");
     Err(Refused(format!(
         "results are missing: on any host `{run}`, or `fsarena collect {directory} --on slurm`; then `fsarena collect {directory}`"
     ))
     .into())
+}
+
+/// What to do where every cell has run and only checks are left, which no host that ran the cells can do.
+fn only_checks(checks: &[u32], ran: BTreeSet<&str>, run: &str, directory: &Path) -> String {
+    let ran: Vec<&str> = ran.into_iter().collect();
+    let other = match &ran[..] {
+        [] => "another host than the one that ran the cell".to_owned(),
+        hosts => format!("another host than {}", line(&hosts.join(", "))),
+    };
+    let directory = directory.display();
+    format!(
+        "every cell has run, and checks are missing (entries {}): on {other} `{run}`, then `fsarena collect {directory}`; \
+         `fsarena plan --check 0%` plans none",
+        ranges(checks)
+    )
 }
 
 /// Numbers in order, those that follow each other as ranges; the first of very many.
@@ -379,5 +400,25 @@ fn ranges(numbers: &[u32]) -> String {
     match more {
         0 => words.join(","),
         more => format!("{} and {more} more ranges", words.join(",")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_left_to_check_is_to_be_run_elsewhere() {
+        let told = only_checks(
+            &[7, 8],
+            BTreeSet::from(["n1"]),
+            "fsarena work /b --all",
+            Path::new("/b"),
+        );
+        assert_eq!(
+            told,
+            "every cell has run, and checks are missing (entries 7-8): on another host than n1 `fsarena work /b --all`, then \
+             `fsarena collect /b`; `fsarena plan --check 0%` plans none"
+        );
     }
 }
