@@ -125,11 +125,48 @@ fn studies_that_were_run_again_have_a_page() {
             text.contains("The ultimate Linux filesystems benchmark"),
             "{text}"
         );
+        assert!(
+            text.contains("22 claims, judged by its own figures: 12 supported"),
+            "{text}"
+        );
+        let claims = page.number("document.querySelectorAll('table.claims tbody tr').length");
+        assert_eq!(claims, 22.0);
         assert_eq!(
             page.number("document.querySelectorAll('main a').length"),
             1.0
         );
     });
+}
+
+/// Cells of tables whose text goes beyond them.
+const BEYOND: &str = "[...document.querySelectorAll('td, th')].filter(cell => {
+    const text = document.createRange();
+    text.selectNodeContents(cell);
+    const [inner, outer] = [text, cell].map(one => one.getBoundingClientRect());
+    return inner.width > 0 && (inner.left < outer.left - 1 || inner.right > outer.right + 1);
+}).map(cell => cell.textContent)";
+
+#[test]
+fn on_a_telephone_the_page_of_a_study_keeps_its_text_in_its_columns() {
+    let sandbox = Sandbox::new();
+    let file = sandbox.path("study.html");
+    for study in ["emerging-filesystems-2007", "bonnie-linux-2011"] {
+        let mut report = sandbox.fsarena();
+        report.args(["report", "--study", study, "--format", "html", "-o"]);
+        run(report.arg(&file)).with(0);
+        look(&file, View::PHONE, |page| {
+            page.run("document.querySelectorAll('details').forEach(one => one.open = true)");
+            assert_eq!(too_wide(page), 0.0, "{study}");
+            assert_eq!(page.texts(BEYOND), Vec::<String>::new(), "{study}");
+            let claims = "document.querySelector('table.claims').scrollWidth - document.querySelector('table.claims').parentElement.clientWidth";
+            assert!(page.number(claims) <= 0.0, "claims stand below each other");
+        });
+        look(&file, View::DESK, |page| {
+            let first = page.text("document.querySelector('.verdict').innerText");
+            assert!(first.contains("judged by its own figures"), "{first}");
+            assert!(first.contains("Published in"), "{first}");
+        });
+    }
 }
 
 #[test]

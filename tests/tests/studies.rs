@@ -162,6 +162,15 @@ fn a_studys_own_figures_are_shown_in_every_format() {
     for format in ["table", "csv", "json", "markdown", "html", "bonnie-csv"] {
         assert!(report(format).contains("hfsplus"), "{format}");
     }
+    let table = report("table");
+    assert!(
+        table.starts_with("“The ultimate Linux filesystems benchmark”. By its own figures, 22 claims: 12 supported, 5 partly, 1 contradicted, 4 undecidable (fsarena claims bonnie-linux-2011).\n"),
+        "{table}"
+    );
+    // Nobody can run it again.
+    for advice in ["--budget", "--rounds", "no advice"] {
+        assert!(!table.contains(advice), "{advice}: {table}");
+    }
     let bonnie = report("bonnie-csv");
     let ext4 = bonnie.lines().find(|line| line.contains(",ext4,")).unwrap();
     assert!(ext4.contains(",28852,"), "{ext4}");

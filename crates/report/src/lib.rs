@@ -25,7 +25,7 @@ pub use exports::parquet_table::{ParquetKind, ParquetTable, parquet};
 pub use exports::schema::schema_of_types;
 pub use format::{Format, UnknownFormat, render};
 pub use page::disk::{DiskMaps, PhaseMap, mapped_cells};
-pub use page::page;
+pub use page::{page, study_page};
 pub use site::{
     CampaignHead, HISTORY, INDEX, IndexEntry, OverCampaigns, STUDIES, Site, StudyEntry,
     campaign_file, changes_page, history_page, index_page, studies_page, then_and_now_page,

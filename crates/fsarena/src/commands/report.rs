@@ -8,6 +8,7 @@ use analyse::Analysis;
 use model::CampaignResults;
 use report::{Format, Options};
 use store::{CampaignId, Store};
+use studies::Study;
 use sys::trusted;
 
 use crate::arguments::cli::{Globals, ReportArgs};
@@ -16,10 +17,10 @@ use crate::journals::maps;
 #[cfg(not(feature = "parquet"))]
 use crate::output::exit::Refused;
 use crate::output::exit::{BadInput, Code};
-use crate::output::output_file;
-use crate::output::text::{print, print_json, print_whole, terminal_width};
+use crate::output::text::{filled, line, print, print_json, print_whole, terminal_width};
+use crate::output::{claims_text, output_file};
 use crate::paths;
-use crate::request::analysed::analysed;
+use crate::request::analysed::{analysed, margin};
 use crate::request::published;
 
 /// The format that not every build has.
@@ -41,16 +42,24 @@ pub fn run(args: &ReportArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
         Some(_) => None,
         None => Some(paths::existing_store(globals)?),
     };
-    let results = match (&args.study, &store) {
-        (Some(study), _) => published::of_catalog(study, &catalog)?
+    let study = match &args.study {
+        Some(name) => Some(published::of_catalog(name, &catalog)?),
+        None => None,
+    };
+    let results = match (&study, &store) {
+        (Some(study), _) => study
             .reported(&catalog)
-            .ok_or_else(|| no_numbers(study))?
+            .ok_or_else(|| no_numbers(&study.name))?
             .into_results("published")
             .map_err(BadInput)?,
         (None, Some(store)) => store.load(paths::campaign_id(store, args.id)?)?,
         (None, None) => return Err(BadInput("name a campaign or a study".to_owned()).into()),
     };
-    let analysis = analysed(&results, &catalog, args.relevant);
+    // A study asks its own questions, and answers few of the uses here.
+    let analysis = match study {
+        Some(_) => analyse::analyse_with(&results, margin(args.relevant), catalog.withheld()),
+        None => analysed(&results, &catalog, args.relevant),
+    };
     if let Some(directory) = &args.charts {
         return charts(&results, &analysis, directory, globals);
     }
@@ -68,10 +77,15 @@ pub fn run(args: &ReportArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
     };
     let options = options(args.output.is_none());
     let text = match format {
-        Format::Html => match &store {
-            Some(store) => page(store, &results, &analysis, None),
-            None => report::page(&results, &analysis, &report::DiskMaps::default(), None),
+        Format::Html => match (&store, &study) {
+            (Some(store), _) => page(store, &results, &analysis, None),
+            (None, Some(study)) => report::study_page(study, &results, &analysis),
+            (None, None) => report::page(&results, &analysis, &report::DiskMaps::default(), None),
         },
+        Format::Table => {
+            let head = study.as_ref().map_or_else(String::new, study_head);
+            head + &report::render(format, &results, &analysis, &options)
+        }
         format => report::render(format, &results, &analysis, &options),
     };
     match &args.output {
@@ -86,6 +100,14 @@ fn no_numbers(study: &str) -> BadInput {
     BadInput(format!(
         "{study} published no number that a report could show; `fsarena show study {study}` says what it measured"
     ))
+}
+
+/// Which study it is, and how its claims fared.
+fn study_head(study: &Study) -> String {
+    let claims = claims_text::summary(&study.judged());
+    let (title, name) = (line(&study.title), line(&study.name));
+    let text = format!("“{title}”. By its own figures, {claims} (fsarena claims {name}).");
+    filled("", &text)
 }
 
 /// The page, with maps of what simulated disks were asked for, and a way to the index of the site that it is in.

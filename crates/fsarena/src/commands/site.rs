@@ -1,6 +1,6 @@
 //! `fsarena site`: a whole database as static pages, of which only those are written that changed.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -12,6 +12,7 @@ use catalog::{Catalog, Study};
 use report::{IndexEntry, Site, StudyEntry, campaign_file};
 use serde_json::{Value, json};
 use store::Store;
+use studies::ThenAndNow;
 use sys::trusted::{self, Directory};
 
 use crate::arguments::cli::{Globals, SiteArgs};
@@ -75,6 +76,7 @@ fn write(store: &Store, catalog: &Catalog, place: &mut Place) -> anyhow::Result<
     let mut collector = history(&everything, &[]);
     let mut entries = Vec::new();
     let mut names = Vec::new();
+    let mut latest = BTreeMap::new();
     // The latest comes first, for it says what is comparable.
     for campaign in campaigns.iter().rev() {
         let results = store.load(campaign.id)?;
@@ -83,6 +85,13 @@ fn write(store: &Store, catalog: &Catalog, place: &mut Place) -> anyhow::Result<
             &campaign_file(campaign.id.0),
             &page(store, &results, &analysis, Some(report::INDEX)),
         )?;
+        if let Some(study) = studies.iter().find(|study| study.name == campaign.name)
+            && !latest.contains_key(&study.name)
+            && let Some(study) = studies::Study::read(study)?
+        {
+            let twice = ThenAndNow::of(&study, &results, &analysis);
+            latest.insert(study.name.clone(), (study, twice));
+        }
         entries.push(IndexEntry::of(&results, &analysis));
         names.push(&campaign.name);
         collector.add(Analysed::new(&results, &analysis));
@@ -99,11 +108,14 @@ fn write(store: &Store, catalog: &Catalog, place: &mut Place) -> anyhow::Result<
         };
         let studies: Vec<StudyEntry> = studies
             .into_iter()
-            .map(|study| StudyEntry {
-                campaigns: of(&study.name),
-                title: study.title.clone(),
-                source: study.source.clone(),
-                rationale: study.rationale.clone(),
+            .map(|study| {
+                let campaigns = of(&study.name);
+                let entry =
+                    StudyEntry::new(&study.title, &study.source, &study.rationale, campaigns);
+                match latest.get(&study.name) {
+                    Some((study, twice)) => entry.with_claims(study, twice),
+                    None => entry,
+                }
             })
             .collect();
         place.write(report::STUDIES, &report::studies_page(&studies, site))?;

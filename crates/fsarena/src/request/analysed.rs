@@ -9,10 +9,14 @@ use model::{CampaignResults, Group, Profile};
 /// The analysis, with what the campaign has to say about the uses of the catalog. `relevant` is the margin, where the user
 /// gave one.
 pub fn analysed(results: &CampaignResults, catalog: &Catalog, relevant: Option<f64>) -> Analysis {
-    let margin = relevant.map_or_else(Margin::default, Margin);
-    let mut analysis = analyse::analyse_with(results, margin, catalog.withheld());
+    let mut analysis = analyse::analyse_with(results, margin(relevant), catalog.withheld());
     analysis.weigh_uses(catalog.uses(), &suites_by_group(catalog));
     analysis
+}
+
+/// What is of no relevance, where the user says so or as usual.
+pub fn margin(relevant: Option<f64>) -> Margin {
+    relevant.map_or_else(Margin::default, Margin)
 }
 
 /// The suites that have tests of each group, those that run by default first.

@@ -20,15 +20,18 @@ mod uses;
 use analyse::{Analysis, PhaseCounts, RoundOutcome, Row};
 use askama::Template;
 use model::{CampaignResults, Metric};
+use studies::Study;
 
 use crate::Scale;
 use crate::tables::overview::{Entry, LOWER_BOUND, PhaseLine, TestBlock, Tone, legend, overview};
 use crate::tables::{above_baseline, calibration, interference, totals};
 use crate::wording::answers::{Sentence, how_sure, of_groups_on_disks, of_uses, sure};
+use crate::wording::claims::{self, ClaimView};
 use crate::wording::command::repeating;
 use crate::wording::headline::headline;
 use crate::wording::remarks::remarks;
 use crate::wording::text::{clean, short_names};
+use crate::wording::words::counted;
 use crate::wording::{summary, words};
 use data::Numbers;
 
@@ -38,6 +41,8 @@ const WIDEST_NAME: usize = 24;
 #[derive(Template)]
 #[template(path = "page.html")]
 struct Page {
+    /// The published comparison whose figures these are.
+    study: Option<StudyView>,
     /// The file of the site's index, where the page is one of a site.
     index: Option<&'static str>,
     policy: String,
@@ -105,6 +110,21 @@ struct Page {
     environments: Vec<setting::EnvironmentView>,
     commands: Vec<setting::CommandView>,
     method: Method,
+}
+
+/// A published comparison: what stands in place of answers.
+struct StudyView {
+    /// Its page in short: what it is, and how its claims fared.
+    sentences: Vec<String>,
+    source: String,
+    /// Claims that its figures do not bear out: the verdict, and the claim.
+    not_as_said: Vec<(&'static str, String)>,
+    claims: Vec<ClaimView>,
+    /// By what claims are judged.
+    sides: [&'static str; 1],
+    does_not_add_up: Vec<String>,
+    /// What runs it again.
+    command: String,
 }
 
 /// Cells with one outcome.
@@ -202,6 +222,22 @@ pub fn page(
     maps: &disk::DiskMaps,
     index: Option<&'static str>,
 ) -> String {
+    rendered(results, analysis, maps, index, None)
+}
+
+/// The page of a published comparison, whose figures are the campaign: what it claims stands first.
+pub fn study_page(study: &Study, results: &CampaignResults, analysis: &Analysis) -> String {
+    let maps = disk::DiskMaps::default();
+    rendered(results, analysis, &maps, None, Some(study))
+}
+
+fn rendered(
+    results: &CampaignResults,
+    analysis: &Analysis,
+    maps: &disk::DiskMaps,
+    index: Option<&'static str>,
+    study: Option<&Study>,
+) -> String {
     let name = clean(&results.campaign.name);
     let (data, numbers) = data::block(results, analysis, maps);
     let tests = phases::tests(results, analysis, &numbers);
@@ -212,7 +248,8 @@ pub fn page(
         style: script::STYLE,
         script: script::SCRIPT,
         data,
-        title: headline(results),
+        title: study.map_or_else(|| headline(results), |study| clean(&study.title)),
+        study: study.map(study_view),
         name,
         program: program(results),
         number: results.id,
@@ -257,6 +294,33 @@ pub fn page(
         method: method(analysis),
     };
     page.render().expect("writing to a string does not fail")
+}
+
+fn study_view(study: &Study) -> StudyView {
+    let name = clean(&study.name);
+    let figures = &study.figures;
+    StudyView {
+        sentences: vec![
+            format!(
+                "Published in {}: {} of {}. All numbers here are its authors’, from their machine; fsarena measured none of \
+                 them.",
+                figures.year,
+                counted(figures.numbers() as u64, "number"),
+                counted(figures.contenders.len() as u64, "contender"),
+            ),
+            claims::summary(study),
+        ],
+        source: clean(&study.source),
+        not_as_said: claims::not_as_said(study),
+        claims: ClaimView::of_study(study),
+        sides: ["By its own figures"],
+        does_not_add_up: study
+            .does_not_add_up()
+            .iter()
+            .map(|off| clean(off))
+            .collect(),
+        command: format!("fsarena replicate {name}"),
+    }
 }
 
 /// What stands first: for each use who suits it; where contenders are on several disks, who leads on each.

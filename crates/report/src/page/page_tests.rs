@@ -8,6 +8,47 @@ fn page_of(results: &CampaignResults) -> String {
     page(results, &analyse(results), &Default::default(), None)
 }
 
+/// The page of a study that is built in.
+fn page_of_study(name: &str) -> (Study, String) {
+    let catalog = catalog::Catalog::builtin().unwrap();
+    let study = Study::read(&catalog.study(name).unwrap()).unwrap().unwrap();
+    let reported = study.reported(&catalog).unwrap();
+    let results = reported.into_results("published").unwrap();
+    let page = study_page(&study, &results, &analyse(&results));
+    (study, page)
+}
+
+#[test]
+fn the_page_of_a_study_says_first_which_it_is_and_how_its_claims_fared() {
+    let (study, html) = page_of_study("bonnie-linux-2011");
+    let (head, rest) = html.split_once("</header>").unwrap();
+    for part in [
+        "<h1>The ultimate Linux filesystems benchmark</h1>".to_owned(),
+        "Published in 2011: 494 numbers of 19 contenders.".to_owned(),
+        "22 claims, judged by its own figures: 12 supported, 5 partly, 1 contradicted and 4 undecidable."
+            .to_owned(),
+        "<b>contradicted:</b> ".to_owned(),
+        format!("<code>fsarena replicate {}</code>", study.name),
+    ] {
+        assert!(head.contains(&part), "{part}: {head}");
+    }
+    for not in ["no advice", "--budget", "--rounds"] {
+        assert!(!head.contains(not), "{not}: {head}");
+    }
+    let claims = rest.split_once("<section id=\"claims\">").unwrap().1;
+    let claims = claims.split_once("</section>").unwrap().0;
+    for claim in &study.claims {
+        assert_eq!(count(claims, &format!("id=\"claim-{}\"", claim.id)), 1);
+    }
+    let known = data(&html);
+    assert_eq!(
+        known["contenders"].as_array().unwrap().len(),
+        19,
+        "nobody is left out"
+    );
+    assert!(known["uses"].as_array().unwrap().is_empty());
+}
+
 /// The page without what stands between the tags of its scripts.
 fn without_scripts(html: &str) -> String {
     let mut pieces = html.split("<script");
@@ -91,13 +132,15 @@ fn commands_are_code_and_nothing_in_a_sentence_is_markup() {
 
 #[test]
 fn the_page_is_well_nested_and_holds_only_the_tags_of_its_templates() {
-    for results in [
+    let campaigns = [
         fixture::plain(),
         fixture::calibrated(),
         fixture::hostile(),
         fixture::realistic(),
-    ] {
-        let html = page_of(&results);
+    ];
+    let mut pages: Vec<String> = campaigns.iter().map(page_of).collect();
+    pages.push(page_of_study("emerging-filesystems-2007").1);
+    for html in pages {
         for tag in tags(&html) {
             let own = [
                 "a",
@@ -188,10 +231,14 @@ fn nothing_is_loaded_and_nothing_runs_but_our_own_script() {
 
 #[test]
 fn every_link_has_its_target() {
-    let html = page_of(&fixture::hostile());
-    for link in html.split("href=\"#").skip(1) {
-        let id = link.split('"').next().unwrap();
-        assert_eq!(count(&html, &format!("id=\"{id}\"")), 1, "{id}");
+    for html in [
+        page_of(&fixture::hostile()),
+        page_of_study("os2-shootout-2002").1,
+    ] {
+        for link in html.split("href=\"#").skip(1) {
+            let id = link.split('"').next().unwrap();
+            assert_eq!(count(&html, &format!("id=\"{id}\"")), 1, "{id}");
+        }
     }
 }
 

@@ -3,8 +3,11 @@
 use analyse::Analysis;
 use askama::Template;
 use model::CampaignResults;
+use studies::{Study, ThenAndNow};
 
 use crate::site::{CampaignHead, Frame, HISTORY, Site, campaign_file, verdict};
+use crate::wording::claims::{self, ClaimView};
+use crate::wording::then_and_now;
 
 /// A campaign in the index.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,14 +37,47 @@ impl IndexEntry {
 /// A published comparison that campaigns of the database ran again.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StudyEntry {
-    /// What it is called.
-    pub title: String,
+    title: String,
     /// Where it was published, and what it ran.
-    pub source: String,
+    source: String,
     /// How far this is the same.
-    pub rationale: String,
-    /// These campaigns, the latest first.
-    pub campaigns: Vec<IndexEntry>,
+    rationale: String,
+    /// How its claims fared, by its own figures and by the latest campaign.
+    fared: Vec<String>,
+    claims: Vec<ClaimView>,
+    /// By what claims are judged.
+    sides: Vec<String>,
+    /// Its campaigns, the latest first.
+    campaigns: Vec<IndexEntry>,
+}
+
+impl StudyEntry {
+    /// That of a study with these campaigns, the latest first.
+    pub fn new(title: &str, source: &str, rationale: &str, campaigns: Vec<IndexEntry>) -> Self {
+        Self {
+            title: title.to_owned(),
+            source: source.to_owned(),
+            rationale: rationale.to_owned(),
+            fared: Vec::new(),
+            claims: Vec::new(),
+            sides: Vec::new(),
+            campaigns,
+        }
+    }
+
+    /// With what the study claims, judged by its own figures and by the latest campaign.
+    #[must_use]
+    pub fn with_claims(mut self, study: &Study, latest: &ThenAndNow) -> Self {
+        self.fared = vec![claims::summary(study)];
+        self.fared.extend(then_and_now::summary(latest));
+        self.claims = ClaimView::twice(&latest.claims);
+        let id = self.campaigns.first().map_or(0, |latest| latest.head.id);
+        self.sides = vec![
+            "By what was published".to_owned(),
+            format!("By campaign {id}"),
+        ];
+        self
+    }
 }
 
 #[derive(Template)]

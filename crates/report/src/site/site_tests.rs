@@ -98,12 +98,12 @@ fn nothing_on_these_pages_runs_or_is_fetched_and_text_stays_text() {
     let analysis = analyse(&hostile);
     let entries = [IndexEntry::of(&hostile, &analysis)];
     let site = Site { studies: true };
-    let study = StudyEntry {
-        title: "<script>alert(1)</script>".into(),
-        source: "\"'><img src=x>".into(),
-        rationale: "&amp;".into(),
-        campaigns: entries.to_vec(),
-    };
+    let study = StudyEntry::new(
+        "<script>alert(1)</script>",
+        "\"'><img src=x>",
+        "&amp;",
+        entries.to_vec(),
+    );
     let (heads, _, history) = found(&[hostile, again.clone()]);
     let pages = [
         over(&[fixture::hostile(), again]),
@@ -164,4 +164,32 @@ fn an_index_says_of_each_campaign_what_came_of_it() {
         Site { studies: false },
     );
     assert!(page.contains("not finished"), "{page}");
+}
+
+#[test]
+fn a_study_that_was_run_again_has_its_claims_with_both_verdicts() {
+    let catalog = catalog::Catalog::builtin().unwrap();
+    let study = catalog.study("os2-shootout-2002").unwrap();
+    let study = studies::Study::read(&study).unwrap().unwrap();
+    let mut results = fixture::plain();
+    results.id = 7;
+    let analysis = analyse(&results);
+    let twice = studies::ThenAndNow::of(&study, &results, &analysis);
+    let campaigns = vec![IndexEntry::of(&results, &analysis)];
+    let entry = StudyEntry::new(&study.title, &study.source, "It is a test.", campaigns);
+    let page = studies_page(&[entry.with_claims(&study, &twice)], Site { studies: true });
+    for part in [
+        "<p>19 claims, judged by its own figures: 11 supported, 3 partly and 5 undecidable.</p>",
+        "<p>Of 19 claims none can be judged by what was measured.</p>",
+        "<th scope=\"col\">By what was published</th><th scope=\"col\">By campaign 7</th>",
+        "<small>taken as 1.95 to 2.05 times</small>",
+    ] {
+        assert!(page.contains(part), "{part}: {page}");
+    }
+    for claim in &study.claims {
+        assert_eq!(
+            page.matches(&format!("id=\"claim-{}\"", claim.id)).count(),
+            1
+        );
+    }
 }

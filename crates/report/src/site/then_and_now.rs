@@ -3,9 +3,10 @@
 use std::fmt::Write as _;
 
 use askama::Template;
-use studies::{ContenderTwice, FigureTwice, Judgement, Side, Study, ThenAndNow, Verdict, in_few};
+use studies::{ContenderTwice, FigureTwice, Side, Study, ThenAndNow};
 
 use crate::site::Frame;
+use crate::wording::claims::ClaimView;
 use crate::wording::text::clean;
 use crate::wording::then_and_now::{summary, times};
 
@@ -25,20 +26,8 @@ struct Page<'a> {
     summary: Vec<String>,
     twice: &'a ThenAndNow,
     claims: Vec<ClaimView>,
+    sides: [&'static str; 2],
     figures: Vec<FigureView>,
-}
-
-struct ClaimView {
-    id: String,
-    text: String,
-    /// Then and now.
-    sides: [VerdictView; 2],
-}
-
-struct VerdictView {
-    word: &'static str,
-    class: &'static str,
-    lines: Vec<String>,
 }
 
 struct FigureView {
@@ -50,43 +39,17 @@ struct FigureView {
 
 /// The page of a study and the campaign that repeats it; `campaign` says which that is.
 pub fn then_and_now_page(study: &Study, campaign: &str, twice: &ThenAndNow) -> String {
-    let claims = twice.claims.iter().map(|one| ClaimView {
-        id: clean(&one.claim.id),
-        text: clean(&one.claim.text),
-        sides: [&one.then, &one.now].map(verdict),
-    });
     let page = Page {
         frame: Frame::new(&format!("{}: then and now", clean(&study.title)), None),
         study,
         campaign: clean(campaign),
         summary: summary(twice),
-        claims: claims.collect(),
+        claims: ClaimView::twice(&twice.claims),
+        sides: ["By what was published", "By what was measured now"],
         figures: twice.figures.iter().map(figure).collect(),
         twice,
     };
     page.render().expect("writing to a string does not fail")
-}
-
-fn verdict(judgement: &Judgement) -> VerdictView {
-    let mut lines = judgement.lines();
-    if !judgement.off.is_empty() {
-        lines.insert(0, in_few(&judgement.off));
-    }
-    let known = !lines.is_empty();
-    let why = judgement.why.iter().take(2).map(|why| match known {
-        true => format!("nothing is known of {why}"),
-        false => why.to_string(),
-    });
-    lines.extend(why);
-    VerdictView {
-        word: judgement.verdict.name(),
-        class: match judgement.verdict {
-            Verdict::Supported => "better",
-            Verdict::Contradicted => "worse",
-            _ => "",
-        },
-        lines: lines.iter().map(|line| clean(line)).collect(),
-    }
 }
 
 fn figure(figure: &FigureTwice) -> FigureView {

@@ -14,7 +14,7 @@ pub(crate) fn headline(results: &CampaignResults) -> String {
     let here = campaign.measured_by.is_none();
     let parts = [
         Some(contenders(results)),
-        kernel(results),
+        here.then(|| kernel(results)).flatten(),
         Some(place(results)),
         (campaign.clock == Clock::Virtual).then(|| "virtual time".to_owned()),
         (results.started.0 > 0).then(|| day(results.started)),

@@ -1,6 +1,7 @@
 //! Text, numbers and sentences as every report for people has them.
 
 pub(crate) mod answers;
+pub(crate) mod claims;
 pub(crate) mod command;
 pub(crate) mod complaint_lines;
 pub(crate) mod date;
