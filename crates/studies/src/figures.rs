@@ -190,6 +190,8 @@ pub struct Figures {
     pub figures: Vec<Figure>,
     /// Cells by contender and figure.
     cells: BTreeMap<(usize, usize), Cell>,
+    /// Rows of the file.
+    pub rows: usize,
 }
 
 impl Figures {
@@ -221,6 +223,7 @@ impl Figures {
                 contenders: Vec::new(),
                 figures: Vec::new(),
                 cells: BTreeMap::new(),
+                rows: 0,
             },
         };
         let mut records = records.into_iter();
@@ -234,7 +237,7 @@ impl Figures {
             let row = row.map_err(|fields| (line, count(&fields)));
             row.and_then(|row| reader.row(line, row)).map_err(wrong)?;
         }
-        if reader.figures.cells.is_empty() {
+        if reader.figures.rows == 0 {
             return Err(wrong((1, "expected figures, a row each".to_owned())));
         }
         reader.put_bounds().map_err(wrong)?;
@@ -352,6 +355,7 @@ impl Reader<'_> {
         }
         let contender = self.contender(&filesystem, &version, &os, &driver);
         let contender = contender.map_err(wrong)?;
+        self.figures.rows += 1;
         self.figures.year = self.figures.year.max(year);
         let [lower, upper] = BOUNDS.map(|end| metric.strip_suffix(end));
         if let Some(of) = lower.or(upper) {

@@ -287,9 +287,11 @@ fn out_of_scale(study: &Study, results: &CampaignResults) -> Option<String> {
     let size = results.campaign.size;
     (size != study.size).then(|| {
         let then = study.size;
-        format!(
-            "the size of the volume decides it, which is {size} here and was {then} in the study"
-        )
+        let now = match size.0 {
+            0 => "is not known here".to_owned(),
+            _ => format!("is {size} here"),
+        };
+        format!("the size of the volume decides it, which {now} and was {then} in the study")
     })
 }
 

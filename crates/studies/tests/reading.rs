@@ -335,6 +335,8 @@ fn claims_of_capacity_are_judged_on_the_studys_own_volume_alone() {
         Verdict::Supported,
         "mkfs was measured all the same"
     );
+    let unknown = judged(0)[0].why[0].to_string();
+    assert!(unknown.contains("which is not known here"), "{unknown}");
     let same = judged(20_000_000_000);
     assert_eq!(same.map(|one| one.verdict)[..3], [Verdict::Contradicted; 3]);
 }

@@ -8,6 +8,9 @@ use crate::output::text::{beside, filled, line, table};
 /// Columns before the text of a claim.
 const MARGIN: usize = 4;
 
+/// Of the table of figures. Only the last may be wide: what is in it goes on below itself.
+const HEADING: [&str; 3] = ["figure", "tau", "best then → best now"];
+
 /// What comes of it first, then what differs, the figures, and the claims with both verdicts.
 pub fn text(study: &Study, campaign: i64, twice: &ThenAndNow) -> String {
     let head = format!(
@@ -26,8 +29,8 @@ pub fn text(study: &Study, campaign: i64, twice: &ThenAndNow) -> String {
         let title = "Who was best and who is, each as many times the best of its own time; tau is the rank correlation:";
         text.push('\n');
         text += &filled("", title);
-        let rows: Vec<[String; 4]> = twice.figures.iter().map(row).collect();
-        text += &table(["figure", "tau", "best then", "best now"], &rows);
+        let rows: Vec<[String; 3]> = twice.figures.iter().map(row).collect();
+        text += &table(HEADING, &rows);
     }
     text += "\nClaims, then → now:\n";
     for claim in &twice.claims {
@@ -37,16 +40,13 @@ pub fn text(study: &Study, campaign: i64, twice: &ThenAndNow) -> String {
 }
 
 /// A figure: how alike the orders are, who was best and what became of it, who is best and what it was.
-fn row(figure: &FigureTwice) -> [String; 4] {
+fn row(figure: &FigureTwice) -> [String; 3] {
     let tau = figure
         .tau_b
         .map_or_else(|| "–".to_owned(), |tau| format!("{tau:.2}"));
-    [
-        line(&figure.path),
-        tau,
-        first(figure, |one| (&one.then, &one.now), "now"),
-        first(figure, |one| (&one.now, &one.then), "then"),
-    ]
+    let then = first(figure, |one| (&one.then, &one.now), "now");
+    let now = first(figure, |one| (&one.now, &one.then), "then");
+    [line(&figure.path), tau, format!("{then} → {now}")]
 }
 
 /// Who was first on one side, and what it takes on the other: `jfs (now 1.32×)`.
@@ -112,4 +112,47 @@ fn one(claim: &ClaimTwice) -> String {
         }
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::output::text::table_within;
+
+    #[test]
+    fn the_table_of_figures_has_its_whole_heading_in_80_columns() {
+        let ratio = |times: f64, rank| Side::Ratio { times, rank };
+        let figure = FigureTwice {
+            path: "bonnie++/sequential_output_rewrite/latency_max".to_owned(),
+            contenders: vec![
+                ContenderTwice {
+                    name: "reiserfs-3.6".to_owned(),
+                    then: ratio(1.0, 1),
+                    now: ratio(2.5, 2),
+                },
+                ContenderTwice {
+                    name: "zfs-fuse".to_owned(),
+                    then: ratio(1.5, 2),
+                    now: ratio(1.0, 1),
+                },
+            ],
+            tau_b: Some(-1.0),
+        };
+        let row = row(&figure);
+        assert_eq!(row[2], "reiserfs-3.6 (now 2.50×) → zfs-fuse (then 1.50×)");
+        let text = table_within(Some(80), HEADING, &[row]);
+        let lines: Vec<&str> = text.lines().collect();
+        assert!(lines[0].ends_with("TAU    BEST THEN → BEST NOW"), "{text}");
+        assert!(
+            lines.iter().all(|line| line.chars().count() <= 80),
+            "{text}"
+        );
+        let column = lines[0].find("BEST").unwrap();
+        assert!(
+            lines[1..]
+                .iter()
+                .all(|line| line.rfind("  ").unwrap() < column),
+            "{text}"
+        );
+    }
 }

@@ -65,7 +65,8 @@ pub fn table<const N: usize>(heading: [&str; N], rows: &[[String; N]]) -> String
     table_within(terminal_width(), heading, rows)
 }
 
-fn table_within<const N: usize>(
+/// The same in so many columns; each row a line where there is no telling how many there are.
+pub(super) fn table_within<const N: usize>(
     columns: Option<usize>,
     heading: [&str; N],
     rows: &[[String; N]],

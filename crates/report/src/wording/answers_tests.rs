@@ -254,3 +254,26 @@ fn every_surface_gives_the_same_answers() {
         assert!(advice.contains(said), "{said} is not in {advice}");
     }
 }
+
+/// Rounds and budgets are options of who can run it again.
+#[test]
+fn what_was_measured_elsewhere_has_no_advice_to_run_it_again() {
+    let mut results = fixture::plain();
+    results.campaign.rounds = 1;
+    results.cells.retain(|stored| stored.cell.round == 1);
+    let said_of = |results: &model::CampaignResults| {
+        let analysis = analyse(results);
+        said(of_groups(&analysis)).join("\n") + &how_sure(&analysis)
+    };
+    let own = said_of(&results);
+    assert!(own.contains("fsarena run --budget"), "{own}");
+    results.campaign.measured_by = Some(model::MeasuredBy {
+        program: "bonnie++ 1.98".to_owned(),
+        source: "made.csv".to_owned(),
+    });
+    let elsewhere = said_of(&results);
+    assert!(
+        !elsewhere.contains("fsarena run") && !elsewhere.contains("--rounds"),
+        "{elsewhere}"
+    );
+}
