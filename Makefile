@@ -98,7 +98,7 @@ fuzz:
 
 # The cache of cells in a bucket, with a real S3 server on this machine, which pip brings.
 s3-test:
-	@scripts/install-packages.sh python3-venv gcc libc6-dev
+	@scripts/install-packages.sh python3-venv gcc libc6-dev openssl
 	[ -x target/s3-server/bin/python ] || python3 -m venv target/s3-server
 	target/s3-server/bin/pip install --quiet 'moto[server]==5.2.1' boto3
 	FSARENA_S3_PYTHON=$(CURDIR)/target/s3-server/bin/python \

@@ -12,7 +12,9 @@ use batch::{Batch, Collected, Part, Planned, Results, Share};
 use catalog::Catalog;
 use clap::Args;
 use guest::Carried;
-use model::{Calibration, Campaign, Cell, CellResult, Environment, Nanos, SeededRng, Test};
+use model::{
+    Calibration, Campaign, CampaignResults, Cell, CellResult, Environment, Nanos, SeededRng, Test,
+};
 use orchestrate::in_memory::{self, Cells};
 use orchestrate::{Backend, Ended, Ledger, Limits, News, Stop, Stored};
 use report::{Format, Options, render};
@@ -31,6 +33,9 @@ pub struct HostOptions {
     /// Where the campaign's directory and database go: in memory, where flushing costs nothing.
     #[arg(long, value_name = "DIRECTORY", default_value = "/dev/shm")]
     work_dir: PathBuf,
+    /// Neither directory nor database: what ran with results in memory is analysed and shown.
+    #[arg(long)]
+    in_memory: bool,
 }
 
 /// Contenders and tests of the campaign; the rest is rounds.
@@ -54,13 +59,19 @@ fn campaign(cells: u32, options: &HostOptions) -> anyhow::Result<()> {
         options.hosts
     );
     println!("{:<12} {:>10} {:>10}", "step", "CPU [s]", "peak [MB]");
-    measured("run", || {
+    let ran = measured("run", || {
         let mut hosts = Hosts {
             count: options.hosts as usize,
             news: VecDeque::new(),
         };
-        complete(&mut in_memory::Results::new(&campaign), &mut hosts)
+        let mut ledger = in_memory::Results::new(&campaign);
+        complete(&mut ledger, &mut hosts)?;
+        Ok(ledger)
     })?;
+    if options.in_memory {
+        return shown(ran.read());
+    }
+    drop(ran);
     let place = tempfile::tempdir_in(&options.work_dir)?;
     let directory = place.path().join("it");
     measured("plan", || planned(&campaign, &directory))?;
@@ -70,11 +81,16 @@ fn campaign(cells: u32, options: &HostOptions) -> anyhow::Result<()> {
     fs::remove_dir_all(directory.join("cells"))?;
     let results = measured("collect", || collect(&directory, &mut store))?;
     fs::remove_dir_all(&directory)?;
-    let analysis = measured("analysis", || Ok(analyse::analyse(&results)))?;
+    shown(&results)
+}
+
+/// Analyses results, and makes the page.
+fn shown(results: &CampaignResults) -> anyhow::Result<()> {
+    let analysis = measured("analysis", || Ok(analyse::analyse(results)))?;
     let page = measured("page", || {
         Ok(render(
             Format::Html,
-            &results,
+            results,
             &analysis,
             &Options::default(),
         ))
@@ -209,7 +225,7 @@ fn work(directory: &Path, hosts: u32) -> anyhow::Result<()> {
 }
 
 /// Takes all into a database, and reads them from there.
-fn collect(directory: &Path, store: &mut Store) -> anyhow::Result<model::CampaignResults> {
+fn collect(directory: &Path, store: &mut Store) -> anyhow::Result<CampaignResults> {
     let batch = Batch::open(directory)?;
     let results = Results::of(&batch)?;
     let plan = batch.plan();
@@ -235,6 +251,7 @@ mod tests {
             cells: vec![1],
             hosts: 20,
             work_dir: place.path().to_owned(),
+            in_memory: false,
         };
         run(&options).unwrap();
         assert_eq!(place.path().read_dir().unwrap().count(), 0);

@@ -10,6 +10,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
 use crate::{Sandbox, succeed};
 
 /// How long sshd may take to listen.
@@ -170,6 +173,15 @@ impl FarHost {
         numbers.filter(is_agent).collect()
     }
 
+    /// The processes of sshd that each serve a connection.
+    fn sessions(&self) -> Vec<i32> {
+        let id = self.sshd.id();
+        let children = fs::read_to_string(format!("/proc/{id}/task/{id}/children"));
+        let children = children.unwrap_or_default();
+        let numbers = children.split_whitespace();
+        numbers.filter_map(|number| number.parse().ok()).collect()
+    }
+
     fn wait_until_it_listens(&self) {
         let start = Instant::now();
         let mut ask = Command::new("ssh");
@@ -184,6 +196,11 @@ impl FarHost {
 
 impl Drop for FarHost {
     fn drop(&mut self) {
+        // What answers at the other end of a cable that was cut waits for minutes.
+        let sessions = self.sessions();
+        for session in sessions {
+            let _ = kill(Pid::from_raw(session), Signal::SIGKILL);
+        }
         let _ = self.sshd.kill();
         let _ = self.sshd.wait();
         let _ = Command::new("ip")

@@ -345,6 +345,44 @@ fn a_full_disk_loses_no_result_and_ctrl_c_leaves_nothing_in_the_queue() {
     statuses.sort();
     assert_eq!(statuses, [Status::Ok, Status::Unsupported]);
     fs::remove_file(&results).unwrap();
+    a_list_of_versions_is_searched_on_the_nodes(&sandbox, &slurm);
+}
+
+/// Three versions of options of mkfs and mount; with the last, ext4 has a journal again.
+const VERSIONS: &str = r#"
+profile = "smoke"
+contenders = [
+  { name = "v1", filesystem = "ext4", mkfs_options = ["-O", "^has_journal"] },
+  { name = "v2", filesystem = "ext4", mkfs_options = ["-O", "^has_journal"], mount_options = ["noatime"] },
+  { name = "v3", filesystem = "ext4" },
+]
+"#;
+
+/// With the daemons of another test, which take longer to start than this.
+fn a_list_of_versions_is_searched_on_the_nodes(sandbox: &Sandbox, slurm: &Slurm) {
+    let (file, plans) = (sandbox.path("versions.toml"), sandbox.path("versions"));
+    fs::write(&file, VERSIONS).unwrap();
+    let guard = || {
+        let mut guard = fsarena(sandbox, "guard");
+        guard.args(["v1", "v2", "v3"]).arg(&file);
+        guard.args(["--suite", "durable", "--only", "durable/create-fsync"]);
+        guard.args(["--check", "0%", "--on", "slurm", "--plan"]);
+        guard.arg(&plans).env("SLURM_CONF", slurm.config());
+        guard.arg("--work-dir").arg(sandbox.path("work"));
+        run(&mut guard).with(1).stdout
+    };
+    let said = guard();
+    let answer = "First worse: v3 (3 of 3 versions run): durable/create-fsync";
+    assert!(said.starts_with(answer), "{said}");
+    for version in ["1", "2", "3"] {
+        let by = hosts(&plans.join(version));
+        assert!(
+            matches!(&by[..], [node] if ["n1", "n2"].contains(&node.as_str())),
+            "{by:?}"
+        );
+    }
+    // What was run is not run again.
+    assert_eq!(guard(), said);
 }
 
 /// Files that are results, below a directory.
@@ -489,52 +527,101 @@ fn each_bad_cache_has_its_line() {
     }
 }
 
+/// Two hosts that ssh reaches, and fsarena that has them run the campaign.
+struct OnHosts {
+    hosts: [FarHost; 2],
+    following: Following,
+    directory: PathBuf,
+    log: PathBuf,
+}
+
+impl OnHosts {
+    fn start(sandbox: &Sandbox, check: &str) -> Self {
+        let hosts = ["n1", "n2"].map(|name| FarHost::called(name, sandbox));
+        let (directory, log) = (sandbox.path("planned"), sandbox.path("log"));
+        let mut command = fsarena(sandbox, "run");
+        command
+            .args(CAMPAIGN)
+            .args(["--rounds", "1", "--check", check]);
+        command
+            .args(["--on", "ssh", "--hosts", "n1,n2", "--plan"])
+            .arg(&directory);
+        command.arg("--work-dir").arg(sandbox.path("work"));
+        let output = fs::File::create(&log).unwrap();
+        command.stdout(output.try_clone().unwrap()).stderr(output);
+        let following = Following(hosts[0].known_to(&mut command).spawn().unwrap());
+        Self {
+            hosts,
+            following,
+            directory,
+            log,
+        }
+    }
+
+    fn said(&self) -> String {
+        fs::read_to_string(&self.log).unwrap()
+    }
+
+    fn workers(&self) -> [Vec<i32>; 2] {
+        self.hosts.each_ref().map(|host| host.processes("work"))
+    }
+
+    /// Waits until a host runs a cell; which.
+    fn host_at_work(&self) -> usize {
+        let at_work = || self.workers().iter().position(|all| !all.is_empty());
+        wait_for("a worker runs", || at_work().is_some(), || self.said());
+        at_work().expect("a cell takes longer than to look twice")
+    }
+
+    /// The campaign ends with every cell, and has lost none.
+    fn ends(&mut self, sandbox: &Sandbox) {
+        assert_eq!(self.following.code(), Some(0), "{}", self.said());
+        let said = self.said();
+        assert!(said.contains("went away: its cells go to others"), "{said}");
+        let results = sandbox.results();
+        let statuses = { results.cells.iter() }.map(|c| c.result.as_ref().unwrap().status);
+        let mut statuses: Vec<Status> = statuses.collect();
+        statuses.sort();
+        assert_eq!(statuses, [Status::Ok, Status::Unsupported]);
+    }
+}
+
 /// A worker is killed in the middle of a cell: another runs what it has not sent, and nothing is left on any host.
 #[test]
 fn hosts_that_ssh_reaches_share_the_cells_and_a_worker_that_is_killed_loses_none() {
     let sandbox = sandbox();
-    let hosts = ["n1", "n2"].map(|name| FarHost::called(name, &sandbox));
-    let (directory, log) = (sandbox.path("planned"), sandbox.path("log"));
-    let mut command = fsarena(&sandbox, "run");
-    command
-        .args(CAMPAIGN)
-        .args(["--rounds", "1", "--check", "50%"]);
-    command
-        .args(["--on", "ssh", "--hosts", "n1,n2", "--plan"])
-        .arg(&directory);
-    command.arg("--work-dir").arg(sandbox.path("work"));
-    let output = fs::File::create(&log).unwrap();
-    command.stdout(output.try_clone().unwrap()).stderr(output);
-    let mut child = Following(hosts[0].known_to(&mut command).spawn().unwrap());
-    let said = || fs::read_to_string(&log).unwrap();
-    let workers = || hosts.each_ref().map(|host| host.processes("work"));
-    wait_for("a worker runs", || !workers().concat().is_empty(), said);
-    for worker in workers().concat() {
+    let mut on = OnHosts::start(&sandbox, "50%");
+    on.host_at_work();
+    for worker in on.workers().concat() {
         let _ = kill(Pid::from_raw(worker), Signal::SIGKILL);
     }
-    assert_eq!(child.code(), Some(0), "{}", said());
-    assert!(
-        said().contains("went away: its cells go to others"),
-        "{}",
-        said()
-    );
-    let statuses = sandbox
-        .results()
-        .cells
-        .into_iter()
-        .map(|c| c.result.unwrap().status);
-    let mut statuses: Vec<Status> = statuses.collect();
-    statuses.sort();
-    assert_eq!(statuses, [Status::Ok, Status::Unsupported]);
-    let mut by = self::hosts(&directory);
+    on.ends(&sandbox);
+    let mut by = hosts(&on.directory);
     assert_eq!(by.len(), 3, "two cells and a check: {by:?}");
     by.sort();
     by.dedup();
     assert_eq!(by, ["n1", "n2"], "a check is of another host");
-    assert!(workers().concat().is_empty());
-    for host in &hosts {
+    assert!(on.workers().concat().is_empty());
+    for host in &on.hosts {
         let left = fs::read_dir(host.cache.join("fsarena/plans")).unwrap();
         assert_eq!(left.count(), 0);
+    }
+}
+
+/// A host does not die, and answers no more: ssh, which asks every few seconds, gives it up by itself.
+#[test]
+fn a_host_whose_cable_is_cut_is_named_and_its_cells_are_run_by_the_other() {
+    let sandbox = sandbox();
+    let mut on = OnHosts::start(&sandbox, "0%");
+    let cut = on.host_at_work();
+    on.hosts[cut].cut();
+    on.ends(&sandbox);
+    let [gone, other] = [cut, 1 - cut].map(|host| ["n1", "n2"][host]);
+    let said = on.said();
+    assert!(said.contains(&format!("{gone} went away")), "{said}");
+    assert!(hosts(&on.directory).contains(&other.to_owned()), "{said}");
+    for worker in on.workers().concat() {
+        let _ = kill(Pid::from_raw(worker), Signal::SIGKILL);
     }
 }
 

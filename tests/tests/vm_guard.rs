@@ -7,7 +7,8 @@ use std::process::Command;
 use end_to_end::{Sandbox, program, run};
 use serde_json::Value;
 
-/// Six versions of a default of mkfs and of mount options. With the fourth, ext4 has a journal again.
+/// Versions of a default of mkfs and of mount options. With the fourth, ext4 has a journal again; with the last, blocks of 1 KiB,
+/// four of which the kernel looks after in each page.
 const VERSIONS: &str = r#"
 profile = "smoke"
 contenders = [
@@ -17,6 +18,7 @@ contenders = [
   { name = "v4", filesystem = "ext4", mount_options = ["lazytime"] },
   { name = "v5", filesystem = "ext4", mount_options = ["noatime", "lazytime"] },
   { name = "v6", filesystem = "ext4" },
+  { name = "v7", filesystem = "ext4", mkfs_options = ["-b", "1024"] },
 ]
 "#;
 
@@ -73,6 +75,18 @@ fn a_guard_over_a_list_ends_at_the_change_that_was_put_there_and_runs_nothing_tw
     let better = ["v4", "v5", "v6", file.to_str().unwrap()];
     let ended = run(guard(&sandbox, &better).args(only)).with(0);
     assert!(ended.stdout.starts_with("Not worse: "), "{}", ended.stdout);
+    // What is the processor's is told by functions of the kernel.
+    let small = ["v4", "v6", "v7", file.to_str().unwrap()];
+    let only = ["--only", "durable/prepare-pages"];
+    let ended = run(guard(&sandbox, &small).args(only)).with(1);
+    let text = ended.stdout.replace('\n', " ");
+    for told in [
+        "First worse: v7",
+        "CPU of the kernel +",
+        "In functions of the kernel, in themselves: ",
+    ] {
+        assert!(text.contains(told), "{told}: {text}");
+    }
     sandbox.assert_clean();
 }
 

@@ -10,38 +10,56 @@ use std::thread;
 use bucket::{Address, Environment};
 use run::{CellCache, SECRET, Shelf};
 
-/// Starts the server, makes a bucket and a user of it, and says where that is; ends when nobody listens any more.
+/// Starts the server, with `tls` behind a certificate of a new authority, makes a bucket and a user of it, and says where that
+/// is; ends when nobody listens any more.
 const SERVER: &str = r#"
-import json, os, sys, threading
+import json, os, subprocess, sys, tempfile, threading
 os.environ.update(AWS_ACCESS_KEY_ID='root', AWS_SECRET_ACCESS_KEY='root', AWS_DEFAULT_REGION='us-east-1')
 # What comes after these requests is let in only with a valid signature.
 os.environ['INITIAL_NO_AUTH_ACTION_COUNT'] = '4'
 import boto3
-from moto.server import ThreadedMotoServer
-server = ThreadedMotoServer(ip_address='127.0.0.1', port=0, verbose=False)
-server.start()
-url = 'http://localhost:%d' % server.get_host_and_port()[1]
-boto3.client('s3', endpoint_url=url).create_bucket(Bucket='cells')
-iam = boto3.client('iam', endpoint_url=url)
+from moto.server import DomainDispatcherApplication, create_backend_app
+from werkzeug.serving import make_server
+place = tempfile.TemporaryDirectory()
+ca, key, cert = (os.path.join(place.name, name) for name in ('ca.pem', 'key.pem', 'cert.pem'))
+tls = sys.argv[1:] == ['tls']
+if tls:
+    def openssl(*words): subprocess.run(('openssl',) + words, check=True, capture_output=True)
+    def new(name): return ('-newkey', 'rsa:2048', '-nodes', '-subj', '/CN=' + name)
+    openssl('req', '-x509', *new('authority'), '-keyout', ca + '.key', '-out', ca)
+    openssl('req', *new('localhost'), '-addext', 'subjectAltName=DNS:localhost', '-keyout', key, '-out', cert + '.csr')
+    openssl('x509', '-req', '-in', cert + '.csr', '-CA', ca, '-CAkey', ca + '.key', '-copy_extensions', 'copy', '-out', cert)
+app = DomainDispatcherApplication(create_backend_app)
+server = make_server('127.0.0.1', 0, app, True, ssl_context=(cert, key) if tls else None)
+threading.Thread(target=server.serve_forever, daemon=True).start()
+url = '%s://localhost:%d' % ('https' if tls else 'http', server.server_address[1])
+check = {'verify': ca} if tls else {}
+boto3.client('s3', endpoint_url=url, **check).create_bucket(Bucket='cells')
+iam = boto3.client('iam', endpoint_url=url, **check)
 iam.create_user(UserName='it')
 key = iam.create_access_key(UserName='it')['AccessKey']
 may = {'Version': '2012-10-17', 'Statement': [{'Effect': 'Allow', 'Action': 's3:*', 'Resource': '*'}]}
 iam.put_user_policy(UserName='it', PolicyName='it', PolicyDocument=json.dumps(may))
-print(url, key['AccessKeyId'], key['SecretAccessKey'], flush=True)
+print(url, key['AccessKeyId'], key['SecretAccessKey'], ca, flush=True)
 sys.stdin.read()
+place.cleanup()
 os._exit(0)
 "#;
 
 struct Server {
     child: Child,
+    /// Where it is, and who may use it.
     access: [String; 3],
+    /// The certificate of the authority, where it has one.
+    authority: String,
 }
 
 impl Server {
-    fn start() -> Self {
+    fn start(options: &[&str]) -> Self {
         let python = std::env::var("FSARENA_S3_PYTHON").unwrap_or_else(|_| "python3".into());
         let mut child = Command::new(python)
             .args(["-c", SERVER])
+            .args(options)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
@@ -50,10 +68,15 @@ impl Server {
         let mut said = BufReader::new(child.stdout.take().unwrap());
         said.read_line(&mut line).unwrap();
         let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
-        let access = words
+        let words: [String; 4] = words
             .try_into()
             .expect("it says where it is: `make s3-test` brings it");
-        Self { child, access }
+        let [url, id, secret, authority] = words;
+        Self {
+            child,
+            access: [url, id, secret],
+            authority,
+        }
     }
 }
 
@@ -84,7 +107,7 @@ fn environment(url: &str, id: &str, secret: &str) -> Environment {
 
 #[test]
 fn a_bucket_is_a_shelf_and_whoever_may_not_use_it_is_told_in_one_line() {
-    let server = Server::start();
+    let server = Server::start(&[]);
     let [url, id, secret] = server.access.each_ref().map(String::as_str);
     let shelf = bucket([url, id, secret], "cells");
 
@@ -151,4 +174,34 @@ fn a_bucket_is_a_shelf_and_whoever_may_not_use_it_is_told_in_one_line() {
         let said = said.unwrap_err().to_string();
         assert!(said.contains(why), "{said}");
     }
+}
+
+/// How [`a_certificate_is_believed_where_its_authority_is_known`] starts itself again, since SSL_CERT_FILE is of a process.
+const AGAIN: &str = "FSARENA_S3_ACCESS";
+
+#[test]
+fn a_certificate_is_believed_where_its_authority_is_known() {
+    if let Ok(access) = std::env::var(AGAIN) {
+        let words: Vec<&str> = access.split_whitespace().collect();
+        let [url, id, secret] = words[..] else {
+            panic!("{access}")
+        };
+        let tried = bucket([url, id, secret], "cells").create("a", "one");
+        println!("it says {tried:?}.");
+        return;
+    }
+    let server = Server::start(&["tls"]);
+    let access = server.access.join(" ");
+    let says = |authority: Option<&str>| {
+        let mut again = Command::new(std::env::current_exe().unwrap());
+        again.args(["--exact", "--nocapture"]);
+        again.arg("a_certificate_is_believed_where_its_authority_is_known");
+        again.env(AGAIN, &access).env_remove("SSL_CERT_FILE");
+        again.envs(authority.map(|file| ("SSL_CERT_FILE", file)));
+        String::from_utf8(again.output().unwrap().stdout).unwrap()
+    };
+    let unknown = says(None);
+    assert!(unknown.contains("UnknownIssuer"), "{unknown}");
+    let known = says(Some(&server.authority));
+    assert!(known.contains("it says Ok(true)."), "{known}");
 }

@@ -11,10 +11,11 @@ use crate::error::Trouble;
 const APPLICATION_ID: u32 = u32::from_be_bytes(*b"fsar");
 
 /// The migrations in their order; the n-th leads to schema n.
-const MIGRATIONS: [&str; 3] = [
+const MIGRATIONS: [&str; 4] = [
     include_str!("../migrations/0001_campaigns.sql"),
     include_str!("../migrations/0002_calibration.sql"),
     include_str!("../migrations/0003_checksums.sql"),
+    include_str!("../migrations/0004_sessions.sql"),
 ];
 
 /// The newest schema known here.
@@ -141,6 +142,20 @@ mod tests {
         };
         let with_digest = 5;
         assert_eq!(count("trigger"), 3 * count("table") + with_digest);
+    }
+
+    /// Who reads all campaigns one after the other would else look at all rows for each.
+    #[test]
+    fn what_belongs_to_a_campaign_is_found_without_looking_at_others() {
+        let mut connection = Connection::open_in_memory().unwrap();
+        migrate(&mut connection, Path::new(":memory:")).unwrap();
+        for table in ["session", "planned_cell", "cell", "calibration"] {
+            let sql = format!("EXPLAIN QUERY PLAN SELECT * FROM {table} WHERE campaign = ?1");
+            let plan: String = connection
+                .query_row(&sql, [1], |row| row.get("detail"))
+                .unwrap();
+            assert!(plan.starts_with("SEARCH"), "{plan}");
+        }
     }
 
     #[test]

@@ -191,11 +191,10 @@ impl Collector<'_> {
     }
 
     fn leave_out(&mut self, results: &CampaignResults, why: String) {
-        let campaign = results.id;
-        if self.history.left_out.iter().all(|l| l.campaign != campaign) {
-            self.history
-                .left_out
-                .push(LeftOutCampaign { campaign, why });
+        let (campaign, left_out) = (results.id, &mut self.history.left_out);
+        // Campaigns come one after another: one that was left out before is the last.
+        if left_out.last().is_none_or(|last| last.campaign != campaign) {
+            left_out.push(LeftOutCampaign { campaign, why });
         }
     }
 
@@ -321,8 +320,9 @@ fn changes(series: &Series) -> Vec<LevelChange> {
 /// How far campaigns lie around the level that they belong to.
 fn between(series: &Series) -> Option<f64> {
     let mut levels: Vec<Vec<f64>> = vec![Vec::new()];
+    let mut changes = series.changes.iter().peekable();
     for (place, point) in series.points.iter().enumerate() {
-        if series.changes.iter().any(|change| change.at == place) {
+        if changes.next_if(|change| change.at == place).is_some() {
             levels.push(Vec::new());
         }
         levels

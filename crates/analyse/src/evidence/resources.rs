@@ -1,7 +1,10 @@
 //! What each contender may use, memory and disks, how it is aged, and what of the memory it used beside the page cache.
 
+use std::collections::BTreeMap;
+
 use model::{
     Backend, Bytes, Campaign, CampaignResults, CellResult, Contender, GuestDisk, MemoryUse,
+    StoredCell,
 };
 use serde::{Deserialize, Serialize};
 
@@ -41,9 +44,11 @@ pub struct MemoryTaken {
 /// The resources of all contenders, in the campaign's order.
 pub(crate) fn resources(results: &CampaignResults) -> Vec<Resources> {
     let campaign = &results.campaign;
+    let rounds = rounds(results);
+    let none = Rounds::new();
     let contenders = campaign.contenders.iter();
     contenders
-        .map(|c| of_contender(results, campaign, c))
+        .map(|c| of_contender(campaign, c, rounds.get(c.name.as_str()).unwrap_or(&none)))
         .collect()
 }
 
@@ -71,39 +76,36 @@ fn disk_of(campaign: &Campaign, contender: &Contender) -> Option<String> {
     }
 }
 
-fn of_contender(
-    results: &CampaignResults,
-    campaign: &Campaign,
-    contender: &Contender,
-) -> Resources {
+fn of_contender(campaign: &Campaign, contender: &Contender, rounds: &Rounds<'_>) -> Resources {
     let guest = campaign.guest.as_ref();
     let guest = guest.filter(|_| contender.filesystem.commands.need_device());
-    let rounds = rounds(results, contender);
     Resources {
         contender: contender.name.clone(),
         memory: campaign.memory_of(contender),
         disk: disk_of(campaign, contender),
         disks: contender.own.disks.or(guest.map(|guest| guest.disks)),
         age: contender.own.age.as_ref().map(ToString::to_string),
-        kernel: taken(&rounds, |memory| memory.kernel),
-        driver: taken(&rounds, |memory| memory.driver),
+        kernel: taken(rounds, |memory| memory.kernel),
+        driver: taken(rounds, |memory| memory.driver),
     }
 }
 
 /// The cells of a contender that have run, by round.
-fn rounds<'a>(results: &'a CampaignResults, contender: &Contender) -> Vec<Vec<&'a CellResult>> {
-    let of_round = |round: u32| {
-        let cells = results.cells.iter();
-        let own = cells.filter(|s| s.cell.contender == contender.name && s.cell.round == round);
-        own.filter_map(|stored| stored.result.as_ref()).collect()
-    };
-    (1..=results.campaign.rounds).map(of_round).collect()
+type Rounds<'a> = BTreeMap<u32, Vec<&'a CellResult>>;
+
+/// Those of each contender, by name. All cells are looked at once: there may be a million of them.
+fn rounds(results: &CampaignResults) -> BTreeMap<&str, Rounds<'_>> {
+    let mut contenders: BTreeMap<&str, Rounds<'_>> = BTreeMap::new();
+    for StoredCell { cell, result } in &results.cells {
+        if let Some(result) = result {
+            let rounds = contenders.entry(&cell.contender).or_default();
+            rounds.entry(cell.round).or_default().push(result);
+        }
+    }
+    contenders
 }
 
-fn taken(
-    rounds: &[Vec<&CellResult>],
-    part: impl Fn(&MemoryUse) -> Option<Bytes>,
-) -> Option<MemoryTaken> {
+fn taken(rounds: &Rounds<'_>, part: impl Fn(&MemoryUse) -> Option<Bytes>) -> Option<MemoryTaken> {
     let part = |memory: Option<&MemoryUse>| part(memory?);
     let mounted = |cell: &CellResult| part(cell.mounted.as_ref());
     let most = |cell: &CellResult| {
@@ -118,12 +120,9 @@ fn taken(
 }
 
 /// The largest value of each round, over the rounds that have one.
-fn over(
-    rounds: &[Vec<&CellResult>],
-    of_cell: impl Fn(&CellResult) -> Option<Bytes>,
-) -> Option<Estimate> {
+fn over(rounds: &Rounds<'_>, of_cell: impl Fn(&CellResult) -> Option<Bytes>) -> Option<Estimate> {
     let largest = |cells: &Vec<&CellResult>| cells.iter().filter_map(|cell| of_cell(cell)).max();
-    let values = rounds.iter().filter_map(largest);
+    let values = rounds.values().filter_map(largest);
     let values: Vec<f64> = values.map(|bytes| bytes.0 as f64).collect();
     Estimate::of(&values)
 }

@@ -36,7 +36,7 @@ impl Estimates {
             true => stalls::none(&costs.rows),
             false => stalls::replace(&mut calm, contenders, tests),
         };
-        let (series, rounds) = differences(&calm, &replaced, contenders);
+        let series = differences(&calm, &replaced, contenders);
         let table = Table {
             rows: calm.len(),
             columns,
@@ -44,11 +44,7 @@ impl Estimates {
             down: tests as f64,
         };
         let estimates = moderate(table, &series);
-        let correlation = correlation(
-            table,
-            |row| calm[row].test,
-            residuals(&series, &rounds, &estimates),
-        );
+        let correlation = correlation(table, &calm, &series, &estimates);
         let mut estimates = estimates.into_iter();
         let rows = calm.iter().map(|row| {
             let of_row = estimates.by_ref().take(columns).collect();
@@ -139,81 +135,65 @@ fn tests(rows: &[RowCosts]) -> usize {
     tests.len()
 }
 
-/// The differences of all pairs in all rows, and of which rounds they are.
-fn differences(
-    rows: &[RowCosts],
-    replaced: &[Vec<Vec<bool>>],
-    contenders: usize,
-) -> (Vec<Series>, Vec<Vec<usize>>) {
-    let (mut series, mut rounds_of) = (Vec::new(), Vec::new());
+/// The differences of all pairs in all rows.
+fn differences(rows: &[RowCosts], replaced: &[Vec<Vec<bool>>], contenders: usize) -> Vec<Series> {
+    let mut series = Vec::new();
     for (row, (costs, replaced)) in rows.iter().zip(replaced).enumerate() {
         for (column, (one, other)) in all_pairs(contenders).enumerate() {
             let (rounds, values) = costs.differences(one, other);
             let was_replaced = |round: &&usize| replaced[one][**round] || replaced[other][**round];
-            series.push(Series {
-                row,
-                column,
-                replaced: rounds.iter().filter(was_replaced).count(),
-                values,
-            });
-            rounds_of.push(rounds);
+            let replaced = rounds.iter().filter(was_replaced).count();
+            series.push(Series::of(row, column, &values, replaced));
         }
     }
-    (series, rounds_of)
+    series
 }
 
-/// What a value is off its mean, in standard deviations.
-struct Residual {
-    row: usize,
-    column: usize,
-    round: usize,
-    value: f64,
-}
-
-/// Those of all series of which no value was replaced.
-fn residuals(
-    series: &[Series],
-    rounds: &[Vec<usize>],
-    estimates: &[Option<Estimate>],
-) -> Vec<Residual> {
-    let mut all = Vec::new();
-    for ((one, rounds), estimate) in series.iter().zip(rounds).zip(estimates) {
-        let known = estimate.filter(|e| e.variance > 0.0 && e.variance.is_finite());
-        let Some(estimate) = known.filter(|_| one.replaced == 0) else {
-            continue;
-        };
-        let deviation = (estimate.variance * one.values.len() as f64).sqrt();
-        all.extend(
-            rounds
-                .iter()
-                .zip(&one.values)
-                .map(|(round, value)| Residual {
-                    row: one.row,
-                    column: one.column,
-                    round: *round,
-                    value: (value - estimate.mean) / deviation,
-                }),
-        );
-    }
-    all
+/// What rows of a test, a pair of contenders and a round have of noise: how far their values are off their means, in standard
+/// deviations.
+#[derive(Clone, Copy, Default)]
+struct CellNoise {
+    sum: f64,
+    squares: f64,
+    rows: f64,
 }
 
 /// The correlation of the noise of rows of one cell, the same for all of them, at the upper end of what it may be: the more,
-/// the less is gained by having several rows.
-fn correlation(table: Table, test: impl Fn(usize) -> usize, residuals: Vec<Residual>) -> f64 {
-    let mut cells: BTreeMap<(usize, usize, usize), Vec<f64>> = BTreeMap::new();
-    for one in residuals {
-        let cell = (test(one.row), one.column, one.round);
-        cells.entry(cell).or_default().push(one.value);
+/// the less is gained by having several rows. Series of which a value was replaced say nothing of it.
+fn correlation(table: Table, rows: &[RowCosts], series: &[Series], of: &[Option<Estimate>]) -> f64 {
+    let mut of_tests: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+    for (row, costs) in rows.iter().enumerate() {
+        of_tests.entry(costs.test).or_default().push(row);
     }
+    let contenders = rows.first().map_or(0, |row| row.logs.len());
     let (mut products, mut squares, mut others) = (0.0, 0.0, 0.0);
-    for residuals in cells.values() {
-        let sum: f64 = residuals.iter().sum();
-        let own: f64 = residuals.iter().map(|r| r * r).sum();
-        let rest = residuals.len() as f64 - 1.0;
-        products += sum * sum - own;
-        squares += own * rest;
-        others += rest;
+    for of_test in of_tests.values() {
+        for (column, (one, other)) in all_pairs(contenders).enumerate() {
+            // One pair at a time: all cells together are more than memory should hold.
+            let mut cells: Vec<CellNoise> = Vec::new();
+            for &row in of_test {
+                let place = row * table.columns + column;
+                let known = of[place].filter(|e| e.variance > 0.0 && e.variance.is_finite());
+                let Some(estimate) = known.filter(|_| series[place].replaced == 0) else {
+                    continue;
+                };
+                cells.resize(cells.len().max(rows[row].rounds()), CellNoise::default());
+                let (rounds, values) = rows[row].differences(one, other);
+                let deviation = (estimate.variance * values.len() as f64).sqrt();
+                for (round, value) in rounds.into_iter().zip(values) {
+                    let off = (value - estimate.mean) / deviation;
+                    cells[round].sum += off;
+                    cells[round].squares += off * off;
+                    cells[round].rows += 1.0;
+                }
+            }
+            for cell in cells.iter().filter(|cell| cell.rows > 0.0) {
+                let rest = cell.rows - 1.0;
+                products += cell.sum * cell.sum - cell.squares;
+                squares += cell.squares * rest;
+                others += rest;
+            }
+        }
     }
     let independent = others * table.across / table.columns.max(1) as f64;
     match squares > 0.0 {

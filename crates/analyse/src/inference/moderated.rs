@@ -9,20 +9,45 @@
 use statrs::function::beta::beta_reg;
 
 use super::prior::{Expected, Prior, Table, Trust};
-use super::scale::{by_deviation, is_constant, mean_and_squares};
+use super::scale::{LogScale, by_deviation, is_constant, mean_and_squares};
 use super::student;
 
-/// Values over rounds, at a place of a table.
+/// Values over rounds, at a place of a table, summed up: there are as many series as pairs of contenders, and each may have
+/// a thousand rounds.
 #[derive(Clone, Debug)]
 pub(super) struct Series {
     /// Its row.
     pub row: usize,
     /// Its column.
     pub column: usize,
-    /// One value for each round.
-    pub values: Vec<f64>,
     /// How many of the values were put in for others, and are none of their own.
     pub replaced: usize,
+    count: usize,
+    first: f64,
+    mean: f64,
+    squares: f64,
+    is_nothing: bool,
+    is_constant: bool,
+    deviation: Option<LogScale>,
+}
+
+impl Series {
+    /// The series of one value for each round.
+    pub fn of(row: usize, column: usize, values: &[f64], replaced: usize) -> Self {
+        let (mean, squares) = mean_and_squares(values);
+        Self {
+            row,
+            column,
+            replaced,
+            count: values.len(),
+            first: values.first().copied().unwrap_or_default(),
+            mean,
+            squares,
+            is_nothing: values.iter().all(|v| *v == 0.0),
+            is_constant: is_constant(values),
+            deviation: by_deviation(values),
+        }
+    }
 }
 
 /// A mean with what is known of its noise.
@@ -43,7 +68,7 @@ pub(super) fn moderate(table: Table, series: &[Series]) -> Vec<Option<Estimate>>
     let known: Vec<_> = series
         .iter()
         .filter(|s| s.replaced == 0)
-        .filter_map(|s| Some((s.row, s.column, by_deviation(&s.values)?)))
+        .filter_map(|s| Some((s.row, s.column, s.deviation?)))
         .collect();
     let prior = Prior::fit(table, &known, Trust::Cautious);
     let independent = table.across * table.down;
@@ -105,21 +130,26 @@ impl Estimate {
 }
 
 fn estimate(series: &Series, expected: Option<Expected>, independent: f64) -> Option<Estimate> {
-    let values = &series.values;
-    if values.is_empty() {
+    let &Series {
+        count,
+        replaced,
+        mean,
+        squares,
+        is_nothing,
+        ..
+    } = series;
+    if count == 0 {
         return None;
     }
-    let (mean, squares) = mean_and_squares(values);
-    let is_nothing = values.iter().all(|v| *v == 0.0);
-    if is_nothing || (values.len() > 1 && series.replaced == 0 && is_constant(values)) {
+    if is_nothing || (count > 1 && replaced == 0 && series.is_constant) {
         return Some(Estimate {
-            mean: values[0],
+            mean: series.first,
             variance: 0.0,
             freedom: f64::INFINITY,
             is_nothing,
         });
     }
-    let own = (values.len().saturating_sub(series.replaced)).max(1) as f64;
+    let own = count.saturating_sub(replaced).max(1) as f64;
     let freedom = own - 1.0;
     let (variance, freedom) = match expected {
         Some(expected) => {

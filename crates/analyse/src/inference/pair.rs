@@ -352,11 +352,9 @@ fn estimates(results: &[Beside], pairing: Pairing) -> Vec<Option<Estimate>> {
     if matches!(pairing, Pairing::Sessions | Pairing::Hosts) {
         return sessions::estimates(table, results, pairing);
     }
-    let series = |result: &Beside, side: usize, values: Vec<f64>| Series {
-        row: result.row,
-        column: sides * result.contender + side,
-        values,
-        replaced: 0,
+    let series = |result: &Beside, side: usize, values: Vec<f64>| {
+        let column = sides * result.contender + side;
+        Series::of(result.row, column, &values, 0)
     };
     if pairing != Pairing::None {
         let differences = results.iter().map(|result| {

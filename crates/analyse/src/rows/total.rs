@@ -113,15 +113,16 @@ pub(crate) fn totals(results: &CampaignResults) -> Vec<Total> {
         .collect()
 }
 
-type Cells<'a> = BTreeMap<(&'a str, &'a str, u32), &'a CellResult>;
+/// Every planned cell, by contender, test and round, with what it came to.
+type Cells<'a> = BTreeMap<(&'a str, &'a str, u32), Option<&'a CellResult>>;
 
 fn cells(results: &CampaignResults) -> Cells<'_> {
-    let ran = results.cells.iter().filter_map(|stored| {
+    let planned = results.cells.iter().map(|stored| {
         let cell = &stored.cell;
         let key = (cell.contender.as_str(), cell.test.as_str(), cell.round);
-        Some((key, stored.result.as_ref()?))
+        (key, stored.result.as_ref())
     });
-    ran.collect()
+    planned.collect()
 }
 
 fn total(results: &CampaignResults, cells: &Cells<'_>, test: &Test) -> Option<Total> {
@@ -140,10 +141,10 @@ fn total(results: &CampaignResults, cells: &Cells<'_>, test: &Test) -> Option<To
     let reference = baseline.and_then(|place| contenders().nth(place));
     let cell = |contender: &str, round: u32| {
         let key = (contender, test.name.as_str(), round);
-        cells.get(&key).copied()
+        cells.get(&key).copied().flatten()
     };
     let of = |name: &str| {
-        let rounds = planned_rounds(results, name, test);
+        let rounds = planned_rounds(results, cells, name, test);
         let of_round = rounds.iter().map(|r| (*r, cell(name, *r)));
         let attempts = of_round.flat_map(|(round, cell)| attempts(round, cell, &phases));
         let other = reference.filter(|reference| *reference != name);
@@ -169,15 +170,16 @@ fn total(results: &CampaignResults, cells: &Cells<'_>, test: &Test) -> Option<To
 }
 
 /// The rounds of a contender in a test; with a budget, only those that were planned.
-fn planned_rounds(results: &CampaignResults, contender: &str, test: &Test) -> Vec<u32> {
-    let is_planned = |round: &u32| {
-        let mut planned = results.cells.iter().map(|stored| &stored.cell);
-        // Without a budget each round has everything.
-        results.campaign.budget.is_none()
-            || planned.any(|cell| {
-                (cell.contender.as_str(), &cell.test, cell.round) == (contender, &test.name, *round)
-            })
-    };
+fn planned_rounds(
+    results: &CampaignResults,
+    cells: &Cells<'_>,
+    contender: &str,
+    test: &Test,
+) -> Vec<u32> {
+    // Without a budget each round has everything.
+    let has_all = results.campaign.budget.is_none();
+    let is_planned =
+        |round: &u32| has_all || cells.contains_key(&(contender, test.name.as_str(), *round));
     (1..=results.campaign.rounds).filter(is_planned).collect()
 }
 

@@ -64,23 +64,18 @@ fn sorted(values: &[f64]) -> Vec<f64> {
 fn narrowest(count: usize) -> (usize, f64) {
     let mut best = (1, 0.0);
     let mut below = 0.0;
+    // Of how many ways there are of so many successes; in logarithms, so that no count is too large.
+    let mut ways = 0.0;
     for rank in 1..=count.div_ceil(2) {
-        below += binomial_half(count, rank - 1);
+        below += f64::exp(ways - count as f64 * std::f64::consts::LN_2);
         let confidence = (1.0 - 2.0 * below).max(0.0);
         if rank > 1 && confidence < WANTED_CONFIDENCE {
             break;
         }
         best = (rank, confidence);
+        ways += f64::ln((count - rank + 1) as f64 / rank as f64);
     }
     best
-}
-
-/// Probability of `successes` in `trials` of ½; in logarithms, so that no count is too large.
-fn binomial_half(trials: usize, successes: usize) -> f64 {
-    let logarithm: f64 = (0..successes)
-        .map(|k| (((trials - k) as f64) / ((k + 1) as f64)).ln())
-        .sum();
-    (logarithm - trials as f64 * std::f64::consts::LN_2).exp()
 }
 
 #[cfg(test)]

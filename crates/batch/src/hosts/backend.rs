@@ -226,11 +226,12 @@ impl<'r, 'a> Hosts<'r, 'a> {
         self.board.slots()
     }
 
-    /// Removes what was brought to the hosts.
+    /// Removes what was brought to the hosts; one that has just gone away is not waited for.
     pub fn clear(&mut self) {
         self.end_workers();
-        let there = self.machines.keys().map(|host| &self.hosts[*host]);
-        there.for_each(|host| host.clear());
+        let brought = self.machines.keys();
+        let there = brought.filter(|host| self.board.standing(**host) != Standing::Away);
+        there.for_each(|host| self.hosts[*host].clear());
     }
 
     fn name(&self, host: usize) -> &str {

@@ -1,7 +1,6 @@
 //! `fsarena guard` over a list of versions: each is a campaign in virtual time, and of the list only as many are run as it
 //! takes to find the first that is worse.
 
-use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,7 +9,6 @@ use analyse::{
     Analysed, Analysis, Bisection, CannotCompare, Differences, FirstWorse, Margin, Seen, Target,
     Tried, Wanted, analyse, cell_of, compare_versions, explain_step, is_of_the_processor,
 };
-use batch::slurm::Cluster;
 use model::{CampaignResults, Clock, CpuProfile, Nanos};
 use orchestrate::Ended;
 use report::first_worse_text;
@@ -68,7 +66,7 @@ pub fn run(
         },
     };
     if run.engine.on.is_some() {
-        Cluster::require()?;
+        run::elsewhere(run)?;
     }
     guard.require_contenders(&versions)?;
     guard.search(&versions)
@@ -163,8 +161,8 @@ impl Guard<'_> {
             versions.len(),
             line(name)
         ));
-        if let Some(directory) = run.plan.as_ref().filter(|_| run.engine.on.is_some()) {
-            return self.measure_on_nodes(&named, &directory.join((at + 1).to_string()));
+        if run.engine.on.is_some() {
+            return self.measure_elsewhere(&named, at);
         }
         match run::campaign(&named, 0, self.globals, self.stop)? {
             Ran::Planned(code) => Ok(Outcome::Over(code)),
@@ -181,10 +179,13 @@ impl Guard<'_> {
         }
     }
 
-    fn measure_on_nodes(&self, run: &RunArgs, directory: &Path) -> anyhow::Result<Outcome> {
-        let engine = collect::engine(&run.engine, &run.machine.shared)?;
-        let batch = plan_command::make(run, directory, self.globals, &self.progress, self.stop)?;
-        match collect::followed(&batch, engine, self.globals, &self.progress, self.stop)? {
+    fn measure_elsewhere(&self, run: &RunArgs, at: usize) -> anyhow::Result<Outcome> {
+        let (engine, directory) = run::elsewhere(run)?;
+        // Each version has its own, which the same guard finds again.
+        let directory = directory.join((at + 1).to_string());
+        let (globals, progress, stop) = (self.globals, &self.progress, self.stop);
+        let batch = plan_command::make_once(run, &directory, globals, progress, stop)?;
+        match collect::followed(&batch, engine, globals, progress, stop)? {
             Followed::Complete(store, id) => measured(&store, id),
             Followed::Left(code) => Ok(Outcome::Over(code)),
         }

@@ -75,16 +75,53 @@ pub fn make(
     progress: &Progress,
     stop: &Stop,
 ) -> anyhow::Result<Batch> {
+    let request = requested(args, globals, progress, stop)?;
+    write(args, output, request, globals, progress, stop)
+}
+
+/// The same where the directory may hold this very campaign from an earlier time: then it is taken as it is.
+pub fn make_once(
+    args: &RunArgs,
+    output: &Path,
+    globals: &Globals,
+    progress: &Progress,
+    stop: &Stop,
+) -> anyhow::Result<Batch> {
+    let request = requested(args, globals, progress, stop)?;
+    match Batch::open(&paths::absolute("--output", output)?) {
+        Ok(batch) if batch.plan().campaign == request.campaign => Ok(batch),
+        _ => write(args, output, request, globals, progress, stop),
+    }
+}
+
+/// The campaign that is asked for, which hosts can share.
+fn requested(
+    args: &RunArgs,
+    globals: &Globals,
+    progress: &Progress,
+    stop: &Stop,
+) -> anyhow::Result<Request> {
     if args.sessions.is_some() || args.dry_run || args.host.is_some() || args.exclusive {
         let why = "a campaign over hosts takes no --sessions, --dry-run, --host or --exclusive";
         return Err(BadInput(why.to_owned()).into());
     }
-    let output = paths::absolute("--output", output)?;
     let catalog = paths::catalog(globals)?;
     let reach = paths::reach(None)?;
-    let Request { campaign, guest } =
-        request::read(args, globals, &catalog, &*reach, progress, stop)?;
-    require_spreadable(&campaign)?;
+    let request = request::read(args, globals, &catalog, &*reach, progress, stop)?;
+    require_spreadable(&request.campaign)?;
+    Ok(request)
+}
+
+fn write(
+    args: &RunArgs,
+    output: &Path,
+    request: Request,
+    globals: &Globals,
+    progress: &Progress,
+    stop: &Stop,
+) -> anyhow::Result<Batch> {
+    let output = paths::absolute("--output", output)?;
+    let Request { campaign, guest } = request;
     for misfit in Misfits::of(&campaign, None)?.lines() {
         progress.note(&format!("unsupported: {misfit}"));
     }

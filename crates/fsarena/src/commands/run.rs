@@ -1,5 +1,6 @@
 //! `fsarena run`: from the command line to the report.
 
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -94,6 +95,13 @@ fn on_scheduler(
     stop: &Arc<AtomicBool>,
 ) -> anyhow::Result<ExitCode> {
     let progress = Progress::choose(globals.json, globals.quiet);
+    let (wanted, directory) = elsewhere(args)?;
+    let batch = plan_command::make(args, directory, globals, &progress, stop)?;
+    collect_command::follow(&batch, wanted, args.strict, globals, &progress, stop)
+}
+
+/// What is to run a campaign on other hosts, and where it is planned for that.
+pub fn elsewhere(args: &RunArgs) -> anyhow::Result<(Option<Wanted>, &Path)> {
     let Some(directory) = &args.plan else {
         let why = "--on takes --plan DIR: a directory, empty or not there yet, which with Slurm all nodes see";
         return Err(BadInput(why.to_owned()).into());
@@ -102,8 +110,7 @@ fn on_scheduler(
     if let Some(Wanted::Slurm(_)) = wanted {
         Cluster::require()?;
     }
-    let batch = plan_command::make(args, directory, globals, &progress, stop)?;
-    collect_command::follow(&batch, wanted, args.strict, globals, &progress, stop)
+    Ok((wanted, directory))
 }
 
 /// What became of one session.
