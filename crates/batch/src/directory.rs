@@ -234,7 +234,11 @@ impl Batch {
             what,
         };
         let plan = serde_json::from_slice(&text);
-        let plan: Plan = plan.map_err(|error| damaged(format!("{PLAN}: {error}")))?;
+        let plan: Plan = plan.map_err(|error| {
+            // It quotes what it does not know.
+            let error = error.to_string().replace(char::is_control, "?");
+            damaged(format!("{PLAN}: {error}"))
+        })?;
         if plan.format != FORMAT {
             let what = format!("{PLAN} is of format {}, and this is {FORMAT}", plan.format);
             return Err(damaged(what));
