@@ -161,6 +161,18 @@ fn a_plan_grows_at_its_end_and_the_campaign_has_the_rounds_of_its_plan() {
     assert!(matches!(nobody, Err(StoreError::NoCampaign(_))));
 }
 
+/// Two who collected at once once stored a campaign twice.
+#[test]
+fn a_campaign_of_one_moment_is_stored_once() {
+    let mut f = fixture();
+    let (campaign, cells) = (common::campaign(), common::cells(4));
+    let mut once = |started| f.store.begin_campaign_once(&campaign, &cells, started);
+    assert_eq!(once(Nanos(7)).unwrap(), f.id);
+    let other = once(Nanos(8)).unwrap();
+    assert_ne!(other, f.id);
+    assert_eq!(once(Nanos(8)).unwrap(), other);
+}
+
 #[test]
 fn a_second_result_for_a_cell_is_refused_and_the_first_one_stays() {
     let mut f = fixture();
