@@ -118,7 +118,7 @@ fn a_missing_program_is_unsupported_and_named_with_its_package() {
         [
             (
                 Status::Unsupported,
-                "there is no program `no-such-program`; apt-get install no-such-package (for guests: --with and the name of the suite)"
+                "there is no program `no-such-program`; apt-get install no-such-package"
             ),
             (Status::Failed, "`sh` was killed by signal 9"),
             (Status::Skipped, "killed died before it"),

@@ -164,7 +164,7 @@ fn a_dry_run_makes_no_guest() {
     let words = ["run", "--backend", "vm", "--profile", "smoke", "--dry-run"];
     let ended = run(&mut place.fsarena(&words)).with(3);
     let said =
-        "fsarena: no guest is made yet, and a dry run makes none: `fsarena guest build` does";
+        "fsarena: no such guest is made yet, and a dry run makes none: `fsarena guest build` does";
     assert_eq!(last_line(&ended.stderr), said);
     place.assert_empty("after a dry run");
 }

@@ -162,6 +162,7 @@ fn command(command: String) -> Phase {
         writes: None,
         frees: None,
         packages: Vec::new(),
+        input: String::new(),
     };
     phase("peer", Op::Exec(exec))
 }

@@ -25,6 +25,7 @@ mod stuck;
 mod volume;
 
 use std::io::{self, BufRead, Read};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::thread;
 
@@ -97,7 +98,11 @@ fn begin<'a>(
 ) -> io::Result<session::Session<'a>> {
     let runner = match &job.target {
         Target::Volume(volume) if restricted => {
-            sandbox::enter(volume)?;
+            let path = command::search_path();
+            let programs = std::env::split_paths(&path);
+            let places = [Some(volume.mountpoint.clone()), job.archives.clone()];
+            let used: Vec<PathBuf> = programs.chain(places.into_iter().flatten()).collect();
+            sandbox::enter(volume, &used)?;
             Runner::restricted(volume)?
         }
         _ => Runner::unrestricted(),

@@ -1,6 +1,6 @@
 //! Runs the commands of phases ([`model::op::Exec`]) below the directory of the cell, and keeps what they say.
 
-use std::io::{self, ErrorKind};
+use std::io::{self, ErrorKind, Seek, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
@@ -58,7 +58,7 @@ impl fmt::Debug for Programs {
 impl engine::Programs for Programs {
     fn run(&self, exec: &Exec, directory: &Path, begin: &mut dyn FnMut()) -> Result<(), OpError> {
         let words = exec.arguments().map_err(failed)?;
-        let program = &words[0];
+        let program = called(&words);
         let output = command::output_file().map_err(|e| failed(format!("no output file: {e}")))?;
         let outputs = output
             .try_clone()
@@ -66,12 +66,13 @@ impl engine::Programs for Programs {
         let (out, errors) = outputs.map_err(|e| failed(format!("no output file: {e}")))?;
         let below = self.runner.below(directory);
         let below = below.map_err(|e| failed(format!("cannot restrict `{program}`: {e}")))?;
-        let mut started = Command::new(program);
+        let input = input(&exec.input).map_err(|e| failed(format!("no input: {e}")))?;
+        let mut started = Command::new(&words[0]);
         started
             .args(&words[1..])
             .env("PATH", command::search_path())
             .env("LC_ALL", "C")
-            .stdin(Stdio::null())
+            .stdin(input)
             .stdout(out)
             .stderr(errors);
         if let Some(archives) = &self.archives {
@@ -96,6 +97,26 @@ impl engine::Programs for Programs {
             false => Ok(()),
         }
     }
+}
+
+/// The program of a command line; setarch(8) only starts it.
+fn called(words: &[String]) -> &String {
+    const STARTS: [&str; 2] = ["setarch", "-R"];
+    let mut words_behind = words.iter();
+    words_behind
+        .find(|word| !STARTS.contains(&word.as_str()))
+        .unwrap_or(&words[0])
+}
+
+/// A file in memory that holds this text.
+fn input(text: &str) -> io::Result<Stdio> {
+    if text.is_empty() {
+        return Ok(Stdio::null());
+    }
+    let mut file = command::output_file()?;
+    file.write_all(text.as_bytes())?;
+    file.rewind()?;
+    Ok(file.into())
 }
 
 /// Reads a program and its libraries, so that a phase that begins with cold caches waits for its own filesystem
@@ -134,10 +155,7 @@ fn failed(reason: String) -> OpError {
 fn missing(program: &str, packages: &[String]) -> OpError {
     let advice = match packages {
         [] => String::new(),
-        packages => format!(
-            "; apt-get install {} (for guests: --with and the name of the suite)",
-            packages.join(" ")
-        ),
+        packages => format!("; apt-get install {}", packages.join(" ")),
     };
     OpError::Unsupported {
         reason: format!("there is no program `{program}`{advice}"),

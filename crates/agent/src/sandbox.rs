@@ -31,7 +31,9 @@ use crate::isolation;
 /// Where programs begin: nothing is here that a word could name.
 pub const EMPTY: &str = "/run/fsarena-empty";
 /// What programs may write beside the devices: their own files, and what swallows everything.
-const WRITABLE: [&str; 4] = ["/run", "/dev/null", "/dev/zero", "/dev/full"];
+const WRITABLE: [&str; 5] = ["/run", OWN_TMP, "/dev/null", "/dev/zero", "/dev/full"];
+/// Where a `/tmp` of the cell's own is, too, as far as it has one.
+const OWN_TMP: &str = "/run/tmp";
 /// Whether this kernel filters system calls: seccomp(2).
 const SECCOMP: &str = "/proc/sys/kernel/seccomp";
 
@@ -78,11 +80,12 @@ pub enum Task {
     Use,
 }
 
-/// Restricts this process: the mounts are its own already.
+/// Restricts this process: the mounts are its own already. Programs get a `/tmp` of their own, but where what is used
+/// lies below that of the machine.
 ///
 /// # Errors
 /// When something cannot be mounted. What an older kernel does not have is done without.
-pub fn enter(volume: &Volume) -> io::Result<()> {
+pub fn enter(volume: &Volume, used: &[PathBuf]) -> io::Result<()> {
     let read_only = sandbox::set_read_only(c"/", true)
         .and_then(|()| sandbox::set_read_only(c"/proc", false))
         .and_then(|()| sandbox::set_read_only(c"/run", false));
@@ -91,6 +94,9 @@ pub fn enter(volume: &Volume) -> io::Result<()> {
         _ => {}
     }
     sandbox::private_dev(&devices(volume))?;
+    if !used.iter().any(|path| path.starts_with("/tmp")) {
+        sandbox::private_tmp(Path::new(OWN_TMP))?;
+    }
     fs::create_dir(EMPTY)?;
     std::env::set_current_dir(EMPTY)
 }

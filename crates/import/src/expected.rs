@@ -5,7 +5,7 @@ use model::{Group, Metric};
 use crate::gathering::group;
 use crate::names::Names;
 use crate::text::option;
-use crate::{Format, bonnie, iozone};
+use crate::{Format, bonnie, iozone, workload_file};
 
 /// A phase that the output of a program will have.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,6 +49,7 @@ pub fn expected(format: Format, arguments: &[&str]) -> Result<Vec<Expected>, Str
             ..Expected::new("create", Metric::Rate)
         }]),
         Format::Mdtest => Ok(of_mdtest(arguments)),
+        Format::Filebench => Ok(of_filebench(arguments)),
         Format::Dbench => Ok(vec![Expected::new("all", Metric::Throughput)]),
         other => {
             let title = other.title();
@@ -156,6 +157,18 @@ fn of_fio(arguments: &[&str]) -> Result<Vec<Expected>, String> {
         true => Err("there is no job in it: a section such as [write]".to_owned()),
         false => Ok(all),
     }
+}
+
+/// The one argument is the workload. A thread does its operations in turns, so that all have one rate: they differ in
+/// the time that each takes.
+fn of_filebench(arguments: &[&str]) -> Vec<Expected> {
+    let mut names = Names::default();
+    let operations = arguments
+        .iter()
+        .flat_map(|workload| workload_file::operations(workload));
+    let all = std::iter::once(Expected::new("all", Metric::Rate));
+    all.chain(operations.map(|called| Expected::new(&names.word(called), Metric::LatencyMean)))
+        .collect()
 }
 
 fn of_mdtest(arguments: &[&str]) -> Vec<Expected> {

@@ -28,6 +28,12 @@ pub fn read(bytes: &[u8], naming: &Naming) -> Result<Found, ImportError> {
                     .unwrap_or_default();
                 workload = called.join(" ");
             }
+            [_, "WARNING!", "Run", "stopped", "early:"] => {
+                return Err(ImportError::at(
+                    line,
+                    "the run stopped early: it needs more files (entries), or less time",
+                ));
+            }
             [_, "Per-Operation", "Breakdown"] => is_table = true,
             [_, "IO", "Summary:", rest @ ..] => {
                 is_table = false;

@@ -26,6 +26,7 @@ mod number;
 mod phoronix;
 mod text;
 mod tiobench;
+mod workload_file;
 
 pub use error::ImportError;
 pub use expected::{Expected, expected};
@@ -33,6 +34,7 @@ pub use format::{Format, recognise};
 pub use gathering::{Found, MOST_RESULTS, Naming};
 pub use job_file::fio_arguments;
 pub use join::join;
+pub use workload_file::filebench_workload;
 
 /// Reads what a program printed.
 ///

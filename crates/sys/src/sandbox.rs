@@ -122,6 +122,18 @@ pub fn private_dev(devices: &[(PathBuf, (u64, u64))]) -> io::Result<()> {
     )?)
 }
 
+/// Mounts an empty `/tmp` in memory, which is at this path, too.
+///
+/// # Errors
+/// When it cannot be made or mounted.
+pub fn private_tmp(at: &Path) -> io::Result<()> {
+    fs::create_dir(at)?;
+    let flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV;
+    mount(Some("tmpfs"), at, Some("tmpfs"), flags, Some("mode=1777"))?;
+    let bind = MsFlags::MS_BIND;
+    Ok(mount(Some(at), "/tmp", None::<&str>, bind, None::<&str>)?)
+}
+
 fn character_node(name: &str) -> Option<(PathBuf, libc::dev_t)> {
     let path = Path::new("/dev").join(name);
     let metadata = fs::metadata(&path).ok()?;

@@ -159,8 +159,12 @@ fn choose(
         }
     }
     if making == Making::Never {
-        let advice = "no guest is made yet, and a dry run makes none: `fsarena guest build` does";
-        return Err(Refused(advice.to_owned()).into());
+        let with = options.with.iter();
+        let with: String = with.map(|name| format!(" --with {name}")).collect();
+        return Err(Refused(format!(
+            "no such guest is made yet, and a dry run makes none: `fsarena guest build{with}` does"
+        ))
+        .into());
     }
     let least = recipes.last().context("nothing to make a guest of")?;
     let guest = Guest::build(least, &cache, stop, say)?;
@@ -209,19 +213,31 @@ pub fn contents(catalog: &Catalog, guest: &Guest) -> GuestContents {
     }
 }
 
-/// What a guest may be made of: with the drivers that the options name. Where they name none, one that was
-/// made with all that come as source is as good, or with one of them.
+/// What guests are made with, so that these suites find their programs: names as `--with` takes them.
+pub fn brought(catalog: &Catalog, suites: &[Suite]) -> Vec<String> {
+    let with_programs: Vec<&str> = suites_with_programs(catalog).map(|s| &*s.name).collect();
+    let names = suites.iter().map(|suite| &suite.name);
+    let names = names.filter(|name| with_programs.contains(&name.as_str()));
+    names.cloned().chain(peers::brought(suites)).collect()
+}
+
+/// What a guest may be made of: with what the options name. Where they name no driver, one that was made with all that
+/// come as source is as good, or with one of them.
 fn recipes(catalog: &Catalog, options: &BuildOptions) -> anyhow::Result<Vec<Recipe>> {
-    let sets = match options.with.is_empty() {
-        true => {
-            let all = come_as_source(catalog);
-            let each = all.iter().map(|name| vec![name.clone()]);
-            let mut sets: Vec<_> = [all.clone()].into_iter().chain(each).collect();
-            sets.push(Vec::new());
+    let named = with(catalog, options)?;
+    let drivers = come_as_source(catalog);
+    let sets = match named.iter().any(|name| drivers.contains(name)) {
+        true => vec![named],
+        false => {
+            let each = drivers.iter().map(|name| vec![name.clone()]);
+            let more = [drivers.clone()]
+                .into_iter()
+                .chain(each)
+                .chain([Vec::new()]);
+            let mut sets: Vec<_> = more.map(|more| [more, named.clone()].concat()).collect();
             sets.dedup();
             sets
         }
-        false => vec![with(catalog, options)?],
     };
     let recipe = |with: &Vec<String>| Recipe {
         kernel: options.debian_kernel.clone(),
@@ -439,6 +455,15 @@ mod tests {
     }
 
     #[test]
+    fn suites_bring_their_programs() {
+        let catalog = Catalog::builtin().unwrap();
+        let suites = catalog.suites(Profile::Smoke).into_iter();
+        let suites = suites.filter(|suite| ["tree", "emerging"].contains(&suite.name.as_str()));
+        let suites: Vec<Suite> = suites.cloned().collect();
+        assert_eq!(brought(&catalog, &suites), ["emerging"]);
+    }
+
+    #[test]
     fn a_guest_that_was_made_with_more_is_as_good() {
         let catalog = Catalog::builtin().unwrap();
         let add_ons = |with: &[&str]| -> Vec<Vec<String>> {
@@ -451,6 +476,7 @@ mod tests {
             recipes.iter().map(names).collect()
         };
         assert_eq!(add_ons(&[]), [vec!["zfs".to_owned()], Vec::new()]);
-        assert_eq!(add_ons(&["openzfs"]), [["zfs"]]);
+        assert_eq!(add_ons(&["build"]), add_ons(&[]));
+        assert_eq!(add_ons(&["openzfs", "build"]), [["zfs"]]);
     }
 }

@@ -74,9 +74,6 @@ fn campaign(args: &ReplicateArgs, globals: &Globals) -> anyhow::Result<RunArgs> 
         if machine.clock != Some(Clock::Real) && machine.processors.is_none() {
             machine.machine = machine.machine.take().or(study.machine);
         }
-        let with_programs = study.suites.iter().filter(|s| !s.requires.are_none());
-        let with = with_programs.map(|suite| suite.name.clone());
-        run.machine.build.with.extend(with);
     }
     Ok(run)
 }

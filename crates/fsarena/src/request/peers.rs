@@ -23,8 +23,8 @@ struct Peer {
     program: &'static str,
     /// The package of Debian 12 that brings it, where one does.
     package: Option<&'static str>,
-    /// What stands before the user's own options.
-    first: &'static str,
+    /// How it is started; the user's own options stand behind.
+    start: &'static str,
     /// Options that name another place or file, or reach beyond what is measured: letters, or words behind `--`.
     places: &'static [&'static str],
 }
@@ -57,32 +57,32 @@ impl Peer {
         }
     }
 
-    /// Whether a guest can have it: of dbench the load is where guests have nothing, and mdtest is in no package.
+    /// Whether a guest can have it: of dbench the load is where guests have nothing, and others are in no package.
     fn is_for_guests(&self) -> bool {
         self.package.is_some() && self.format != Format::Dbench
     }
 }
 
-const PEERS: [Peer; 6] = [
+const PEERS: [Peer; 7] = [
     peer(
         Format::Bonnie,
         "bonnie++",
         Some("bonnie++"),
-        "-d . -q",
+        "bonnie++ -d . -q",
         &["d", "Z"],
     ),
     peer(
         Format::Iozone,
         "iozone",
         Some("iozone3"),
-        "-f iozone.tmp",
+        "iozone -f iozone.tmp",
         &["f", "F", "b", "U", "+"],
     ),
     peer(
         Format::Fio,
         "fio",
         Some("fio"),
-        "--output-format=json+ --directory=.",
+        "fio --output-format=json+ --directory=.",
         // Its options are those that a job file may have.
         &[],
     ),
@@ -90,16 +90,25 @@ const PEERS: [Peer; 6] = [
         Format::FsMark,
         "fs_mark",
         Some("fsmark"),
-        "-d .",
+        "fs_mark -d .",
         &["d", "l"],
     ),
-    peer(Format::Mdtest, "mdtest", None, "-d .", &["d", "x"]),
+    peer(Format::Mdtest, "mdtest", None, "mdtest -d .", &["d", "x"]),
     peer(
         Format::Dbench,
         "dbench",
         Some("dbench"),
-        "-D .",
+        "dbench -D .",
         &["D", "c", "directory", "loadfile"],
+    ),
+    peer(
+        Format::Filebench,
+        "filebench",
+        None,
+        // Its processes share memory at one address.
+        "setarch -R filebench -f /dev/stdin",
+        // It takes no options.
+        &[],
     ),
 ];
 
@@ -107,14 +116,14 @@ const fn peer(
     format: Format,
     program: &'static str,
     package: Option<&'static str>,
-    first: &'static str,
+    start: &'static str,
     places: &'static [&'static str],
 ) -> Peer {
     Peer {
         format,
         program,
         package,
-        first,
+        start,
         places,
     }
 }
@@ -223,33 +232,25 @@ pub fn taken(names: &[String], as_root: bool) -> anyhow::Result<(Option<Suite>, 
 /// One program with its options as a test: a command, and the phases of what it prints.
 fn test(peer: &Peer, options: &str, as_root: bool) -> anyhow::Result<Test> {
     let wrong = |why: String| BadInput(format!("-s {}:{options}: {why}", peer.program));
-    let own = match peer.format {
-        Format::Fio => {
-            let bytes = traces::bytes(Path::new(options))?;
-            let arguments = import::fio_arguments(&bytes);
-            arguments.map_err(|error| BadInput(format!("{options}: {error}")))?
-        }
-        _ => words(options).map_err(wrong)?,
-    };
-    let of_user = own.iter().filter(|_| peer.format != Format::Fio);
-    if let Some(word) = of_user.into_iter().find(|word| peer.leads_out(word)) {
-        let why = format!(
-            "`{word}` names a place or a file: leave it out, for the program runs in the filesystem that is measured"
-        );
-        return Err(wrong(why).into());
-    }
+    let own = own_words(peer, options)?;
     let borrowed: Vec<&str> = own.iter().map(String::as_str).collect();
     let expected = import::expected(peer.format, &borrowed).map_err(wrong)?;
-    let mut command = vec![peer.program.to_owned(), peer.first.to_owned()];
-    if peer.format == Format::Bonnie {
-        command.extend(for_bonnie(&borrowed, as_root));
+    let (mut command, mut input) = (vec![peer.start.to_owned()], String::new());
+    match peer.format {
+        Format::Filebench => input = own.concat(),
+        format => {
+            if format == Format::Bonnie {
+                command.extend(for_bonnie(&borrowed, as_root));
+            }
+            command.extend(own.iter().map(|word| quoted(word)));
+        }
     }
-    command.extend(own.iter().map(|word| quoted(word)));
     let exec = Op::Exec(Exec {
         command: command.join(" "),
         writes: Some(ROOM),
         frees: None,
         packages: peer.packages(),
+        input,
     });
     exec.descriptor().check().map_err(wrong)?;
     let phases = expected.into_iter().map(read);
@@ -265,6 +266,28 @@ fn test(peer: &Peer, options: &str, as_root: bool) -> anyhow::Result<Test> {
             .chain(phases)
             .collect(),
     })
+}
+
+/// What the user gives a program, in words that do not lead out of the filesystem: options, those of a job file, or a
+/// workload in one piece.
+fn own_words(peer: &Peer, options: &str) -> anyhow::Result<Vec<String>> {
+    let file = || traces::bytes(Path::new(options));
+    let in_file = |error: import::ImportError| BadInput(format!("{options}: {error}"));
+    match peer.format {
+        Format::Fio => Ok(import::fio_arguments(&file()?).map_err(in_file)?),
+        Format::Filebench => Ok(vec![import::filebench_workload(&file()?).map_err(in_file)?]),
+        _ => {
+            let wrong = |why: String| BadInput(format!("-s {}:{options}: {why}", peer.program));
+            let own = words(options).map_err(wrong)?;
+            match own.iter().find(|word| peer.leads_out(word)) {
+                None => Ok(own),
+                Some(word) => Err(wrong(format!(
+                    "`{word}` names a place or a file: leave it out, for the program runs in the filesystem that is measured"
+                ))
+                .into()),
+            }
+        }
+    }
 }
 
 /// A phase that is read from what the program printed.
@@ -304,11 +327,11 @@ fn for_bonnie(options: &[&str], as_root: bool) -> Vec<String> {
     more
 }
 
-/// `peer-fio-my`, `peer-iozone`.
+/// `peer-fio-my`, `peer-iozone`: with the name of a file, where one is given.
 fn name(peer: &Peer, options: &str) -> String {
     let of_file = Path::new(options)
         .file_stem()
-        .filter(|_| peer.format == Format::Fio);
+        .filter(|_| matches!(peer.format, Format::Fio | Format::Filebench));
     let stem = of_file
         .and_then(|stem| stem.to_str())
         .unwrap_or_default()
@@ -327,6 +350,7 @@ fn words(options: &str) -> Result<Vec<String>, String> {
         writes: None,
         frees: None,
         packages: Vec::new(),
+        input: String::new(),
     };
     Ok(exec.arguments()?.split_off(1))
 }

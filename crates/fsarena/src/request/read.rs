@@ -1,5 +1,6 @@
 //! From the command line and a campaign file to one resolved campaign, checked before anything runs.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -12,6 +13,7 @@ use sys::clock;
 
 use crate::arguments::cli::Globals;
 use crate::arguments::run_args::RunArgs;
+use crate::commands::guest as guest_command;
 use crate::output::progress::Progress;
 use crate::paths;
 use crate::request::ages;
@@ -175,7 +177,11 @@ impl Reader<'_> {
         match asked.backend {
             Backend::Vm => {
                 guest_request::together(asked.size, wishes.all_disks())?;
-                wishes.build.with.extend(peers::brought(suites));
+                let with = &mut wishes.build.with;
+                with.extend(guest_command::brought(self.catalog, suites));
+                // Who names one again has it once.
+                let mut seen = BTreeSet::new();
+                with.retain(|name| seen.insert(name.clone()));
                 let dry_run = asked.args.dry_run;
                 TestMachine::of_guests(wishes, dry_run, self.catalog, self.progress, self.stop)
             }

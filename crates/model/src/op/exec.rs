@@ -19,6 +19,9 @@ keyed! {
         /// Packages that bring what it needs, for telling where they are missing; those of the suite.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         packages: Vec<String> = |_, _| Ok::<_, KeyError>(Vec::new()),
+        /// What it reads from standard input; nothing where empty. Suites cannot say it.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        input: String = |_, _| Ok::<_, KeyError>(String::new()),
     }
 }
 
@@ -112,6 +115,7 @@ mod tests {
             writes: None,
             frees: None,
             packages: Vec::new(),
+            input: String::new(),
         };
         exec.arguments()
     }
@@ -123,6 +127,7 @@ mod tests {
             writes: None,
             frees: None,
             packages: Vec::new(),
+            input: String::new(),
         };
         assert_eq!(exec.archives().collect::<Vec<_>>(), ["sed", "lua-5.4"]);
     }

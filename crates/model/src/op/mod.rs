@@ -311,6 +311,7 @@ mod tests {
             writes: Some(crate::Bytes(7)),
             frees: None,
             packages: Vec::new(),
+            input: String::new(),
         };
         let mut things = Things::default();
         assert_eq!(things.follow(&exec.clone().into()).written.0, 7);
