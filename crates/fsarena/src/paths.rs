@@ -189,12 +189,14 @@ fn no_campaign(path: &Path) -> BadInput {
     ))
 }
 
-/// The campaign to go on with: the one named, or the latest that is not complete, or else the latest.
+/// The campaign to go on with: the one named, or the latest of this file's own that is not complete, or else the latest.
 pub fn campaign_to_resume(store: &Store, named: Option<i64>) -> anyhow::Result<CampaignId> {
     if named.is_none() {
         let campaigns = store.campaigns()?;
-        if let Some(open) = campaigns.iter().rfind(|c| c.done < c.planned) {
-            return Ok(open.id);
+        for open in campaigns.iter().rev().filter(|c| c.done < c.planned) {
+            if !store.is_imported(open.id)? {
+                return Ok(open.id);
+            }
         }
     }
     campaign_id(store, named)

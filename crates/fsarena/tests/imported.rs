@@ -122,6 +122,89 @@ fn a_report_and_a_database_come_in_as_they_were() {
     assert!(sheet.contains("\"Writer report\""), "{sheet}");
 }
 
+/// `+++++` of bonnie++ is at least as fast as any number, and so no row with it says who is slow.
+#[test]
+fn what_ended_too_soon_to_be_timed_loses_to_nobody() {
+    let home = home();
+    let line = |name: &str, files: &str| {
+        let files = [files; 6].map(|rate| format!("{rate},9")).join(",");
+        format!(
+            "1.98,2.00a,{name},1,1,8M,,8192,5,571,40,946,42,900,40,946,42,800,40,700,9,1,,,,,{files},,,,,,,,,,,,\n"
+        )
+    };
+    let lines = [
+        line("ext4", "+++++"),
+        line("xfs", "1000"),
+        line("ext4", "+++++"),
+        line("xfs", "1001"),
+    ];
+    let file = home.path().join("bonnie.csv");
+    fs::write(&file, lines.concat()).unwrap();
+    said(&home, &["import", file.to_str().unwrap()]);
+    let report = said(&home, &["report", "1"]);
+    let row = report
+        .lines()
+        .find(|line| line.contains("create-seq"))
+        .unwrap();
+    assert!(
+        row.contains("too fast") && !row.contains(['▲', '▼']),
+        "{row}"
+    );
+    assert!(
+        report.contains("not ranked: some ended too soon to be timed"),
+        "{report}"
+    );
+    let sheet = said(&home, &["report", "1", "--format", "bonnie-csv"]);
+    assert!(
+        sheet.lines().next().unwrap().contains("+++++,+++"),
+        "{sheet}"
+    );
+}
+
+#[test]
+fn a_contender_that_lacks_a_test_is_drawn_too() {
+    let home = home();
+    let heading = "campaign,campaign_name,contender,suite,test,phase,round,metric,unit,direction,value,cache,status,reason";
+    let row = |contender: &str, test: &str| {
+        format!("1,n,{contender},s,{test},p,1,elapsed,s,lower,2,unstated,ok,\n")
+    };
+    let rows = [row("a", "t"), row("b", "t"), row("a", "u")].concat();
+    let file = home.path().join("results.csv");
+    fs::write(&file, format!("{heading}\n{rows}")).unwrap();
+    said(&home, &["import", file.to_str().unwrap()]);
+    let charts = home.path().join("charts").display().to_string();
+    said(&home, &["report", "1", "--charts", &charts]);
+    assert!(said(&home, &["report", "1"]).contains("no result"));
+}
+
+#[test]
+fn an_imported_campaign_is_never_resumed() {
+    let (ours, theirs) = (home(), home());
+    let place = theirs.path().join("place");
+    fs::create_dir(&place).unwrap();
+    let place = place.display().to_string();
+    let stopped = [
+        "run",
+        "--dir",
+        &place,
+        "-s",
+        "tree",
+        "--profile",
+        "smoke",
+        "-q",
+        "--rounds",
+        "3",
+        "--max-time",
+        "1ms",
+        "--until-width",
+        "1%",
+    ];
+    said(&theirs, &stopped);
+    let database = theirs.path().join("results.db").display().to_string();
+    said(&ours, &["import", &database]);
+    assert_told(&run(&ours, &["resume", "1"]), 3, "campaign 1 was imported");
+}
+
 #[test]
 fn what_is_bad_is_one_line_and_nothing_changes() {
     let home = home();

@@ -59,12 +59,48 @@ fn what_a_program_prints_is_phases_of_its_test() {
     assert!(phases[1]["stated"][0]["value"].as_f64().unwrap() > 0.0);
 }
 
+/// Whatever quotes stand in it, a value of a job is one argument of fio and starts no program.
+#[test]
+fn no_value_of_a_job_becomes_an_option() {
+    let home = tempfile::tempdir().unwrap();
+    let place = home.path().join("place");
+    fs::create_dir(&place).unwrap();
+    let job = home.path().join("job.fio");
+    let hostile = "x' '--exec_prerun=touch started' '--description=y";
+    fs::write(
+        &job,
+        format!("[don't]\nrw=write\nsize=4k\ndescription={hostile}\n"),
+    )
+    .unwrap();
+    let suite = format!("fio:{}", job.display());
+    let directory = place.display().to_string();
+    let run = [
+        "run", "--rounds", "1", "-q", "--dir", &directory, "-s", &suite,
+    ];
+    let output = fsarena(&home, &run);
+    assert!(output.status.success(), "{output:?}");
+    let cell = fsarena(&home, &["show", "1", "--cell", "0", "--json"]).stdout;
+    let cell: Value = serde_json::from_slice(&cell).unwrap();
+    let steps = cell["result"]["steps"].as_array().unwrap();
+    let words = steps
+        .iter()
+        .flat_map(|step| step["command"].as_array().unwrap());
+    let words: Vec<_> = words.filter_map(Value::as_str).collect();
+    assert!(
+        words.contains(&format!("--description={hostile}").as_str()),
+        "{words:?}"
+    );
+}
+
 #[test]
 fn what_cannot_run_is_refused_in_one_line() {
     let home = tempfile::tempdir().unwrap();
     let elsewhere = home.path().join("elsewhere.fio");
     fs::write(&elsewhere, "[a]\nfilename=/dev/sda\n").unwrap();
     let elsewhere = format!("fio:{}", elsewhere.display());
+    let workload = home.path().join("w.f");
+    fs::write(&workload, "system \"touch x\"\nrun 1\n").unwrap();
+    let workload = format!("filebench:{}", workload.display());
     let directory = home.path().display().to_string();
     for (suite, code, words) in [
         ("tiobench:x", 2, "`tiobench` cannot be run as a suite"),
@@ -77,6 +113,8 @@ fn what_cannot_run_is_refused_in_one_line() {
         ("dbench:--dir=x 1", 2, "`--dir=x` names a place"),
         ("iozone:-s 1m -r 4k -U /", 2, "`-U` names a place"),
         ("bonnie++:'", 2, "that is not closed"),
+        ("filebench:/nowhere.f", 2, "cannot read /nowhere.f"),
+        (&workload, 2, "line 1: `system` is not taken"),
     ] {
         let output = fsarena(&home, &["run", "--dir", &directory, "-s", suite]);
         assert_told(&output, code, words);

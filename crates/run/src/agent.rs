@@ -176,8 +176,9 @@ impl Agent {
             let event = self.events.recv_timeout(ATTENTION);
             let passed = time.look();
             waits.pass(match &mut self.progress {
-                Some(progress) => progress.hear_and_pass(passed),
-                None => passed,
+                // A guest that is done has nothing left to execute.
+                Some(progress) if !done => progress.hear_and_pass(passed),
+                Some(_) | None => passed,
             });
             match event {
                 Ok(Event::Withdrawn { reason }) => withdrawn = Some(reason),
@@ -208,6 +209,9 @@ impl Agent {
             if let Some(stall) = waits.over() {
                 if stopped.looks_again(&mut waits, stall, &process::family(self.pid())) {
                     continue;
+                }
+                if done && self.progress.is_some() {
+                    break self.end();
                 }
                 let executed = self.progress.as_ref().and_then(Progress::executed);
                 let stall = match (stall, executed) {
@@ -283,6 +287,13 @@ impl Agent {
             stacks,
             unkillable,
         }
+    }
+
+    /// A guest that has said everything and whose emulator does not end: QEMU 7.2 can wait for its own monitor for ever.
+    fn end(mut self) -> AgentEnd {
+        self.kill();
+        self.wait(REAPING);
+        AgentEnd::Done
     }
 
     fn pid(&self) -> Pid {
@@ -417,6 +428,7 @@ fn spawn(command: &mut Command) -> io::Result<Child> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fixture;
 
     const SECOND: Nanos = Nanos::from_secs(1);
 
@@ -468,6 +480,28 @@ mod tests {
         // It goes on, and was stopped until a moment ago.
         assert!(looks_again('S'));
         assert!(!looks_again('S'));
+    }
+
+    /// QEMU waited for its monitor, for ever, after a guest had switched itself off.
+    #[test]
+    fn an_emulator_that_does_not_end_when_its_guest_is_done_is_ended() {
+        let directory = tempfile::tempdir().unwrap();
+        let events = directory.path().join("events");
+        let done = r#"echo '{"event":"done"}' >"$0"; exec sleep 1000"#;
+        let mut emulator = Command::new("sh");
+        emulator.args(["-c", done]).arg(&events);
+        let agent = Agent::start_virtual_guest(&mut emulator, &events).unwrap();
+        let stop = AtomicBool::new(false);
+        let watch = Watch {
+            first: Nanos::from_secs(60),
+            stall_timeout: Nanos(1),
+            step_limit: Nanos::from_secs(60),
+            stop: &stop,
+        };
+        let test = fixture::job(1).test;
+        let watched = agent.watch(&watch, &mut Collector::new(&test), &mut |_| {});
+        let outcome = watched.expect("nobody stops it").outcome;
+        assert!(matches!(outcome, AgentEnd::Done), "{outcome:?}");
     }
 
     #[test]

@@ -13,7 +13,7 @@ use sha2::{Digest, Sha256};
 
 use crate::error::Trouble;
 use crate::read::planned;
-use crate::row::{CALIBRATION, CAMPAIGN, CELL, PLANNED_CELL, SESSION, View};
+use crate::row::{CALIBRATION, CAMPAIGN, CELL, IMPORTED, PLANNED_CELL, SESSION, View};
 use crate::write::{insert_phase, insert_plan, integer, json, next_id, word};
 use crate::{CampaignId, Store, StoreError, schema};
 
@@ -178,6 +178,7 @@ fn insert(
         text(&incoming.definition),
     ];
     CAMPAIGN.insert(transaction, values)?;
+    IMPORTED.insert(transaction, vec![id.0.into()])?;
     insert_plan(transaction, id, &incoming.plan)?;
     let mut sessions = Vec::new();
     for (started, environment) in &incoming.sessions {
@@ -282,7 +283,7 @@ fn of_database(view: View<'_>, id: CampaignId) -> Result<Incoming, Trouble> {
     })?;
     let rest = "WHERE campaign = ?1 ORDER BY cell";
     let plan = PLANNED_CELL.select(view, rest, [id.0], planned)?;
-    let calibration = match schema::has_calibrations(view.connection)? {
+    let calibration = match schema::has_table(view.connection, "calibration")? {
         true => CALIBRATION.select(view, "WHERE campaign = ?1", [id.0], |row| {
             Ok((row.get("taken")?, row.get("calibration")?))
         })?,

@@ -10,7 +10,7 @@ use rusqlite::{Connection, OptionalExtension, Row};
 use serde::de::DeserializeOwned;
 
 use crate::error::Trouble;
-use crate::row::{CALIBRATION, CAMPAIGN, CELL, PLANNED_CELL, SESSION, View};
+use crate::row::{CALIBRATION, CAMPAIGN, CELL, IMPORTED, PLANNED_CELL, SESSION, View};
 use crate::{CampaignId, Store, StoreError, schema};
 
 impl Store {
@@ -101,13 +101,27 @@ impl Store {
         })
     }
 
+    /// Whether a campaign came from elsewhere.
+    ///
+    /// # Errors
+    /// When SQLite refuses, or what is stored is damaged.
+    pub fn is_imported(&self, id: CampaignId) -> Result<bool, StoreError> {
+        self.reading(|view| {
+            if !schema::has_table(view.connection, "imported")? {
+                return Ok(false);
+            }
+            let found = IMPORTED.select(view, "WHERE campaign = ?1", [id.0], |_| Ok(()))?;
+            Ok(!found.is_empty())
+        })
+    }
+
     /// The calibration that was taken last, for whichever campaign; `None` where there is none.
     ///
     /// # Errors
     /// When SQLite refuses, or what is stored is damaged.
     pub fn last_calibration(&self) -> Result<Option<Calibration>, StoreError> {
         self.reading(|view| {
-            if !schema::has_calibrations(view.connection)? {
+            if !schema::has_table(view.connection, "calibration")? {
                 return Ok(None);
             }
             let sql = "SELECT campaign FROM calibration ORDER BY taken DESC LIMIT 1";
@@ -157,7 +171,7 @@ pub fn environments(view: View<'_>, id: CampaignId) -> Result<Vec<Environment>, 
 /// The campaign's calibration. A database of an older version that may only be read has no table
 /// for it.
 pub fn calibration(view: View<'_>, id: CampaignId) -> Result<Option<Calibration>, Trouble> {
-    if !schema::has_calibrations(view.connection)? {
+    if !schema::has_table(view.connection, "calibration")? {
         return Ok(None);
     }
     let rest = "WHERE campaign = ?1";

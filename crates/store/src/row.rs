@@ -81,6 +81,13 @@ pub const CALIBRATION: Table = Table {
     },
 };
 
+/// Campaigns that came from elsewhere.
+pub const IMPORTED: Table = Table {
+    name: "imported",
+    columns: &["campaign"],
+    called: |row| Ok(format!("origin of campaign {}", key(row, "campaign")?)),
+};
+
 fn key(row: &Row<'_>, column: &str) -> rusqlite::Result<i64> {
     row.get(column)
 }

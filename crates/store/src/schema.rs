@@ -11,11 +11,12 @@ use crate::error::Trouble;
 const APPLICATION_ID: u32 = u32::from_be_bytes(*b"fsar");
 
 /// The migrations in their order; the n-th leads to schema n.
-const MIGRATIONS: [&str; 4] = [
+const MIGRATIONS: [&str; 5] = [
     include_str!("../migrations/0001_campaigns.sql"),
     include_str!("../migrations/0002_calibration.sql"),
     include_str!("../migrations/0003_checksums.sql"),
     include_str!("../migrations/0004_sessions.sql"),
+    include_str!("../migrations/0005_imported.sql"),
 ];
 
 /// The newest schema known here.
@@ -79,10 +80,10 @@ pub fn has_digests(connection: &Connection) -> Result<bool, Trouble> {
     Ok(connection.query_row(sql, [], |row| row.get(0))?)
 }
 
-/// Whether there is a table of calibrations.
-pub fn has_calibrations(connection: &Connection) -> Result<bool, Trouble> {
-    let sql = "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE name = 'calibration')";
-    Ok(connection.query_row(sql, [], |row| row.get(0))?)
+/// Whether there is a table of this name: one of an older version may lack it.
+pub fn has_table(connection: &Connection, name: &str) -> Result<bool, Trouble> {
+    let sql = "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE name = ?1)";
+    Ok(connection.query_row(sql, [name], |row| row.get(0))?)
 }
 
 fn pragma(connection: &Connection, name: &str) -> rusqlite::Result<u32> {

@@ -57,6 +57,9 @@ fn a_campaign_of_another_database_is_taken_once_and_whole() {
     assert_eq!(unnumbered(&fresh, 1), results);
     assert_eq!(unnumbered(&fresh, 2), renamed);
     assert!(fresh.import(&both).unwrap().iter().all(|t| !t.is_new));
+    assert!(fresh.is_imported(taken[0].id).unwrap());
+    let own = ours.campaigns().unwrap()[0].id;
+    assert!(!ours.is_imported(own).unwrap());
     assert_eq!(fresh.campaigns().unwrap().len(), 2);
 }
 

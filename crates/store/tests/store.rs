@@ -321,7 +321,7 @@ fn a_newer_schema_is_refused_in_one_line() {
     assert!(matches!(error, StoreError::NewerSchema { found: 99, .. }));
     let line = error.to_string();
     assert!(
-        line.contains("newer fsarena (schema 99, this one knows 4)"),
+        line.contains("newer fsarena (schema 99, this one knows 5)"),
         "{line}"
     );
     assert_eq!(line.lines().count(), 1);

@@ -24,6 +24,8 @@ pub enum RoundOutcome {
     Skipped,
     /// A total over a step that failed.
     Invalid,
+    /// It was done, and ended too soon to be timed by the program that measured it: at least as fast as any number.
+    TooFast,
     /// It was done, but this number could not be taken: no block device, no single operations.
     NotMeasured,
     /// Its cell has not run yet.
@@ -34,7 +36,7 @@ pub enum RoundOutcome {
 
 impl RoundOutcome {
     /// Every outcome, in the order of the reports.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Ok,
         Self::Unsupported,
         Self::Failed,
@@ -42,6 +44,7 @@ impl RoundOutcome {
         Self::Hung,
         Self::Skipped,
         Self::Invalid,
+        Self::TooFast,
         Self::NotMeasured,
         Self::NotRun,
         Self::NotNeeded,
@@ -57,6 +60,7 @@ impl RoundOutcome {
             Self::Hung => Status::Hung.name(),
             Self::Skipped => Status::Skipped.name(),
             Self::Invalid => Status::Invalid.name(),
+            Self::TooFast => "too fast",
             Self::NotMeasured => "not measured",
             Self::NotRun => "not run yet",
             Self::NotNeeded => "not needed",
@@ -67,7 +71,7 @@ impl RoundOutcome {
     pub const fn is_failure(self) -> bool {
         !matches!(
             self,
-            Self::Ok | Self::NotMeasured | Self::NotRun | Self::NotNeeded
+            Self::Ok | Self::TooFast | Self::NotMeasured | Self::NotRun | Self::NotNeeded
         )
     }
 }

@@ -2,7 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use model::{CacheState, CampaignResults, Direction, End, Metric, Phase, Test, Unit, Withheld};
+use model::{
+    CacheState, CampaignResults, Direction, End, Measurement, Metric, Op, Phase, Test, Unit,
+    Withheld,
+};
 use serde::{Deserialize, Serialize};
 
 use crate::rows::facts::{Facts, PhaseFact};
@@ -21,6 +24,8 @@ pub enum Ranking {
     Neutral,
     /// A time limit ended the phase for some, so that totals are over different work.
     CutShort,
+    /// Some ended too soon to be timed: they are as good as any, and nobody knows by how much better.
+    TooFast,
     /// The results were taken in different cache states, and not those of baselines alone.
     DifferentCaches,
 }
@@ -188,7 +193,7 @@ fn round_value(
         .find(|number| number.metric == metric && number.value.is_finite())
         .map(|number| number.value);
     let outcome = match fact.outcome {
-        RoundOutcome::Ok if value.is_none() => RoundOutcome::NotMeasured,
+        RoundOutcome::Ok if value.is_none() => without_number(fact, phase, metric),
         outcome => outcome,
     };
     let measured = value.zip(fact.phase);
@@ -205,6 +210,22 @@ fn round_value(
             .and_then(|(value, result)| bounds.raw_device_share(phase, metric, value, result)),
         overhead_share: measured
             .and_then(|(_, result)| bounds.overhead_share(phase, metric, result)),
+    }
+}
+
+/// Other programs leave out the number of what ended too soon for their clocks.
+fn without_number(fact: &PhaseFact<'_>, phase: &Phase, metric: Metric) -> RoundOutcome {
+    let is_elsewhere = matches!(phase.op, Op::Elsewhere(_));
+    let is_timed = |number: &Measurement| {
+        matches!(
+            number.metric,
+            Metric::Elapsed | Metric::Throughput | Metric::Rate
+        )
+    };
+    match is_elsewhere && metric == phase.op.primary_metric() && !fact.numbers.iter().any(is_timed)
+    {
+        true => RoundOutcome::TooFast,
+        false => RoundOutcome::NotMeasured,
     }
 }
 
@@ -240,10 +261,13 @@ fn set_baselines_apart(results: &mut [MetricResult], contenders: &[Measured<'_>]
 
 fn ranking(metric: Metric, results: &[MetricResult]) -> Ranking {
     let set_together = || results.iter().filter(|f| !f.set_apart);
+    let outcomes = || set_together().flat_map(|f| &f.rounds).map(|r| r.outcome);
     if metric.direction() == Direction::Neutral {
         Ranking::Neutral
     } else if caches_of(set_together()).len() > 1 {
         Ranking::DifferentCaches
+    } else if outcomes().any(|outcome| outcome == RoundOutcome::TooFast) {
+        Ranking::TooFast
     } else if grows_with_work(metric) && values(set_together()).any(|r| r.cut_short) {
         Ranking::CutShort
     } else {

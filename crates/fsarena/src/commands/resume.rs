@@ -43,6 +43,7 @@ fn go_on(
 ) -> anyhow::Result<Ended> {
     let stored = store.load(id)?;
     refuse_spread(&stored)?;
+    refuse_imported(store, id)?;
     let Campaign {
         host, measured_by, ..
     } = stored.campaign;
@@ -92,6 +93,17 @@ fn go_on(
         stop,
     };
     campaign::drive(store, id, None, &means, &*reach, &asked, stop)
+}
+
+/// The command lines of an imported campaign came with it: whoever wrote the file would run them here.
+fn refuse_imported(store: &Store, id: CampaignId) -> anyhow::Result<()> {
+    match store.is_imported(id)? {
+        false => Ok(()),
+        true => Err(Refused(format!(
+            "campaign {id} was imported, and what it would run came with it: resume it where it began, then import it again"
+        ))
+        .into()),
+    }
 }
 
 /// What runs on other hosts is gone on with there, as long as it can be.

@@ -180,14 +180,14 @@ fn row(stored: &StoredCell) -> [String; 7] {
             result
                 .failure
                 .as_ref()
-                .map(|f| format!("{}: {}", f.step, line(&f.reason)))
+                .map(|f| format!("{}: {}", line(&f.step), line(&f.reason)))
                 .unwrap_or_default(),
         ),
     };
     [
         cell.id.0.to_string(),
         cell.round.to_string(),
-        cell.test.clone(),
+        line(&cell.test),
         line(&cell.contender),
         status,
         took,

@@ -16,8 +16,8 @@ pub fn text(stored: &StoredCell) -> String {
         "cell {}: {}, {}/{}, round {}, seed {}\n",
         cell.id.0,
         line(&cell.contender),
-        cell.suite,
-        cell.test,
+        line(&cell.suite),
+        line(&cell.test),
         cell.round,
         cell.seed
     );
@@ -61,9 +61,14 @@ fn disturbances(result: &CellResult) -> String {
 }
 
 fn failure(failure: &Failure) -> String {
-    let mut text = format!("  {}: {}\n", failure.step, line(&failure.reason));
+    let mut text = format!("  {}: {}\n", line(&failure.step), line(&failure.reason));
     if let Some(error) = &failure.error {
-        text += &format!("  {} gave {} ({})\n", error.call, error.name, error.errno);
+        text += &format!(
+            "  {} gave {} ({})\n",
+            line(&error.call),
+            line(&error.name),
+            error.errno
+        );
     }
     for stack in &failure.stacks {
         text += &indented("  | ", stack);
@@ -76,7 +81,7 @@ fn phases(result: &CellResult) -> String {
     for phase in &result.phases {
         text += &format!(
             "\nphase {}: {}, cache {}, {}{}{}\n",
-            phase.phase,
+            line(&phase.phase),
             phase.status,
             phase.cache,
             phase.wall,
@@ -132,7 +137,7 @@ fn step(step: &StepRecord) -> String {
         (None, Some(signal)) => format!("ended by signal {signal}"),
         (None, None) => "never ended".to_owned(),
     };
-    let mut text = format!("\nstep {}: {end}, {}\n", step.step, step.elapsed);
+    let mut text = format!("\nstep {}: {end}, {}\n", line(&step.step), step.elapsed);
     let command: Vec<String> = step.command.iter().map(|word| shell_word(word)).collect();
     text += &format!("  $ {}\n", line(&command.join(" ")));
     text + &indented("  | ", &step.output)
@@ -175,6 +180,33 @@ mod tests {
     #[test]
     fn a_failed_cell_shows_all_its_evidence() {
         insta::assert_snapshot!(text(&fixture::failed_cell()));
+    }
+
+    #[test]
+    fn names_of_a_report_from_elsewhere_move_no_cursor() {
+        let hostile = "\u{1b}[2J";
+        let mut cell = fixture::failed_cell();
+        (cell.cell.suite, cell.cell.test) = (hostile.into(), hostile.into());
+        let result = cell.result.as_mut().unwrap();
+        let failures = result
+            .phases
+            .iter_mut()
+            .filter_map(|phase| phase.failure.as_mut());
+        for failure in failures.chain(&mut result.failure) {
+            failure.step = hostile.into();
+            if let Some(error) = &mut failure.error {
+                (error.call, error.name) = (hostile.into(), hostile.into());
+            }
+        }
+        result
+            .phases
+            .iter_mut()
+            .for_each(|phase| phase.phase = hostile.into());
+        result
+            .steps
+            .iter_mut()
+            .for_each(|step| step.step = hostile.into());
+        assert!(!text(&cell).contains('\u{1b}'));
     }
 
     #[test]

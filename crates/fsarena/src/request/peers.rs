@@ -242,7 +242,7 @@ fn test(peer: &Peer, options: &str, as_root: bool) -> anyhow::Result<Test> {
             if format == Format::Bonnie {
                 command.extend(for_bonnie(&borrowed, as_root));
             }
-            command.extend(own.iter().map(|word| quoted(word)));
+            command.extend(own.iter().map(|word| Exec::quoted(word)));
         }
     }
     let exec = Op::Exec(Exec {
@@ -353,12 +353,4 @@ fn words(options: &str) -> Result<Vec<String>, String> {
         input: String::new(),
     };
     Ok(exec.arguments()?.split_off(1))
-}
-
-/// A word as one that stays together.
-fn quoted(word: &str) -> String {
-    match word.contains(char::is_whitespace) {
-        true => format!("'{word}'"),
-        false => word.to_owned(),
-    }
 }

@@ -36,6 +36,12 @@ impl Exec {
         names.map(move |rest| &rest[..rest.find(|c| !is_name(c)).unwrap_or(rest.len())])
     }
 
+    /// A word of a command as [`Self::arguments`] reads it again, whatever stands in it.
+    pub fn quoted(word: &str) -> String {
+        let pieces = word.split('\'').map(|piece| format!("'{piece}'"));
+        pieces.collect::<Vec<_>>().join("\"'\"")
+    }
+
     /// The program and its arguments, as a shell would split the line that knows nothing but quotes.
     ///
     /// # Errors
@@ -130,6 +136,14 @@ mod tests {
             input: String::new(),
         };
         assert_eq!(exec.archives().collect::<Vec<_>>(), ["sed", "lua-5.4"]);
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn a_quoted_word_is_one_word_and_the_same(all in proptest::collection::vec("[a' \"\n$/-]{0,9}", 1..5)) {
+            let command: Vec<String> = all.iter().map(|word| Exec::quoted(word)).collect();
+            proptest::prop_assert_eq!(words(&command.join(" ")).unwrap(), all);
+        }
     }
 
     #[test]

@@ -3,10 +3,10 @@
 //! One line for each contender, with the medians over its rounds: bon_csv2html colours each column
 //! by comparing lines, and lines of rounds would be compared with each other. Format: version 1.98,
 //! fifty columns, as in bon_csv2html(1) and in the source of bonnie++ 2.00 (`bon_csv2html.cpp`,
-//! `bon_csv2txt.in`). What bonnie++ did not do it leaves empty, and so is a phase that is not ok. The
+//! `bon_csv2txt.in`). What bonnie++ did not do it leaves empty, and so is a phase that is not ok; what ended too soon to be timed is `+++++`. The
 //! readers know no quoting and do not escape, so names lose what would break them.
 
-use analyse::Analysis;
+use analyse::{Analysis, MetricResult, RoundOutcome};
 use model::{
     Access, Action, CampaignResults, Metadata, Metric, Op, Order, Phase, ReadStream, StreamUnit,
     Test, WriteStream,
@@ -224,20 +224,39 @@ struct Measured<'a> {
 }
 
 impl Measured<'_> {
-    fn median(&self, column: Column, metric: Metric) -> Option<f64> {
+    fn result(&self, column: Column, metric: Metric) -> Option<&MetricResult> {
         let (test, phase) = find(self.results, column)?;
         let row = self
             .analysis
             .rows
             .iter()
             .find(|r| r.test == test.name && r.phase == phase.name && r.metric == metric)?;
-        Some(row.results.get(self.contender)?.estimate?.median)
+        row.results.get(self.contender)
+    }
+
+    fn median(&self, column: Column, metric: Metric) -> Option<f64> {
+        Some(self.result(column, metric)?.estimate?.median)
+    }
+
+    /// Whether it ended too soon to be timed in every round.
+    fn is_too_fast(&self, column: Column) -> bool {
+        let result = self.result(column, column.1);
+        result.is_some_and(|result| {
+            result.estimate.is_none()
+                && result
+                    .rounds
+                    .iter()
+                    .any(|round| round.outcome == RoundOutcome::TooFast)
+        })
     }
 
     /// KiB or operations per second, and the processor's share.
     fn speed(&self, column: Column) -> [String; 2] {
         let Some(speed) = self.median(column, column.1) else {
-            return Default::default();
+            return match self.is_too_fast(column) {
+                true => ["+++++", "+++"].map(str::to_owned),
+                false => Default::default(),
+            };
         };
         let shown = match column.1 {
             Metric::Throughput => format!("{:.0}", speed / 1024.0),

@@ -234,10 +234,13 @@ fn value(metric: Metric, median: f64, scale: &Scale) -> String {
     }
 }
 
-/// The words for a result without a value: `failed`, `failed/crashed`.
+/// The words for a result without a value: `failed`, `failed/crashed`; of whom no cell was planned, that there is none.
 pub(crate) fn status_words(result: &MetricResult) -> String {
     let words: Vec<&str> = result.words().iter().map(|(o, _)| o.name()).collect();
-    words.join("/")
+    match words.is_empty() {
+        true => "no result".to_owned(),
+        false => words.join("/"),
+    }
 }
 
 /// The words with how many rounds had each: `failed in 2 of 3 rounds`.

@@ -250,6 +250,7 @@ pub(crate) const fn not_ranked(ranking: Ranking) -> Option<&'static str> {
     match ranking {
         Ranking::Ranked | Ranking::Neutral => None,
         Ranking::CutShort => Some("not ranked: a time limit cut some short"),
+        Ranking::TooFast => Some("not ranked: some ended too soon to be timed"),
         Ranking::DifferentCaches => Some("not ranked: taken in different cache states"),
     }
 }
