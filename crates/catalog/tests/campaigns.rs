@@ -28,6 +28,14 @@ fn a_contender_is_a_filesystem_with_options_behind_a_colon() {
     assert_eq!(journal.mount_options, ["data=journal", "noatime"]);
     let alias = catalog.contender("ntfs:noatime").unwrap();
     assert_eq!(alias.name, "ntfs-3g:noatime");
+    let several = catalog
+        .contender("ext4,xfs:noatime")
+        .unwrap_err()
+        .to_string();
+    assert!(
+        several.ends_with("give each contender by itself: -c ext4 -c xfs"),
+        "{several}"
+    );
 }
 
 #[test]

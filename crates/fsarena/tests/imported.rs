@@ -151,7 +151,7 @@ fn what_ended_too_soon_to_be_timed_loses_to_nobody() {
         "{row}"
     );
     assert!(
-        report.contains("not ranked: some ended too soon to be timed"),
+        report.contains("Not ranked, since who ended too soon"),
         "{report}"
     );
     let sheet = said(&home, &["report", "1", "--format", "bonnie-csv"]);

@@ -234,11 +234,14 @@ fn value(metric: Metric, median: f64, scale: &Scale) -> String {
     }
 }
 
+/// What is said of a contender that had no part in a test.
+const NO_RESULT: &str = "no result";
+
 /// The words for a result without a value: `failed`, `failed/crashed`; of whom no cell was planned, that there is none.
 pub(crate) fn status_words(result: &MetricResult) -> String {
     let words: Vec<&str> = result.words().iter().map(|(o, _)| o.name()).collect();
     match words.is_empty() {
-        true => "no result".to_owned(),
+        true => NO_RESULT.to_owned(),
         false => words.join("/"),
     }
 }
@@ -254,7 +257,10 @@ pub(crate) fn status_counts(result: &MetricResult) -> String {
             _ => format!("{outcome} in {count} of {rounds} rounds"),
         })
         .collect();
-    counts.join(", ")
+    match counts.is_empty() {
+        true => NO_RESULT.to_owned(),
+        false => counts.join(", "),
+    }
 }
 
 /// The legend's entries for the signs that occur in the table.

@@ -2,8 +2,8 @@
 //! the analysis.
 
 use analyse::{
-    Analysis, CellFailure, Crossover, Drift, KeptStates, MetricResult, NoiseFloor, RoundOutcome,
-    RoundValue, Row, Stop, StopReason,
+    Analysis, CellFailure, Crossover, Drift, KeptStates, MetricResult, NoiseFloor, Ranking,
+    RoundOutcome, RoundValue, Row, Stop, StopReason,
 };
 use model::{Clock, Disturbance, Nanos, Status};
 
@@ -29,6 +29,7 @@ pub(crate) fn remarks(analysis: &Analysis) -> Vec<String> {
     let mut remarks: Vec<String> = Vec::new();
     remarks.extend(what_rounds_are(analysis));
     remarks.extend(withheld(analysis));
+    remarks.extend(too_fast(analysis));
     remarks.extend(failures(analysis));
     remarks.extend(unflushed(analysis));
     remarks.extend(unsteady(analysis));
@@ -89,6 +90,21 @@ pub(crate) fn withheld(analysis: &Analysis) -> Option<String> {
         format!(
             "Not counted in virtual time: {} (docs/virtual-time.md).",
             each.join("; ")
+        )
+    })
+}
+
+/// Phases in which nobody is ranked, since the fastest have no number.
+fn too_fast(analysis: &Analysis) -> Option<String> {
+    let rows = analysis.rows.iter();
+    let rows = rows.filter(|row| row.primary && row.ranking == Ranking::TooFast);
+    let found: Vec<String> = rows
+        .map(|row| format!("{}/{}", clean(&row.test), clean(&row.phase)))
+        .collect();
+    (!found.is_empty()).then(|| {
+        format!(
+            "Not ranked, since who ended too soon to be timed has no number: {}.",
+            some_of(&found)
         )
     })
 }

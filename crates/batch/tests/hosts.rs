@@ -1,0 +1,206 @@
+//! Hosts that come and go while they run the cells of a plan: each cell is taken once.
+
+mod planned;
+
+use std::cell::RefCell;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::time::Duration;
+
+use batch::hosts::{Host, Hosts, Prepared};
+use batch::{Batch, Part, Results, Share};
+use orchestrate::in_memory::{self, Cells};
+use orchestrate::{Ended, Limits, Observer, Stop};
+
+use planned::{in_memory_directory, outcome, plan_in, taken};
+
+/// A host that sends what is in files, and goes away, or cannot go on, after so many results.
+struct Simulated {
+    name: &'static str,
+    machine: &'static str,
+    texts: PathBuf,
+    left: AtomicU32,
+    then: i32,
+    comes_back: bool,
+    is_gone: AtomicBool,
+}
+
+impl Simulated {
+    fn new(name: &'static str, batch: &Batch, texts: &Path, left: u32, then: i32) -> Self {
+        let own = texts.join(name);
+        fs::create_dir_all(&own).unwrap();
+        for entry in batch.all().unwrap() {
+            let send = |text: &str| fs::write(own.join(entry.index.to_string()), text).unwrap();
+            let campaign = &batch.plan().campaign;
+            let mut share = Share::sent(batch, campaign, vec![entry.clone()], name, &send);
+            let (mut cells, limits) = (Cells::new(outcome), Limits::default());
+            orchestrate::run(&mut share, &mut cells, &limits, &(), &Stop::default()).unwrap();
+        }
+        Self {
+            name,
+            machine: name,
+            texts: own,
+            left: AtomicU32::new(left),
+            then,
+            comes_back: false,
+            is_gone: AtomicBool::new(false),
+        }
+    }
+}
+
+impl Host for Simulated {
+    fn name(&self) -> &str {
+        self.name
+    }
+
+    fn prepare(&self) -> Result<Prepared, String> {
+        if self.is_gone.load(Ordering::SeqCst) && !self.comes_back {
+            return Err("no route to it".into());
+        }
+        let machine = self.machine.to_owned();
+        Ok(Prepared { slots: 2, machine })
+    }
+
+    fn worker(&self, part: Part) -> Result<Command, String> {
+        let mut script = String::new();
+        for entry in part.first..part.first + part.count {
+            let left = |left: u32| left.checked_sub(1);
+            let runs = self
+                .left
+                .fetch_update(Ordering::SeqCst, Ordering::SeqCst, left);
+            if runs.is_err() {
+                self.is_gone.store(true, Ordering::SeqCst);
+                self.left
+                    .store(if self.comes_back { u32::MAX } else { 0 }, Ordering::SeqCst);
+                // In the middle of a result.
+                script += &format!(
+                    "head -c 100 {entry}; echo it is broken >&2; exit {}; ",
+                    self.then
+                );
+                break;
+            }
+            script += &format!("cat {entry}; ");
+        }
+        let mut command = Command::new("sh");
+        command.args(["-c", &script]).current_dir(&self.texts);
+        Ok(command)
+    }
+
+    fn clear(&self) {}
+}
+
+/// Runs a plan on hosts; what was noted, and how it ended.
+fn on_hosts(
+    batch: &Batch,
+    store: &mut in_memory::Results,
+    hosts: Vec<Simulated>,
+) -> (Vec<String>, Result<Ended, String>) {
+    struct Notes(RefCell<Vec<String>>);
+    impl Observer for Notes {
+        fn note(&self, text: &str) {
+            self.0.borrow_mut().push(text.to_owned());
+        }
+    }
+    let mut results = Results::of(batch).unwrap();
+    let hosts = hosts
+        .into_iter()
+        .map(|host| Arc::new(host) as Arc<dyn Host>)
+        .collect();
+    let (stop, notes) = (Stop::default(), Notes(RefCell::default()));
+    let hosts = Hosts::new(batch, &mut results, hosts, None, "go on", &stop);
+    let mut hosts = match hosts {
+        Ok(hosts) => hosts.waits(Duration::ZERO, Duration::from_millis(300)),
+        Err(error) => return (Vec::new(), Err(error.to_string())),
+    };
+    let ended = orchestrate::run(store, &mut hosts, &Limits::default(), &notes, &stop);
+    drop(hosts);
+    (
+        notes.0.into_inner(),
+        ended.map_err(|error| error.to_string()),
+    )
+}
+
+#[test]
+fn what_a_host_does_not_send_before_it_goes_away_others_run_and_each_cell_is_taken_once() {
+    let directory = in_memory_directory();
+    let batch = plan_in(directory.path(), 10, 200);
+    let texts = directory.path().join("texts");
+    let host = |name, left, then| Simulated::new(name, &batch, &texts, left, then);
+    let mut store = in_memory::Results::new(&batch.plan().campaign);
+    let hosts = vec![
+        host("n1", 3, 255),
+        Simulated {
+            comes_back: true,
+            ..host("n2", 2, 255)
+        },
+        host("n3", 1, 3),
+        host("n4", u32::MAX, 0),
+    ];
+    let (notes, ended) = on_hosts(&batch, &mut store, hosts);
+    assert_eq!(ended, Ok(Ended::Complete), "{notes:?}");
+    let notes = notes.join("\n");
+    for told in [
+        "n1 went away: its cells go to others",
+        "n1 runs nothing: no route to it; trying again",
+        "n2 is back",
+        "n3 gets no more cells: it is broken",
+    ] {
+        assert!(notes.contains(told), "{told}: {notes}");
+    }
+    let mut alone = in_memory::Results::new(&batch.plan().campaign);
+    let mut cells = Cells::new(outcome);
+    let limits = Limits::default();
+    orchestrate::run(&mut alone, &mut cells, &limits, &(), &Stop::default()).unwrap();
+    assert_eq!(taken(&store), taken(&alone));
+    let results = Results::of(&batch).unwrap();
+    assert_eq!((results.missing().len(), results.untaken().count()), (0, 0));
+}
+
+#[test]
+fn where_no_host_is_left_that_is_said_and_the_rest_can_run_later() {
+    let directory = in_memory_directory();
+    let batch = plan_in(directory.path(), 5, 0);
+    let texts = directory.path().join("texts");
+    let host = |name, left, then| Simulated::new(name, &batch, &texts, left, then);
+    let mut store = in_memory::Results::new(&batch.plan().campaign);
+    let (_, ended) = on_hosts(
+        &batch,
+        &mut store,
+        vec![host("n1", 2, 255), host("n2", 2, 3)],
+    );
+    let told = "no host is left that could go on (n1: no route to it; n2: it is broken)";
+    assert_eq!(ended, Err(told.to_owned()));
+    let (_, ended) = on_hosts(&batch, &mut store, vec![host("n3", u32::MAX, 0)]);
+    assert_eq!(ended, Ok(Ended::Complete));
+    assert_eq!(taken(&store).len(), 10);
+}
+
+#[test]
+fn a_machine_of_two_names_checks_nothing_of_its_own() {
+    let directory = in_memory_directory();
+    let batch = plan_in(directory.path(), 2, 1);
+    let texts = directory.path().join("texts");
+    let host = |name| Simulated::new(name, &batch, &texts, u32::MAX, 0);
+    let mut store = in_memory::Results::new(&batch.plan().campaign);
+    let (_, ended) = on_hosts(&batch, &mut store, vec![host("n1")]);
+    assert!(
+        ended
+            .unwrap_err()
+            .starts_with("cells are to be checked on a second host")
+    );
+    let same = Simulated {
+        machine: "n1",
+        ..host("n2")
+    };
+    let (notes, ended) = on_hosts(&batch, &mut store, vec![host("n1"), same]);
+    let notes = notes.join("\n");
+    assert!(notes.contains("is the same machine as"), "{notes}");
+    let ended = ended.unwrap_err();
+    assert!(
+        ended.contains("no other host is left that could check 1"),
+        "{ended}"
+    );
+}

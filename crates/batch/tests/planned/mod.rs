@@ -1,0 +1,64 @@
+//! A plan whose cells are run in memory.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use batch::{Batch, Planned};
+use catalog::Catalog;
+use guest::Carried;
+use model::{Campaign, Cell, CellResult, Nanos, Test};
+use orchestrate::in_memory;
+
+/// Two contenders in so many rounds.
+fn campaign(rounds: u32) -> Campaign {
+    let catalog = Catalog::builtin().unwrap();
+    let contenders = ["ext4", "xfs"].map(|name| catalog.contender(name).unwrap());
+    in_memory::campaign(contenders.into(), rounds)
+}
+
+/// Where flushing costs nothing, if there is such a place.
+pub fn in_memory_directory() -> tempfile::TempDir {
+    let memory = Path::new("/dev/shm");
+    let place = if memory.is_dir() {
+        memory.to_owned()
+    } else {
+        std::env::temp_dir()
+    };
+    tempfile::tempdir_in(place).unwrap()
+}
+
+pub fn plan_in(directory: &Path, rounds: u32, checked: u32) -> Batch {
+    let campaign = campaign(rounds);
+    let carry = |_: &Path| {
+        Ok(Carried {
+            name: "guest-1".into(),
+            manifest: String::new(),
+            add_ons: Vec::new(),
+        })
+    };
+    let planned = Planned {
+        campaign: &campaign,
+        cells: &plan::plan(&campaign),
+        environment: in_memory::environment(),
+        guest: &carry,
+        program: Path::new("/bin/true"),
+        version: "1",
+        traces: &[],
+        checked,
+        now: Nanos(7),
+    };
+    Batch::make(&directory.join("it"), &planned).unwrap()
+}
+
+/// What a cell comes to in virtual time: a function of the cell.
+pub fn outcome(cell: &Cell, test: &Test) -> CellResult {
+    let mut result = in_memory::success(test);
+    result.phases[0].wall = Nanos(1000 + u64::from(cell.id.0));
+    result
+}
+
+pub fn taken(store: &in_memory::Results) -> BTreeMap<u32, CellResult> {
+    let cells = store.read().cells.iter();
+    let taken = cells.filter_map(|c| Some((c.cell.id.0, c.result.clone()?)));
+    taken.collect()
+}
