@@ -1,6 +1,7 @@
 //! Commands of the user's as phases: timed, kept with what they say, and held to the filesystem they run on.
 
 use std::fs;
+use std::path::Path;
 
 use end_to_end::{Entry, Sandbox, cells_of, run};
 use model::Status;
@@ -21,6 +22,34 @@ phase = [{{ name = "count", op = "exec", writes = "2 MiB", command = "sh -c 'seq
          {{ name = "fails", op = "exec", command = "sh -c 'echo much; echo the reason >&2; exit 7'" }}]
 "#
     )
+}
+
+/// Some keep what they share in `/tmp` whatever TMPDIR says; the machine's own is read-only for them.
+#[test]
+fn programs_have_a_tmp_of_their_own_where_nothing_of_the_campaign_lies_there() {
+    let sandbox = Sandbox::new();
+    let work = tempfile::tempdir_in("/var/tmp").unwrap();
+    let own = format!("/tmp/of-{}", work.path().file_name().unwrap().display());
+    let suite = suite("/proc/nowhere").replace(
+        "seq 200000 >numbers",
+        &format!("seq 200000 >numbers && echo x >{own}"),
+    );
+    sandbox.add_suite("ours", &suite);
+    sandbox.add(&Entry::ext4("watched"));
+    let campaign = sandbox.path("small.toml");
+    let mut command = sandbox.fsarena();
+    command.arg("run").arg(campaign).args([
+        "--suite",
+        "ours",
+        "--contender",
+        "watched",
+        "--work-dir",
+    ]);
+    run(command.arg(work.path())).with(0);
+    let results = sandbox.results();
+    let count = &cells_of(&results, "watched")[0].phases[0];
+    assert_eq!(count.status, Status::Ok, "{:?}", count.failure);
+    assert!(!Path::new(&own).exists(), "it is in the machine's /tmp");
 }
 
 #[test]
