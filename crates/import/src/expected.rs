@@ -5,7 +5,7 @@ use model::{Group, Metric};
 use crate::gathering::group;
 use crate::names::Names;
 use crate::text::option;
-use crate::{Format, bonnie, iozone, workload_file};
+use crate::{Format, bonnie, iozone, mdtest, workload_file};
 
 /// A phase that the output of a program will have.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,7 +48,7 @@ pub fn expected(format: Format, arguments: &[&str]) -> Result<Vec<Expected>, Str
             }),
             ..Expected::new("create", Metric::Rate)
         }]),
-        Format::Mdtest => Ok(of_mdtest(arguments)),
+        Format::Mdtest => of_mdtest(arguments),
         Format::Filebench => Ok(of_filebench(arguments)),
         Format::Dbench => Ok(vec![Expected::new("all", Metric::Throughput)]),
         other => {
@@ -72,33 +72,9 @@ fn leaves_out(arguments: &[&str], test: &str) -> bool {
 
 /// One point only: a grid would be a test for each.
 fn of_iozone(arguments: &[&str]) -> Result<Vec<Expected>, String> {
-    let is_grid = arguments
-        .iter()
-        .any(|word| word.starts_with("-a") || word.starts_with("-t"));
-    if is_grid || option(arguments, "-s").is_none() || option(arguments, "-r").is_none() {
-        return Err("iozone runs one file size and one record size as a suite: give -s and -r, and neither -a nor -t".into());
-    }
-    let chosen: Vec<&str> = arguments
-        .iter()
-        .enumerate()
-        .filter(|(_, word)| **word == "-i")
-        .filter_map(|(at, _)| arguments.get(at + 1).copied())
-        .collect();
-    let test = |column: usize| match column {
-        0 | 1 => "0",
-        2 | 3 => "1",
-        4 | 5 => "2",
-        6 => "3",
-        7 => "4",
-        8 => "5",
-        9 | 10 => "6",
-        _ => "7",
-    };
-    let phases = iozone::PHASES.iter().enumerate();
-    let phases = phases.filter(|(column, _)| chosen.is_empty() || chosen.contains(&test(*column)));
-    Ok(phases
-        .map(|(_, (phase, ..))| Expected::new(phase, Metric::Throughput))
-        .collect())
+    let (phases, metric) = iozone::phases(arguments)?;
+    let phases = phases.into_iter();
+    Ok(phases.map(|phase| Expected::new(phase, metric)).collect())
 }
 
 /// Jobs as a command line gives them: `--name=` begins one, and those of `global` come before it.
@@ -171,23 +147,15 @@ fn of_filebench(arguments: &[&str]) -> Vec<Expected> {
         .collect()
 }
 
-fn of_mdtest(arguments: &[&str]) -> Vec<Expected> {
-    let kinds: &[(&str, &[&str])] = &[
-        ("directory", &["creation", "stat", "removal"]),
-        ("file", &["creation", "stat", "read", "removal"]),
-    ];
-    let left_out = |kind: &str| match kind {
-        "directory" => arguments.contains(&"-F"),
-        _ => arguments.contains(&"-D"),
-    };
-    let mut all = Vec::new();
-    for (kind, actions) in kinds.iter().filter(|(kind, _)| !left_out(kind)) {
-        for action in *actions {
-            all.push(Expected::new(&format!("{kind}-{action}"), Metric::Rate));
-        }
+/// With `-Z` times are printed, and no rate.
+fn of_mdtest(arguments: &[&str]) -> Result<Vec<Expected>, String> {
+    if arguments.contains(&"-Z") {
+        return Err("mdtest prints no rates with -Z: leave it out".to_owned());
     }
-    all.extend(["tree-creation", "tree-removal"].map(|phase| Expected::new(phase, Metric::Rate)));
-    all
+    let phases = mdtest::phases(arguments).into_iter();
+    Ok(phases
+        .map(|phase| Expected::new(&phase, Metric::Rate))
+        .collect())
 }
 
 #[cfg(test)]
@@ -211,15 +179,35 @@ mod tests {
             phases(Format::Iozone, "-s 64k -r 4k -i 0 -i 2"),
             ["write", "rewrite", "random-read", "random-write"]
         );
+        assert_eq!(
+            phases(Format::Iozone, "-s64k -r4k -i1 -RO"),
+            ["read", "reread"]
+        );
+        let ranked = |words: &[&str]| expected(Format::Iozone, words).unwrap()[0].metric;
+        let one = ["-s", "1m", "-r", "4k", "-O"];
+        assert_eq!(ranked(&one), Metric::Rate);
+        assert_eq!(ranked(&[&one[..], &["-N"]].concat()), Metric::LatencyMean);
         let fio = "--name=global --rw=write --name=a --name=b --rw=randrw";
         assert_eq!(phases(Format::Fio, fio), ["a", "b-read", "b-write"]);
         assert_eq!(phases(Format::Mdtest, "-F -n 3").len(), 6);
+        assert_eq!(phases(Format::Mdtest, "-n 3").len(), 9);
+        assert_eq!(
+            phases(Format::Mdtest, "-n3 -CT -F"),
+            ["file-creation", "file-stat", "tree-creation"]
+        );
+        assert_eq!(
+            phases(Format::Mdtest, "-DUr -n 3"),
+            ["directory-rename", "directory-removal", "tree-removal"]
+        );
     }
 
     #[test]
     fn what_cannot_be_foreseen_is_refused() {
         for (format, words) in [
             (Format::Iozone, "-a"),
+            (Format::Iozone, "-s 1m -s 2m -r 4k"),
+            (Format::Iozone, "-s 1m -r 4k -r8k"),
+            (Format::Mdtest, "-n 5 -Z"),
             (Format::Fio, "--rw=read"),
             (Format::Phoronix, ""),
         ] {

@@ -1,13 +1,13 @@
 //! What IOR prints: bandwidth of each repetition, which is a round.
 //!
-//! Source of the format: the output of IOR 3.3.0 and 4.0.0 as its users publish it, and "Getting started" of its
+//! Source of the format: the output of IOR 3.0.1, 3.3.0 and 4.0.0 as its users publish it, and "Getting started" of its
 //! documentation. Columns go by their headings, which versions before 3.3 have fewer of; `bw(MiB/s)` is over opening,
 //! moving and closing. Runs with other options are tests of their own.
 
 use model::Metric;
 
 use crate::gathering::{Gathering, figure};
-use crate::number::number;
+use crate::number::{number, of_clock};
 use crate::text::{lines, place, words};
 use crate::{Format, Found, ImportError, Naming};
 
@@ -44,6 +44,9 @@ impl Reader<'_> {
         }
         let words = words(text);
         match words.as_slice() {
+            ["Began:", clock @ ..] | ["Began", ":", clock @ ..] => {
+                self.gathering.set_started(of_clock(clock));
+            }
             ["access", bandwidth, ..] if bandwidth.starts_with("bw(") => {
                 self.columns = Some(words.iter().map(|&word| word.to_owned()).collect());
             }
@@ -58,9 +61,10 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// `xfersize            : 1 MiB`.
+    /// `xfersize            : 1 MiB`, or with `=`, right behind `ordering inter file`.
     fn option(&mut self, text: &str) {
-        let Some((key, value)) = text.split_once(" : ") else {
+        let apart = text.split_once(" : ").or_else(|| text.split_once("= "));
+        let Some((key, value)) = apart else {
             return;
         };
         let (key, value) = (key.trim(), value.trim());
@@ -68,9 +72,14 @@ impl Reader<'_> {
             "Path" | "test filename" | "Test filename" => {
                 self.place = place(value, true).or(self.place.take());
             }
-            "Began" | "StartTime" | "Finished" | "Command line" | "Machine" | "FS" | "TestID" => {}
-            _ if self.options.len() < 4096 => self.options += &format!("{key}={value};"),
-            _ => {}
+            // Repetitions are rounds.
+            "repetitions" => {}
+            "StartTime" | "Finished" | "Command line" | "Machine" | "FS" | "TestID" => {}
+            _ if value.is_empty() || self.options.len() > 4096 => {}
+            _ => {
+                let comma = if self.options.is_empty() { "" } else { ", " };
+                self.options += &format!("{comma}{key} {value}");
+            }
         }
     }
 

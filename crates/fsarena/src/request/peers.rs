@@ -69,7 +69,8 @@ const PEERS: [Peer; 7] = [
         "bonnie++",
         Some("bonnie++"),
         "bonnie++ -d . -q",
-        &["d", "Z"],
+        // A comma in the name of a machine (-m) is a column more.
+        &["d", "Z", "m"],
     ),
     peer(
         Format::Iozone,
