@@ -1,5 +1,7 @@
 //! What a program will print, before it runs: the phases that its output has, by the options that it is started with.
 
+use std::collections::BTreeMap;
+
 use model::{Group, Metric};
 
 use crate::gathering::group;
@@ -77,27 +79,57 @@ fn of_iozone(arguments: &[&str]) -> Result<Vec<Expected>, String> {
     Ok(phases.map(|phase| Expected::new(phase, metric)).collect())
 }
 
+/// Options of a job, by their names.
+type Options<'a> = BTreeMap<&'a str, &'a str>;
+
 /// Jobs as a command line gives them: `--name=` begins one, and those of `global` come before it.
-fn of_fio(arguments: &[&str]) -> Result<Vec<Expected>, String> {
-    let mut names = Names::default();
-    let mut global = "read";
-    let mut jobs: Vec<(&str, &str)> = Vec::new();
+fn of_jobs<'a>(arguments: &[&'a str]) -> Vec<(&'a str, Options<'a>)> {
+    let mut global = Options::new();
+    let mut jobs: Vec<(&str, Options<'_>)> = Vec::new();
     for word in arguments {
-        if let Some(name) = word.strip_prefix("--name=") {
-            jobs.push((name, global));
-        }
-        let mode = ["--rw=", "--readwrite="]
-            .iter()
-            .find_map(|key| word.strip_prefix(key));
-        match (mode, jobs.last_mut()) {
-            (Some(mode), Some(("global", _)) | None) => global = mode,
-            (Some(mode), Some((_, own))) => *own = mode,
-            (None, _) => {}
+        let option = word.strip_prefix("--").unwrap_or(word);
+        let (key, value) = option.split_once('=').unwrap_or((option, "1"));
+        match (key, jobs.last_mut()) {
+            ("name", _) => jobs.push((value, global.clone())),
+            (_, Some(("global", _)) | None) => _ = global.insert(key, value),
+            (_, Some((_, own))) => _ = own.insert(key, value),
         }
     }
+    jobs.retain(|(name, _)| *name != "global");
+    jobs
+}
+
+/// The number of the group of each: one begins with a job that waits for those before it, or says so.
+fn groups(jobs: &[(&str, Options<'_>)]) -> Vec<i64> {
+    let begins = |options: &Options<'_>| {
+        let mut names = ["stonewall", "wait_for_previous", "new_group"].iter();
+        names.any(|name| options.get(name).is_some_and(|value| *value != "0"))
+    };
+    let mut group = 0;
+    let each = jobs.iter().enumerate().map(|(at, (_, options))| {
+        group += i64::from(at > 0 && begins(options));
+        group
+    });
+    each.collect()
+}
+
+/// The phases of its jobs, named as they are when its output is read.
+fn of_fio(arguments: &[&str]) -> Result<Vec<Expected>, String> {
+    let mut names = Names::default();
+    let jobs = of_jobs(arguments);
+    let threads = jobs
+        .iter()
+        .zip(groups(&jobs))
+        .map(|((name, options), group)| {
+            let parameters = crate::fio::parameters(|key| options.get(key).copied());
+            let mode = ["rw", "readwrite"].iter().find_map(|key| options.get(key));
+            (*name, group, parameters, (*name, mode.copied()))
+        });
+    let jobs = crate::fio::apart(threads).into_iter();
+    let jobs = jobs.filter_map(|(differs_in, threads)| Some((differs_in, *threads.first()?)));
     let mut all = Vec::new();
-    for (name, mode) in jobs.into_iter().filter(|(name, _)| *name != "global") {
-        let mode = mode.split(':').next().unwrap_or_default();
+    for (differs_in, (name, mode)) in jobs {
+        let mode = mode.unwrap_or("read").split(':').next().unwrap_or_default();
         let sides: &[&str] = match mode {
             "read" | "randread" => &["read"],
             "write" | "randwrite" => &["write"],
@@ -121,7 +153,7 @@ fn of_fio(arguments: &[&str]) -> Result<Vec<Expected>, String> {
                 Metric::Throughput
             };
             let group = crate::fio::group(side, is_random);
-            let phase = names.word(&called);
+            let phase = names.variant(&called, &differs_in);
             all.push(Expected {
                 phase,
                 metric,
@@ -189,6 +221,11 @@ mod tests {
         assert_eq!(ranked(&[&one[..], &["-N"]].concat()), Metric::LatencyMean);
         let fio = "--name=global --rw=write --name=a --name=b --rw=randrw";
         assert_eq!(phases(Format::Fio, fio), ["a", "b-read", "b-write"]);
+        // The second waits for the first, and the third is another thread of it.
+        let fio = "--name=a --rw=write --name=a --rw=write --stonewall --name=a --rw=write";
+        assert_eq!(phases(Format::Fio, fio), ["a", "a-2"]);
+        let fio = "--name=a --rw=write --name=a --rw=read --name=a --rw=read --bs=8k";
+        assert_eq!(phases(Format::Fio, fio), ["a", "a-2", "a-3"]);
         assert_eq!(phases(Format::Mdtest, "-F -n 3").len(), 6);
         assert_eq!(phases(Format::Mdtest, "-n 3").len(), 9);
         assert_eq!(
