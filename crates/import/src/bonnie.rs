@@ -30,8 +30,8 @@ pub const RESULTS: [(&str, &str, Metric); 12] = [
     ("bonnie-files", "delete-random", Metric::Rate),
 ];
 
-/// What the first column is called in the line of headings, from 1.93 on and in 1.03.
-const HEADINGS: [&str; 2] = ["format_version", "name"];
+/// How the line of headings begins, from 1.93 on and in 1.03.
+const HEADINGS: [[&str; 2]; 2] = [["format_version", "bonnie_version"], ["name", "file_size"]];
 
 /// Where the columns of a version are.
 struct Layout {
@@ -97,7 +97,7 @@ pub fn is_result(line: &str) -> bool {
 
 /// Whether a line that is no result begins as one: nothing that bonnie++ shows people does but the headings of `-x`.
 fn is_begun(columns: &[&str]) -> bool {
-    if HEADINGS.contains(&columns[0]) {
+    if HEADINGS.iter().any(|begin| columns.starts_with(begin)) {
         return false;
     }
     let is_version = columns[0].starts_with("1.9");
@@ -119,7 +119,7 @@ pub fn read(bytes: &[u8], naming: &Naming) -> Result<Found, ImportError> {
         let columns: Vec<&str> = text.trim_end().split(',').collect();
         match layout(&columns) {
             Some(layout) if is_result(text) => result(&mut gathering, line, &columns, &layout)?,
-            None if columns.len() > 30 && !HEADINGS.contains(&columns[0]) => {
+            None if columns.len() > 30 => {
                 let what = format!(
                     "format {} of bonnie++ is unknown: 1.93 to 1.99 and that of 1.03 are read",
                     columns[0]

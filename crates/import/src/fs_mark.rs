@@ -8,7 +8,7 @@ use model::{Figure, Group, Metric};
 
 use crate::gathering::{Gathering, figure};
 use crate::number::{number, of_clock};
-use crate::text::{lines, option, place, words};
+use crate::text::{lines, option, place, shortened, words};
 use crate::{Format, Found, ImportError, Naming};
 
 /// Columns without `-v`.
@@ -58,14 +58,14 @@ pub fn read(bytes: &[u8], naming: &Naming) -> Result<Found, ImportError> {
                 let version = version.trim_end_matches(',');
                 gathering.set_program(&format!("fs_mark {version}"));
                 if let [threads, "thread(s)", "starting", "at", clock @ ..] = rest {
-                    stated.threads = (*threads).to_owned();
+                    stated.threads = shortened(threads);
                     gathering.set_started(of_clock(clock));
                 }
             }
             ["#", "Sync", "method:", method @ ..] => {
                 let none = method.starts_with(&["NO", "SYNC:"]);
                 let called = method.join(" ");
-                stated.method = called.split(':').next().unwrap_or_default().to_owned();
+                stated.method = shortened(called.split(':').next().unwrap_or_default());
                 group = Some(if none {
                     Group::ManyFiles
                 } else {
@@ -75,7 +75,7 @@ pub fn read(bytes: &[u8], naming: &Naming) -> Result<Found, ImportError> {
             ["#", "Files", "info:", info @ ..] => {
                 let of_write = info.iter().position(|word| *word == "IO");
                 let of_write = of_write.and_then(|at| info.get(at + 3));
-                stated.of_write = of_write.map(|&bytes| bytes.to_owned());
+                stated.of_write = of_write.map(|bytes| shortened(bytes));
             }
             [first, ..] if first.starts_with('#') => {}
             ["FSUse%", ..] => is_table = true,

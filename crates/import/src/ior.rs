@@ -8,7 +8,7 @@ use model::Metric;
 
 use crate::gathering::{Gathering, figure};
 use crate::number::{number, of_clock};
-use crate::text::{lines, place, words};
+use crate::text::{lines, place, shortened, words};
 use crate::{Format, Found, ImportError, Naming};
 
 struct Reader<'a> {
@@ -78,7 +78,7 @@ impl Reader<'_> {
             _ if value.is_empty() || self.options.len() > 4096 => {}
             _ => {
                 let comma = if self.options.is_empty() { "" } else { ", " };
-                self.options += &format!("{comma}{key} {value}");
+                self.options += &shortened(&format!("{comma}{key} {value}"));
             }
         }
     }

@@ -8,7 +8,7 @@ use model::Metric;
 
 use crate::gathering::{Gathering, figure};
 use crate::number::{number, of_day};
-use crate::text::{flags, lines, option, place, words};
+use crate::text::{flags, lines, option, place, shortened, words};
 use crate::{Format, Found, ImportError, Naming};
 
 /// Reads all summaries of rates in it.
@@ -35,7 +35,7 @@ pub fn read(bytes: &[u8], naming: &Naming) -> Result<Found, ImportError> {
             }
             // `4 tasks, 1000 files/directories`.
             [tasks, "tasks,", ..] if number(tasks, line).is_ok() => {
-                parameters = words.join(" ");
+                parameters = shortened(&words.join(" "));
             }
             ["SUMMARY", "rate" | "rate:", ..] | ["SUMMARY:", ..] => {
                 is_table = true;

@@ -11,7 +11,7 @@ use roxmltree::{Document, Node, ParsingOptions};
 
 use crate::gathering::{Gathering, figure};
 use crate::number::optional;
-use crate::text::whole;
+use crate::text::{shortened, whole};
 use crate::{Format, Found, ImportError, MOST_RESULTS, Naming};
 
 /// The most elements of a document: all that 200,000 results can have, and less memory than one has.
@@ -114,6 +114,7 @@ fn result(
     };
     let described = [field("Description"), field("Arguments"), title];
     let described = described.into_iter().find(|text| !text.is_empty());
+    let described = shortened(described.unwrap_or("result"));
     let parameters = [scale, field("Arguments")].map(shortened).join(", ");
     let data = result
         .children()
@@ -124,7 +125,7 @@ fn result(
         let (system, value, runs) = (field("Identifier"), field("Value"), field("RawString"));
         let contender = gathering.contender((!system.is_empty()).then_some(system))?;
         let test = gathering.test(called);
-        let phase = gathering.phase_variant(&test, described.unwrap_or("result"), &parameters);
+        let phase = gathering.phase_variant(&test, &described, &parameters);
         let runs = if runs.is_empty() { value } else { runs };
         for run in runs.split(':') {
             // A run that gave none is empty.
@@ -138,11 +139,6 @@ fn result(
         }
     }
     Ok(())
-}
-
-/// A text of the document that others are told from by its beginning.
-fn shortened(text: &str) -> String {
-    text.chars().take(500).collect()
 }
 
 /// The metric of a scale, and what its value times makes one in our unit; nothing where the better end is another one.

@@ -88,6 +88,19 @@ mod tests {
     }
 
     #[test]
+    fn reports_of_fsarena_are_sound() {
+        let all = [
+            fixture::realistic(),
+            fixture::swept(),
+            fixture::calibrated(),
+            fixture::aged(),
+        ];
+        for results in all {
+            assert_eq!(check(&results), Ok(()));
+        }
+    }
+
+    #[test]
     fn what_no_database_can_hold_is_told() {
         let twice = told(|results| {
             let mut again = results.cells[0].clone();

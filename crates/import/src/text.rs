@@ -31,6 +31,11 @@ pub fn is_ended(bytes: &[u8]) -> bool {
     bytes.ends_with(b"\n")
 }
 
+/// The beginning of a text that is kept for each of many results: a line may be as long as the file.
+pub fn shortened(text: &str) -> String {
+    text.chars().take(300).collect()
+}
+
 /// Words of a line.
 pub fn words(line: &str) -> Vec<&str> {
     line.split_whitespace().collect()

@@ -134,10 +134,9 @@ fn made(cells: &[Made]) -> Option<CampaignResults> {
         let (contender, test, round) = place(number);
         let phases = cell.iter().flat_map(|(phases, _)| phases);
         for (phase, (status, value)) in phases.enumerate() {
-            let values = [Metric::Elapsed, Metric::SpaceTaken].map(|metric| Stated {
-                metric,
-                value: *value,
-            });
+            // Space may be given back, and time is not.
+            let values = [(Metric::Elapsed, value.abs()), (Metric::SpaceTaken, *value)];
+            let values = values.map(|(metric, value)| Stated { metric, value });
             figures.push(Figure {
                 round,
                 status: *status,
