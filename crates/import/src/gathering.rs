@@ -311,15 +311,19 @@ const fn word_of(format: Format) -> &'static str {
 }
 
 impl Meant {
-    /// What it is called and its parameters, no longer than a line.
+    /// Its parameters, no longer than a line; what it is called is its name.
     fn title(&self) -> String {
-        const LONGEST: usize = 300;
+        const LONGEST: usize = 100;
         let title = match self.parameters.as_str() {
-            "" => self.called.clone(),
-            parameters => format!("{}: {parameters}", self.called),
+            "" => &self.called,
+            parameters => parameters,
         };
-        let title = title.chars().filter(|letter| !letter.is_control());
-        title.take(LONGEST).collect()
+        let mut letters = title.chars().filter(|letter| !letter.is_control());
+        let mut title: String = letters.by_ref().take(LONGEST).collect();
+        if letters.next().is_some() {
+            title.push('…');
+        }
+        title
     }
 }
 

@@ -11,11 +11,14 @@ use crate::number::{number, of_clock};
 use crate::text::{lines, place, shortened, words};
 use crate::{Format, Found, ImportError, Naming};
 
+/// The most options of a run: IOR 4 prints half as many.
+const MOST_OPTIONS: usize = 50;
+
 struct Reader<'a> {
     gathering: Gathering<'a>,
     place: Option<String>,
     /// The options of the run, as they are printed.
-    options: String,
+    options: Vec<String>,
     columns: Option<Vec<String>>,
 }
 
@@ -24,7 +27,7 @@ pub fn read(bytes: &[u8], naming: &Naming) -> Result<Found, ImportError> {
     let mut reader = Reader {
         gathering: Gathering::new(Format::Ior, "IOR", naming),
         place: None,
-        options: String::new(),
+        options: Vec::new(),
         columns: None,
     };
     for (line, text) in lines(bytes)? {
@@ -75,11 +78,12 @@ impl Reader<'_> {
             // Repetitions are rounds.
             "repetitions" => {}
             "StartTime" | "Finished" | "Command line" | "Machine" | "FS" | "TestID" => {}
-            _ if value.is_empty() || self.options.len() > 4096 => {}
-            _ => {
-                let comma = if self.options.is_empty() { "" } else { ", " };
-                self.options += &shortened(&format!("{comma}{key} {value}"));
+            _ if value.is_empty() || self.options.len() == MOST_OPTIONS => {}
+            // What runs differ in most: titles begin with it.
+            "xfersize" | "blocksize" | "tasks" | "clients" => {
+                self.options.insert(0, shortened(&format!("{key} {value}")));
             }
+            _ => self.options.push(shortened(&format!("{key} {value}"))),
         }
     }
 
@@ -108,7 +112,7 @@ impl Reader<'_> {
         let values = metrics.filter_map(|(metric, value)| Some((metric, value?)));
         let values = values.collect();
         let contender = self.gathering.contender(self.place.as_deref())?;
-        let test = self.gathering.variant("ior", &self.options);
+        let test = self.gathering.variant("ior", &self.options.join(", "));
         self.gathering
             .add(line, figure(&contender, &test, words[0], values))
     }

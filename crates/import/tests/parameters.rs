@@ -63,10 +63,7 @@ fn files_of_other_sizes_and_other_syncs_are_other_tests() {
     ];
     assert_eq!(places(&both), of_all);
     let tests = both.into_results().unwrap().campaign.suites.remove(0).tests;
-    assert_eq!(
-        tests[1].title,
-        "fs-mark: files of 4096 bytes, threads 1, NO SYNC"
-    );
+    assert_eq!(tests[1].title, "files of 4096 bytes, threads 1, NO SYNC");
 }
 
 #[test]
@@ -131,6 +128,8 @@ fn ior_with_other_options_is_another_test_over_files_too() {
     let wanted = ["a ior/write 1", "b ior-2/write 1", "b ior/write 1"];
     assert_eq!(places(&all), wanted);
     assert!(all.reported.started.is_some());
+    let tests = all.into_results().unwrap().campaign.suites.remove(0).tests;
+    assert_eq!(tests[1].title, "xfersize 2 MiB, tasks 10");
 }
 
 #[test]
