@@ -54,7 +54,7 @@ fn what_a_program_printed_is_a_campaign_that_is_reported_on() {
     let would = said(&home, &["import", bonnie, "--dry-run"]);
     assert_eq!(
         would,
-        "would import “bonnie++” of bonnie++ 2.00a: 1 contender, 3 tests, 2 rounds, 6 values\n"
+        "would import “bonnie++” of bonnie++ 2.00a: 1 contender, 3 tests, 2 rounds, 20 values\n"
     );
     assert!(!home.path().join("results.db").exists());
     let told = said(&home, &["import", bonnie]);
@@ -98,9 +98,13 @@ fn files_of_several_contenders_are_one_campaign_and_names_win() {
     let mut piped = fsarena(&home, &["import", "-c", "btrfs", "-"]);
     piped.stdin(File::open(&files[0]).unwrap());
     assert!(piped.status().unwrap().success());
-    said(&home, &["import", "-c", "jfs", &files[0], &files[1]]);
+    let second = home.path().join("second.json").display().to_string();
+    fs::copy(&files[1], &second).unwrap();
+    said(&home, &["import", "-c", "jfs", &files[0], &second]);
     let show: Value = serde_json::from_str(&said(&home, &["show", "3", "--json"])).unwrap();
     assert_eq!(show["campaign"]["rounds"], 2);
+    let told = run(&home, &["import", "-c", "jfs", &files[0], &files[1]]);
+    assert_told(&told, 2, "fio-3.33-plus.json is given twice");
     let told = run(&home, &["import", "-c", "a", "-c", "b", &files[0]]);
     assert_told(&told, 2, "2 contenders are named for 1 files");
 }
@@ -238,6 +242,23 @@ fn what_is_bad_is_one_line_and_nothing_changes() {
         assert!([2, 3].contains(&code), "{file}: {code}");
         assert_told(&output, code, words);
     }
+    let csv = "contender,suite,test,phase,round,metric,value,status\n";
+    let twice = "a,s,t,p,1,elapsed,1,ok\n".repeat(2);
+    let csv = bad("f.csv", format!("{csv}{twice}").as_bytes());
+    let told = run(&home, &["import", "--from", "csv", &csv]);
+    assert_told(
+        &told,
+        2,
+        "f.csv, read as csv: line 3: elapsed of t/p is there twice",
+    );
+    let report = said(&home, &["report", "1", "--format", "json"]);
+    let mut report: Value = serde_json::from_str(&report).unwrap();
+    report["results"]["environments"] = serde_json::json!([]);
+    let results = &report["results"];
+    let report = format!("{{\"schema\":\"fsarena-report/1\",\"results\":{results}}}");
+    let report = bad("g.json", report.as_bytes());
+    let told = run(&home, &["import", &report]);
+    assert_told(&told, 2, "g.json is no whole report");
     let forced = run(&home, &["import", "--from", "fio", &good]);
     assert_told(&forced, 2, "read as fio: there is no JSON in it");
     assert_eq!(count(&home), 1);

@@ -4,7 +4,8 @@
 //! column is that of the format (48 columns until 1.97, 50 from 1.98 on, which adds the number of seeks and of
 //! seeking processes); the manual page of bonnie++ 1.03 for its 27 columns, which begin with the name of the machine.
 //! Rates of a file are KiB/s, others operations per second. `+++++` is what was too quick to be timed: it was done, and
-//! has no value. Empty columns were not asked for.
+//! has no value but for its longest latency. Empty columns were not asked for. `-x` prints a line of headings first. How
+//! many processes there are, and the sizes and numbers of files, are part of the test's identity.
 
 use model::Metric;
 
@@ -28,6 +29,9 @@ pub const RESULTS: [(&str, &str, Metric); 12] = [
     ("bonnie-files", "stat-random", Metric::Rate),
     ("bonnie-files", "delete-random", Metric::Rate),
 ];
+
+/// How the line of headings begins, from 1.93 on and in 1.03.
+const HEADINGS: [[&str; 2]; 2] = [["format_version", "bonnie_version"], ["name", "file_size"]];
 
 /// Where the columns of a version are.
 struct Layout {
@@ -91,8 +95,11 @@ pub fn is_result(line: &str) -> bool {
     }
 }
 
-/// Whether a line that is no result begins as one: nothing that bonnie++ shows people does.
+/// Whether a line that is no result begins as one: nothing that bonnie++ shows people does but the headings of `-x`.
 fn is_begun(columns: &[&str]) -> bool {
+    if HEADINGS.iter().any(|begin| columns.starts_with(begin)) {
+        return false;
+    }
     let is_version = columns[0].starts_with("1.9");
     let is_sized = columns.len() > 3 && is_size(columns[1]);
     columns.len() > 20 || is_version || is_sized
@@ -171,15 +178,43 @@ fn result(
                 values.push((Metric::Cpu, number(share, line)?));
             }
         }
-        // Of what has no rate it would stand in the place of one.
         let longest = layout.latency.map(|first| columns[first + index]);
-        if let Some(longest) = longest.and_then(seconds).filter(|_| !values.is_empty()) {
-            values.push((Metric::LatencyMax, longest));
-        }
-        gathering.rank_by(test, phase, metric);
-        gathering.add(line, figure(&contender, test, phase, values))?;
+        values.extend(
+            longest
+                .and_then(seconds)
+                .map(|time| (Metric::LatencyMax, time)),
+        );
+        let test = gathering.variant(test, &parameters(test, columns, layout));
+        gathering.rank_by(&test, phase, metric);
+        gathering.add(line, figure(&contender, &test, phase, values))?;
     }
     Ok(())
+}
+
+/// The parameters of a test, for people: those that its line states.
+fn parameters(test: &str, columns: &[&str], layout: &Layout) -> String {
+    const FILE: [&str; 4] = ["size", "chunk", "seeks", "seekers"];
+    const FILES: [&str; 5] = [
+        "1024s of files",
+        "largest",
+        "smallest",
+        "directories",
+        "chunk",
+    ];
+    let is_old = layout.name == 0;
+    let (names, stated): (&[&str], _) = match test {
+        "bonnie-files" => (&FILES, layout.file + 12..layout.files),
+        _ => (&FILE, if is_old { 1 } else { 5 }..layout.file),
+    };
+    let stated = names.iter().zip(&columns[stated]);
+    let processes = (!is_old).then_some((&"processes", &columns[3]));
+    let stated = stated
+        .chain(processes)
+        .filter(|(_, value)| !value.is_empty());
+    let stated: Vec<String> = stated
+        .map(|(name, value)| format!("{name} {value}"))
+        .collect();
+    stated.join(", ")
 }
 
 /// What took so short a time that bonnie++ does not give a rate.

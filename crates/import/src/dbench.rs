@@ -1,6 +1,6 @@
 //! The summary of dbench: throughput of all clients, and the latency of each kind of operation.
 //!
-//! Source of the format: the output of dbench 4.00. `MB` is 10^6 bytes; latencies are milliseconds. The number of
+//! Source of the format: the output of dbench 4.00, and of 3.x, which says `procs` for clients. `MB` is 10^6 bytes; latencies are milliseconds. The number of
 //! clients is part of the test's name.
 
 use model::Metric;
@@ -27,9 +27,12 @@ pub fn read(bytes: &[u8], naming: &Naming) -> Result<Found, ImportError> {
             ["Operation", "Count", "AvgLat", "MaxLat"] => is_table = true,
             ["Throughput", rate, "MB/sec", rest @ ..] => {
                 is_table = false;
-                let clients = rest.iter().position(|word| *word == "clients");
-                let clients = clients.and_then(|at| rest.get(at.checked_sub(1)?));
-                let test = format!("dbench-{}", clients.unwrap_or(&""));
+                let clients = |word: &str| {
+                    let at = rest.iter().position(|known| *known == word)?;
+                    rest.get(at.checked_sub(1)?)
+                };
+                let clients = clients("clients").or_else(|| clients("procs"));
+                let test = clients.map_or("dbench".to_owned(), |many| format!("dbench-{many}"));
                 let test = gathering.test(&test);
                 let contender = gathering.contender(None)?;
                 let mut values = vec![(Metric::Throughput, number(rate, line)? * 1e6)];

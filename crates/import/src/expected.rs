@@ -1,11 +1,13 @@
 //! What a program will print, before it runs: the phases that its output has, by the options that it is started with.
 
+use std::collections::BTreeMap;
+
 use model::{Group, Metric};
 
 use crate::gathering::group;
 use crate::names::Names;
 use crate::text::option;
-use crate::{Format, bonnie, iozone, workload_file};
+use crate::{Format, bonnie, iozone, mdtest, workload_file};
 
 /// A phase that the output of a program will have.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,7 +50,7 @@ pub fn expected(format: Format, arguments: &[&str]) -> Result<Vec<Expected>, Str
             }),
             ..Expected::new("create", Metric::Rate)
         }]),
-        Format::Mdtest => Ok(of_mdtest(arguments)),
+        Format::Mdtest => of_mdtest(arguments),
         Format::Filebench => Ok(of_filebench(arguments)),
         Format::Dbench => Ok(vec![Expected::new("all", Metric::Throughput)]),
         other => {
@@ -72,56 +74,62 @@ fn leaves_out(arguments: &[&str], test: &str) -> bool {
 
 /// One point only: a grid would be a test for each.
 fn of_iozone(arguments: &[&str]) -> Result<Vec<Expected>, String> {
-    let is_grid = arguments
-        .iter()
-        .any(|word| word.starts_with("-a") || word.starts_with("-t"));
-    if is_grid || option(arguments, "-s").is_none() || option(arguments, "-r").is_none() {
-        return Err("iozone runs one file size and one record size as a suite: give -s and -r, and neither -a nor -t".into());
-    }
-    let chosen: Vec<&str> = arguments
-        .iter()
-        .enumerate()
-        .filter(|(_, word)| **word == "-i")
-        .filter_map(|(at, _)| arguments.get(at + 1).copied())
-        .collect();
-    let test = |column: usize| match column {
-        0 | 1 => "0",
-        2 | 3 => "1",
-        4 | 5 => "2",
-        6 => "3",
-        7 => "4",
-        8 => "5",
-        9 | 10 => "6",
-        _ => "7",
-    };
-    let phases = iozone::PHASES.iter().enumerate();
-    let phases = phases.filter(|(column, _)| chosen.is_empty() || chosen.contains(&test(*column)));
-    Ok(phases
-        .map(|(_, (phase, ..))| Expected::new(phase, Metric::Throughput))
-        .collect())
+    let (phases, metric) = iozone::phases(arguments)?;
+    let phases = phases.into_iter();
+    Ok(phases.map(|phase| Expected::new(phase, metric)).collect())
 }
 
+/// Options of a job, by their names.
+type Options<'a> = BTreeMap<&'a str, &'a str>;
+
 /// Jobs as a command line gives them: `--name=` begins one, and those of `global` come before it.
-fn of_fio(arguments: &[&str]) -> Result<Vec<Expected>, String> {
-    let mut names = Names::default();
-    let mut global = "read";
-    let mut jobs: Vec<(&str, &str)> = Vec::new();
+fn of_jobs<'a>(arguments: &[&'a str]) -> Vec<(&'a str, Options<'a>)> {
+    let mut global = Options::new();
+    let mut jobs: Vec<(&str, Options<'_>)> = Vec::new();
     for word in arguments {
-        if let Some(name) = word.strip_prefix("--name=") {
-            jobs.push((name, global));
-        }
-        let mode = ["--rw=", "--readwrite="]
-            .iter()
-            .find_map(|key| word.strip_prefix(key));
-        match (mode, jobs.last_mut()) {
-            (Some(mode), Some(("global", _)) | None) => global = mode,
-            (Some(mode), Some((_, own))) => *own = mode,
-            (None, _) => {}
+        let option = word.strip_prefix("--").unwrap_or(word);
+        let (key, value) = option.split_once('=').unwrap_or((option, "1"));
+        match (key, jobs.last_mut()) {
+            ("name", _) => jobs.push((value, global.clone())),
+            (_, Some(("global", _)) | None) => _ = global.insert(key, value),
+            (_, Some((_, own))) => _ = own.insert(key, value),
         }
     }
+    jobs.retain(|(name, _)| *name != "global");
+    jobs
+}
+
+/// The number of the group of each: one begins with a job that waits for those before it, or says so.
+fn groups(jobs: &[(&str, Options<'_>)]) -> Vec<i64> {
+    let begins = |options: &Options<'_>| {
+        let mut names = ["stonewall", "wait_for_previous", "new_group"].iter();
+        names.any(|name| options.get(name).is_some_and(|value| *value != "0"))
+    };
+    let mut group = 0;
+    let each = jobs.iter().enumerate().map(|(at, (_, options))| {
+        group += i64::from(at > 0 && begins(options));
+        group
+    });
+    each.collect()
+}
+
+/// The phases of its jobs, named as they are when its output is read.
+fn of_fio(arguments: &[&str]) -> Result<Vec<Expected>, String> {
+    let mut names = Names::default();
+    let jobs = of_jobs(arguments);
+    let threads = jobs
+        .iter()
+        .zip(groups(&jobs))
+        .map(|((name, options), group)| {
+            let parameters = crate::fio::parameters(|key| options.get(key).copied());
+            let mode = ["rw", "readwrite"].iter().find_map(|key| options.get(key));
+            (*name, group, parameters, (*name, mode.copied()))
+        });
+    let jobs = crate::fio::apart(threads).into_iter();
+    let jobs = jobs.filter_map(|(differs_in, threads)| Some((differs_in, *threads.first()?)));
     let mut all = Vec::new();
-    for (name, mode) in jobs.into_iter().filter(|(name, _)| *name != "global") {
-        let mode = mode.split(':').next().unwrap_or_default();
+    for (differs_in, (name, mode)) in jobs {
+        let mode = mode.unwrap_or("read").split(':').next().unwrap_or_default();
         let sides: &[&str] = match mode {
             "read" | "randread" => &["read"],
             "write" | "randwrite" => &["write"],
@@ -145,7 +153,7 @@ fn of_fio(arguments: &[&str]) -> Result<Vec<Expected>, String> {
                 Metric::Throughput
             };
             let group = crate::fio::group(side, is_random);
-            let phase = names.word(&called);
+            let phase = names.variant(&called, &differs_in);
             all.push(Expected {
                 phase,
                 metric,
@@ -171,23 +179,15 @@ fn of_filebench(arguments: &[&str]) -> Vec<Expected> {
         .collect()
 }
 
-fn of_mdtest(arguments: &[&str]) -> Vec<Expected> {
-    let kinds: &[(&str, &[&str])] = &[
-        ("directory", &["creation", "stat", "removal"]),
-        ("file", &["creation", "stat", "read", "removal"]),
-    ];
-    let left_out = |kind: &str| match kind {
-        "directory" => arguments.contains(&"-F"),
-        _ => arguments.contains(&"-D"),
-    };
-    let mut all = Vec::new();
-    for (kind, actions) in kinds.iter().filter(|(kind, _)| !left_out(kind)) {
-        for action in *actions {
-            all.push(Expected::new(&format!("{kind}-{action}"), Metric::Rate));
-        }
+/// With `-Z` times are printed, and no rate.
+fn of_mdtest(arguments: &[&str]) -> Result<Vec<Expected>, String> {
+    if arguments.contains(&"-Z") {
+        return Err("mdtest prints no rates with -Z: leave it out".to_owned());
     }
-    all.extend(["tree-creation", "tree-removal"].map(|phase| Expected::new(phase, Metric::Rate)));
-    all
+    let phases = mdtest::phases(arguments).into_iter();
+    Ok(phases
+        .map(|phase| Expected::new(&phase, Metric::Rate))
+        .collect())
 }
 
 #[cfg(test)]
@@ -211,15 +211,40 @@ mod tests {
             phases(Format::Iozone, "-s 64k -r 4k -i 0 -i 2"),
             ["write", "rewrite", "random-read", "random-write"]
         );
+        assert_eq!(
+            phases(Format::Iozone, "-s64k -r4k -i1 -RO"),
+            ["read", "reread"]
+        );
+        let ranked = |words: &[&str]| expected(Format::Iozone, words).unwrap()[0].metric;
+        let one = ["-s", "1m", "-r", "4k", "-O"];
+        assert_eq!(ranked(&one), Metric::Rate);
+        assert_eq!(ranked(&[&one[..], &["-N"]].concat()), Metric::LatencyMean);
         let fio = "--name=global --rw=write --name=a --name=b --rw=randrw";
         assert_eq!(phases(Format::Fio, fio), ["a", "b-read", "b-write"]);
+        // The second waits for the first, and the third is another thread of it.
+        let fio = "--name=a --rw=write --name=a --rw=write --stonewall --name=a --rw=write";
+        assert_eq!(phases(Format::Fio, fio), ["a", "a-2"]);
+        let fio = "--name=a --rw=write --name=a --rw=read --name=a --rw=read --bs=8k";
+        assert_eq!(phases(Format::Fio, fio), ["a", "a-2", "a-3"]);
         assert_eq!(phases(Format::Mdtest, "-F -n 3").len(), 6);
+        assert_eq!(phases(Format::Mdtest, "-n 3").len(), 9);
+        assert_eq!(
+            phases(Format::Mdtest, "-n3 -CT -F"),
+            ["file-creation", "file-stat", "tree-creation"]
+        );
+        assert_eq!(
+            phases(Format::Mdtest, "-DUr -n 3"),
+            ["directory-rename", "directory-removal", "tree-removal"]
+        );
     }
 
     #[test]
     fn what_cannot_be_foreseen_is_refused() {
         for (format, words) in [
             (Format::Iozone, "-a"),
+            (Format::Iozone, "-s 1m -s 2m -r 4k"),
+            (Format::Iozone, "-s 1m -r 4k -r8k"),
+            (Format::Mdtest, "-n 5 -Z"),
             (Format::Fio, "--rw=read"),
             (Format::Phoronix, ""),
         ] {

@@ -3,11 +3,14 @@
 //! Source of the format: RFC 4180 and `docs/exports.md`. Lines of one phase in one round are one result, in which the
 //! metrics are in the order of the lines. Cells that did not run are none, and where one died in a step that is no phase
 //! (a line without a metric), it is the cell that died. Cache states, shares and passes are not taken: they are facts of a campaign
-//! that ran, which only its database and its report in JSON hold.
+//! that ran, which only its database and its report in JSON hold. A unit or a direction that is not the metric's is
+//! refused, and so is a value that stands there twice.
 
 use std::collections::BTreeMap;
 
-use model::{Axis, Campaign, Figure, Metric, Stated, Status, SweepPoint, check_name};
+use model::{
+    Axis, Campaign, Direction, Figure, Metric, Stated, Status, SweepPoint, Unit, check_name,
+};
 
 use crate::gathering::{Gathering, figure};
 use crate::number::signed;
@@ -64,6 +67,8 @@ pub fn read(bytes: &[u8], naming: &Naming) -> Result<Found, ImportError> {
 struct Figures {
     places: BTreeMap<(String, String, String, u32), usize>,
     all: Vec<(usize, Figure)>,
+    /// The suite of each test.
+    suites: BTreeMap<String, String>,
 }
 
 impl Figures {
@@ -83,7 +88,12 @@ impl Figures {
         let round = field("round").parse().ok();
         let round = round.filter(|round| (1..=Campaign::MOST_ROUNDS).contains(round));
         let round = round.ok_or_else(|| ImportError::at(line, "the round is no number of one"))?;
-        place(gathering, test, field, line)?;
+        let suite = place(gathering, test, field, line)?;
+        let known = self.suites.entry(test.to_owned()).or_insert(suite);
+        if *known != without_apostrophe(field("suite")) {
+            let what = format!("{test} is in suite {known}, too: import the suites by themselves");
+            return Err(ImportError::at(line, what));
+        }
         gathering.competes(&contender);
         let word = field("status");
         if matches!(word, "not run yet" | "not needed") {
@@ -117,24 +127,64 @@ impl Figures {
             .parse()
             .map_err(|error: String| ImportError::at(line, error))?;
         let value = signed(field("value"), line)?;
+        is_of(metric, value, field).map_err(|why| ImportError::at(line, why))?;
+        if taken.values.iter().any(|known| known.metric == metric) {
+            let what = format!("{metric} of {test}/{phase} is there twice in round {round}");
+            return Err(ImportError::at(line, what));
+        }
         taken.values.push(Stated { metric, value });
         Ok(())
     }
 }
 
-/// Where a test stands: its suite, and its place in a sweep.
+/// Refuses a value that its metric cannot have.
+fn is_of<'a>(
+    metric: Metric,
+    value: f64,
+    field: &impl Fn(&'static str) -> &'a str,
+) -> Result<(), String> {
+    let unit = match metric.unit() {
+        Unit::BytesPerSecond => "B/s",
+        Unit::PerSecond => "1/s",
+        Unit::Seconds => "s",
+        Unit::Percent => "%",
+        Unit::Bytes => "B",
+        Unit::Count => "count",
+        Unit::Ratio => "ratio",
+    };
+    let direction = match metric.direction() {
+        Direction::Higher => "higher",
+        Direction::Lower => "lower",
+        Direction::Neutral => "neutral",
+    };
+    for (column, wanted) in [("unit", unit), ("direction", direction)] {
+        let shown: String = field(column).chars().take(40).collect();
+        if !shown.is_empty() && shown != wanted {
+            return Err(format!(
+                "the {column} of {metric} is `{wanted}`, not `{shown}`"
+            ));
+        }
+    }
+    // Space that a phase gives back is below zero; no time is, and no rate.
+    match value < 0.0 && ["s", "B/s", "1/s"].contains(&unit) {
+        true => Err(format!("`{value}` is below zero, which no {metric} is")),
+        false => Ok(()),
+    }
+}
+
+/// Where a test stands: its suite, which it says, and its place in a sweep.
 fn place<'a>(
     gathering: &mut Gathering<'_>,
     test: &str,
     field: &impl Fn(&'static str) -> &'a str,
     line: usize,
-) -> Result<(), ImportError> {
+) -> Result<String, ImportError> {
     let suite = without_apostrophe(field("suite"));
     check_name(suite).map_err(|error| ImportError::at(line, error.to_string()))?;
     gathering.of_suite(test, suite);
     let of = without_apostrophe(field("sweep"));
     if of.is_empty() {
-        return Ok(());
+        return Ok(suite.to_owned());
     }
     check_name(of).map_err(|error| ImportError::at(line, error.to_string()))?;
     let mut at = BTreeMap::new();
@@ -149,7 +199,7 @@ fn place<'a>(
     }
     let of = of.to_owned();
     gathering.at(test, SweepPoint { of, at });
-    Ok(())
+    Ok(suite.to_owned())
 }
 
 fn status(word: &str, line: usize) -> Result<Status, ImportError> {

@@ -1,12 +1,12 @@
 //! The summary of filebench: operations per second of each kind and over all.
 //!
-//! Source of the format: `stats.c` of filebench 1.5-alpha3, which prints it, and outputs in its issues. Megabytes are
-//! of 2^20 bytes. Its workload (`… personality successfully loaded`) is the test.
+//! Source of the format: `stats.c` of filebench 1.5-alpha3, which prints it, outputs in its issues, and such of 1.4.9,
+//! whose lines begin with the number of a process and whose numbers are apart by commas. Megabytes are of 2^20 bytes. Its workload (`… personality successfully loaded`) is the test.
 
 use model::{Figure, Metric};
 
 use crate::gathering::{Gathering, figure};
-use crate::number::with_unit;
+use crate::number::{optional, with_unit};
 use crate::text::{lines, words};
 use crate::{Format, Found, ImportError, Naming};
 
@@ -17,25 +17,25 @@ pub fn read(bytes: &[u8], naming: &Naming) -> Result<Found, ImportError> {
     let mut is_table = false;
     for (line, text) in lines(bytes)? {
         let words = words(text);
-        match words.as_slice() {
+        match behind_times(&words) {
             ["Filebench", "Version", version, ..] => {
                 gathering.set_program(&format!("filebench {version}"));
             }
-            [_, called @ .., "personality", "successfully", "loaded"] => {
+            [called @ .., "personality", "successfully", "loaded"] => {
                 let called = called
                     .split(|word| *word == "Version")
                     .next()
                     .unwrap_or_default();
                 workload = called.join(" ");
             }
-            [_, "WARNING!", "Run", "stopped", "early:"] => {
+            ["WARNING!", "Run", "stopped", "early:"] => {
                 return Err(ImportError::at(
                     line,
                     "the run stopped early: it needs more files (entries), or less time",
                 ));
             }
-            [_, "Per-Operation", "Breakdown"] => is_table = true,
-            [_, "IO", "Summary:", rest @ ..] => {
+            ["Per-Operation", "Breakdown"] => is_table = true,
+            ["IO", "Summary:", rest @ ..] => {
                 is_table = false;
                 result(&mut gathering, line, &workload, "all", rest)?;
             }
@@ -46,6 +46,13 @@ pub fn read(bytes: &[u8], naming: &Naming) -> Result<Found, ImportError> {
         }
     }
     gathering.finish()
+}
+
+/// What stands behind `301.080:`, or `16845: 301.080:`.
+fn behind_times<'a, 'b>(words: &'a [&'b str]) -> &'a [&'b str] {
+    let is_time = |word: &&&str| word.strip_suffix(':').and_then(optional).is_some();
+    let times = words.iter().take(2).take_while(is_time).count();
+    &words[times..]
 }
 
 fn result(
@@ -68,11 +75,12 @@ fn result(
     gathering.add(line, taken)
 }
 
-/// Numbers by the unit right behind them, or in the word behind: `46ops/s`, `92.019 ops/s`, `[0.00ms - 0.38ms]`.
+/// Numbers by the unit right behind them, or in the word behind: `46ops/s`, `92.019 ops/s`, `[0.00ms - 0.38ms]`, and
+/// `20.9ms latency`, which is the mean.
 fn values(words: &[&str]) -> Option<Vec<(Metric, f64)>> {
     let (mut rate, mut bytes, mut mean, mut longest) = (None, None, None, None);
     let mut before = None;
-    for word in words {
+    for (at, word) in words.iter().enumerate() {
         let word = word.trim_matches(['[', ']', ',', '(', ')']);
         let (number, unit) = match with_unit(word) {
             Some((number, unit)) => (Some(number), unit),
@@ -84,6 +92,7 @@ fn values(words: &[&str]) -> Option<Vec<(Metric, f64)>> {
             "ops/s" => rate = Some(number),
             "mb/s" => bytes = Some(number * 1024.0 * 1024.0),
             "ms/op" => mean = Some(number / 1e3),
+            "ms" if words.get(at + 1) == Some(&"latency") => mean = Some(number / 1e3),
             // Shortest and longest, in this order.
             "ms" => longest = Some(number / 1e3),
             _ => {}

@@ -2,8 +2,10 @@
 //!
 //! Source of the format: the output of fio 3.33 and its documentation ("JSON output", "JSON+ output"). Bandwidth is
 //! `bw_bytes`, or `bw` in KiB/s; latencies are those of completion (`clat_ns`), in nanoseconds. A bin of json+ is named
-//! by a time within it, and holds how many requests took about that long. Threads of one job (equal name and group)
-//! are added up, as `group_reporting` does; percentiles of several cannot be, but their bins can.
+//! by a time within it, and holds how many requests took about that long; the mean and the longest are exact. Threads of
+//! one job (equal name, group and options) are added up, as `group_reporting` does; percentiles of several cannot be,
+//! but their bins can. Jobs of one name that differ in their group or in what they do are phases of their own. Before
+//! fio 3, bandwidth is KiB/s only, and latencies are not read.
 
 use std::collections::BTreeMap;
 
@@ -66,7 +68,28 @@ struct Side {
     /// Milliseconds.
     runtime: f64,
     total_ios: u64,
+    /// Versions before 2.2 have this alone.
+    io_bytes: f64,
     clat_ns: Latency,
+    /// As versions before 3 say it, in microseconds.
+    clat: Option<serde::de::IgnoredAny>,
+}
+
+impl Side {
+    const fn did_something(&self) -> bool {
+        self.total_ios > 0 || self.io_bytes > 0.0
+    }
+
+    /// Bytes in a second.
+    fn bandwidth(&self) -> f64 {
+        self.bw_bytes.unwrap_or(self.bw * 1024.0)
+    }
+
+    /// Whether its numbers can be those of a measurement.
+    fn is_sound(&self) -> bool {
+        let all = [self.bandwidth(), self.iops, self.runtime];
+        all.iter().all(|value| sound(*value).is_some())
+    }
 }
 
 #[derive(Default, Deserialize)]
@@ -100,44 +123,112 @@ const SYNCS: [(&str, Metric); 3] = [
     ("99.000000", Metric::SyncP99),
 ];
 
+/// Options that decide what a job does, each in all ways in which it is written.
+const PARAMETERS: [&[&str]; 22] = [
+    &["rw", "readwrite"],
+    &["bs", "blocksize"],
+    &["bsrange", "blocksize_range"],
+    &["bssplit"],
+    &["size"],
+    &["filesize"],
+    &["io_size", "io_limit"],
+    &["nrfiles"],
+    &["iodepth"],
+    &["numjobs"],
+    &["ioengine"],
+    &["direct"],
+    &["sync"],
+    &["fsync"],
+    &["fdatasync"],
+    &["end_fsync"],
+    &["rwmixread"],
+    &["rwmixwrite"],
+    &["rate"],
+    &["rate_iops"],
+    &["runtime", "timeout"],
+    &["time_based"],
+];
+
 /// Reads all jobs.
 pub fn read(bytes: &[u8], naming: &Naming) -> Result<Found, ImportError> {
     let output: Output = json::read(bytes)?;
     let mut gathering = Gathering::new(Format::Fio, "fio", naming);
     gathering.set_program(&output.version.replacen("fio-", "fio ", 1));
     gathering.set_started(since_1970(output.timestamp));
-    for threads in of_one_name(&output.jobs) {
-        job(&mut gathering, &output.global, &threads)?;
+    let jobs = output.jobs.iter().map(|job| {
+        let option = |name: &str| option(job, &output.global, name);
+        (job.name.as_str(), job.groupid, parameters(option), job)
+    });
+    for (differs_in, threads) in apart(jobs) {
+        job(&mut gathering, &output.global, &threads, &differs_in)?;
     }
     gathering.finish()
 }
 
-/// The threads of each job, in the order of the first of them.
-fn of_one_name(jobs: &[Job]) -> Vec<Vec<&Job>> {
+/// The threads of each job (equal name, group and parameters), in the order of the first of them; with what tells it
+/// from others of its name.
+pub fn apart<'a, T>(
+    threads: impl Iterator<Item = (&'a str, i64, String, T)>,
+) -> Vec<(String, Vec<T>)> {
     let mut places = BTreeMap::new();
-    let mut all: Vec<Vec<&Job>> = Vec::new();
-    for job in jobs {
-        let place = *places.entry((&job.name, job.groupid)).or_insert(all.len());
-        match all.get_mut(place) {
-            Some(threads) => threads.push(job),
-            None => all.push(vec![job]),
+    let mut alike: BTreeMap<(&str, String), u32> = BTreeMap::new();
+    let mut all: Vec<(String, Vec<T>)> = Vec::new();
+    for (name, group, parameters, thread) in threads {
+        let place = *places
+            .entry((name, group, parameters.clone()))
+            .or_insert(all.len());
+        if let Some((_, known)) = all.get_mut(place) {
+            known.push(thread);
+            continue;
         }
+        // The number of the group would tell files apart in which other jobs run before it.
+        let before = alike.entry((name, parameters.clone())).or_insert(0);
+        *before += 1;
+        all.push((format!("{parameters}, time {before}"), vec![thread]));
     }
     all
+}
+
+/// What a job does, by the options that decide it, for people.
+pub fn parameters<'a>(option: impl Fn(&str) -> Option<&'a str>) -> String {
+    let stated = PARAMETERS.iter().filter_map(|names| {
+        let value = names.iter().find_map(|name| option(name))?;
+        Some(format!("{} {}", names[0], plain(value)))
+    });
+    stated.collect::<Vec<_>>().join(", ")
+}
+
+/// A value in one of the ways in which it may be written: `4k` is `4096`.
+fn plain(value: &str) -> String {
+    let value: String = value.chars().take(100).collect::<String>().to_lowercase();
+    let units = [('k', 10), ('m', 20), ('g', 30), ('t', 40)];
+    let number = units.iter().find_map(|(unit, shift)| {
+        let number: u64 = value.strip_suffix(*unit)?.parse().ok()?;
+        number.checked_mul(1 << shift)
+    });
+    match (number, value.as_str()) {
+        (Some(number), _) => number.to_string(),
+        (None, "readwrite") => "rw".to_owned(),
+        (None, _) => value,
+    }
+}
+
+/// An option of a job, its own or of all.
+fn option<'a>(job: &'a Job, global: &'a Options, name: &str) -> Option<&'a str> {
+    let value = job.options.get(name).or_else(|| global.get(name));
+    value.and_then(serde_json::Value::as_str)
 }
 
 fn job(
     gathering: &mut Gathering<'_>,
     global: &Options,
     threads: &[&Job],
+    differs_in: &str,
 ) -> Result<(), ImportError> {
     let Some(first) = threads.first() else {
         return Ok(());
     };
-    let option = |name: &str| {
-        let value = first.options.get(name).or_else(|| global.get(name));
-        value.and_then(serde_json::Value::as_str)
-    };
+    let option = |name: &str| option(first, global, name);
     let contender = gathering.contender(worked_in(option).as_deref())?;
     let test = gathering.test("fio");
     let error = threads
@@ -145,7 +236,7 @@ fn job(
         .map(|job| job.error)
         .find(|error| *error != 0);
     if let Some(error) = error {
-        let phase = gathering.phase(&test, &first.name);
+        let phase = gathering.phase_variant(&test, &first.name, differs_in);
         return gathering.add(
             0,
             failed(&contender, &test, &phase, format!("fio: error {error}")),
@@ -160,22 +251,32 @@ fn job(
         ("write", |job| &job.write),
         ("trim", |job| &job.trim),
     ];
-    let did = |side: &SideOf| threads.iter().any(|job| side(job).total_ios > 0);
+    let did = |side: &SideOf| threads.iter().any(|job| side(job).did_something());
     let several = sides.iter().filter(|(_, side)| did(side)).count() > 1;
     for (name, side) in sides.into_iter().filter(|(_, side)| did(side)) {
         let called = match several {
             true => format!("{}-{name}", first.name),
             false => first.name.clone(),
         };
-        let phase = gathering.phase(&test, &called);
+        let phase = gathering.phase_variant(&test, &called, differs_in);
         let sides: Vec<&Side> = threads.iter().map(|job| side(job)).collect();
+        if !sides.iter().all(|side| side.is_sound()) {
+            let what = format!("a rate of {phase} is no number from 0 on: the file is damaged");
+            return Err(ImportError::whole(what));
+        }
+        if sides.iter().any(|side| side.clat.is_some()) {
+            gathering.leave_out("latencies as fio before version 3 prints them");
+        }
         let mut values = speed(&sides, is_random);
         let latency: Vec<&Latency> = sides.iter().map(|side| &side.clat_ns).collect();
         let buckets = buckets(&latency);
-        if buckets.is_empty() {
-            let mean = Some(Metric::LatencyMean);
-            values.extend(latencies(&latency, &PERCENTILES, mean, Metric::LatencyMax));
-        }
+        let percentiles: &[_] = if buckets.is_empty() {
+            &PERCENTILES
+        } else {
+            &[]
+        };
+        let mean = Some(Metric::LatencyMean);
+        values.extend(latencies(&latency, percentiles, mean, Metric::LatencyMax));
         let cpu = threads.iter().map(|job| job.usr_cpu + job.sys_cpu).sum();
         values.extend(sound(cpu).map(|share| (Metric::Cpu, share)));
         if name == "write" {
@@ -215,7 +316,7 @@ pub fn group(side: &str, is_random: bool) -> Option<Group> {
 /// Rates of the threads together, first that by which the tables rank, and the time of the longest.
 fn speed(threads: &[&Side], is_random: bool) -> Vec<(Metric, f64)> {
     let sum = |value: fn(&Side) -> f64| sound(threads.iter().map(|side| value(side)).sum());
-    let bytes = sum(|side| side.bw_bytes.unwrap_or(side.bw * 1024.0));
+    let bytes = sum(Side::bandwidth);
     let bytes = bytes.map(|rate| (Metric::Throughput, rate));
     let requests = sum(|side| side.iops).map(|rate| (Metric::Rate, rate));
     let rates = if is_random {

@@ -162,11 +162,17 @@ fn of_line(line: &str) -> Option<Format> {
         Some(Format::FsMark)
     } else if line.starts_with("IOR-") || begins(&["access", "bw(MiB/s)"]) {
         Some(Format::Ior)
-    } else if line.starts_with("mdtest-") || begins(&["SUMMARY", "rate"]) || begins(&["SUMMARY:"]) {
+    } else if line.starts_with("mdtest-")
+        || begins(&["SUMMARY", "rate"])
+        || begins(&["SUMMARY", "rate:"])
+        || begins(&["SUMMARY:"])
+    {
         Some(Format::Mdtest)
     } else if line.contains("IO Summary:") || begins(&["Filebench", "Version"]) {
         Some(Format::Filebench)
-    } else if begins(&["dbench", "version"]) {
+    } else if begins(&["dbench", "version"])
+        || (begins(&["Throughput"]) && words.get(2) == Some(&"MB/sec"))
+    {
         Some(Format::Dbench)
     } else {
         None

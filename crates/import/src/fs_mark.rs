@@ -2,12 +2,13 @@
 //!
 //! Source of the format: the output of fs_mark 3.3 with and without `-v`, which adds minimum, mean and maximum of six
 //! system calls in microseconds. Iterations (`-L`) are on one filesystem, which fills.
+//! Threads, how it synchronises, and the sizes of files and of what is written at once are part of the test's identity.
 
 use model::{Figure, Group, Metric};
 
 use crate::gathering::{Gathering, figure};
-use crate::number::number;
-use crate::text::{lines, option, place, words};
+use crate::number::{number, of_clock};
+use crate::text::{lines, option, place, shortened, words};
 use crate::{Format, Found, ImportError, Naming};
 
 /// Columns without `-v`.
@@ -15,29 +16,66 @@ const COLUMNS: usize = 5;
 /// Columns with it.
 const VERBOSE: usize = COLUMNS + 6 * 3;
 
+/// What it says before the table.
+#[derive(Default)]
+struct Stated {
+    threads: String,
+    method: String,
+    /// Bytes of one write.
+    of_write: Option<String>,
+}
+
+impl Stated {
+    /// For people, with the size of the files, which stands in the table.
+    fn parameters(&self, size: &str) -> String {
+        let mut all = vec![format!("files of {size} bytes")];
+        let writes = self.of_write.iter();
+        all.extend(writes.map(|bytes| format!("{bytes} bytes in each write")));
+        if !self.threads.is_empty() {
+            all.push(format!("threads {}", self.threads));
+        }
+        if !self.method.is_empty() {
+            all.push(self.method.clone());
+        }
+        all.join(", ")
+    }
+}
+
 /// Reads its table.
 pub fn read(bytes: &[u8], naming: &Naming) -> Result<Found, ImportError> {
     let mut gathering = Gathering::new(Format::FsMark, "fs_mark", naming);
     let mut place_of = None;
     let mut is_table = false;
     let mut group = None;
+    let mut stated = Stated::default();
     for (line, text) in lines(bytes)? {
         let words = words(text);
         match words.as_slice() {
             ["#", command @ ..] if command.first().is_some_and(|c| c.ends_with("fs_mark")) => {
                 place_of = option(command, "-d").and_then(|path| place(path, false));
             }
-            ["#", "Version", version, ..] => {
+            ["#", "Version", version, rest @ ..] => {
                 let version = version.trim_end_matches(',');
                 gathering.set_program(&format!("fs_mark {version}"));
+                if let [threads, "thread(s)", "starting", "at", clock @ ..] = rest {
+                    stated.threads = shortened(threads);
+                    gathering.set_started(of_clock(clock));
+                }
             }
             ["#", "Sync", "method:", method @ ..] => {
                 let none = method.starts_with(&["NO", "SYNC:"]);
+                let called = method.join(" ");
+                stated.method = shortened(called.split(':').next().unwrap_or_default());
                 group = Some(if none {
                     Group::ManyFiles
                 } else {
                     Group::Durable
                 });
+            }
+            ["#", "Files", "info:", info @ ..] => {
+                let of_write = info.iter().position(|word| *word == "IO");
+                let of_write = of_write.and_then(|at| info.get(at + 3));
+                stated.of_write = of_write.map(|bytes| shortened(bytes));
             }
             [first, ..] if first.starts_with('#') => {}
             ["FSUse%", ..] => is_table = true,
@@ -46,7 +84,7 @@ pub fn read(bytes: &[u8], naming: &Naming) -> Result<Found, ImportError> {
             _ if !is_table || !text.trim_start().starts_with(|c: char| c.is_ascii_digit()) => {}
             _ => {
                 let contender = gathering.contender(place_of.as_deref())?;
-                result(&mut gathering, line, &contender, group, &words)?;
+                result(&mut gathering, line, &contender, (&stated, group), &words)?;
             }
         }
     }
@@ -57,7 +95,7 @@ fn result(
     gathering: &mut Gathering<'_>,
     line: usize,
     contender: &str,
-    group: Option<Group>,
+    (stated, group): (&Stated, Option<Group>),
     columns: &[&str],
 ) -> Result<(), ImportError> {
     if ![COLUMNS, VERBOSE].contains(&columns.len()) {
@@ -72,7 +110,7 @@ fn result(
         values.push((Metric::CloseMean, microseconds(COLUMNS + 13)?));
         values.push((Metric::CloseMax, microseconds(COLUMNS + 14)?));
     }
-    let test = gathering.test("fs-mark");
+    let test = gathering.variant("fs-mark", &stated.parameters(columns[2]));
     let taken = figure(contender, &test, "create", values);
     gathering.add(line, Figure { group, ..taken })
 }

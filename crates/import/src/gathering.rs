@@ -23,6 +23,15 @@ pub struct Naming {
     pub otherwise: String,
 }
 
+/// What a name stands for: with other parameters, it is another thing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Meant {
+    /// What the program calls it.
+    pub called: String,
+    /// The parameters, for people: `size 8M, threads 2`.
+    pub parameters: String,
+}
+
 /// What an input holds.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Found {
@@ -32,6 +41,10 @@ pub struct Found {
     pub reported: Reported,
     /// The suite of each test that is of another one than the program's, by the name of the test.
     pub suites: BTreeMap<String, String>,
+    /// What tests stand for of which the input states the parameters, by the name of the test.
+    pub tests: BTreeMap<String, Meant>,
+    /// What phases stand for of which the input states the parameters, by test and phase.
+    pub phases: BTreeMap<(String, String), Meant>,
     /// Where each test that is a point of a sweep lies in it, by the name of the test.
     pub points: BTreeMap<String, SweepPoint>,
     /// By what phases are ranked that may have no number at all, by test and phase.
@@ -81,6 +94,8 @@ impl<'a> Gathering<'a> {
                 suite: word_of(format).to_owned(),
                 reported,
                 suites: BTreeMap::new(),
+                tests: BTreeMap::new(),
+                phases: BTreeMap::new(),
                 points: BTreeMap::new(),
                 ranked_by: BTreeMap::new(),
                 died: BTreeMap::new(),
@@ -114,9 +129,15 @@ impl<'a> Gathering<'a> {
         }
     }
 
-    /// When it was begun.
+    /// When it was begun; of several, the first counts.
     pub fn set_started(&mut self, started: Option<Nanos>) {
-        self.found.reported.started = started;
+        let known = &mut self.found.reported.started;
+        *known = [*known, started].into_iter().flatten().min();
+    }
+
+    /// How many results there are by now.
+    pub fn results(&self) -> usize {
+        self.found.reported.figures.len()
     }
 
     /// What it ran on, to be filled where the input says it.
@@ -154,14 +175,30 @@ impl<'a> Gathering<'a> {
         self.tests.word(called)
     }
 
-    /// The name of a test that is called like others, but has options of its own.
-    pub fn variant(&mut self, called: &str, options: &str) -> String {
-        self.tests.variant(called, options)
+    /// The name of a test of which the input states the parameters: with others, it is another test.
+    pub fn variant(&mut self, called: &str, parameters: &str) -> String {
+        let name = self.tests.variant(called, parameters);
+        let tests = &mut self.found.tests;
+        tests
+            .entry(name.clone())
+            .or_insert_with(|| meant(called, parameters));
+        name
     }
 
     /// The name of a phase of a test.
     pub fn phase(&mut self, test: &str, called: &str) -> String {
         self.phases.entry(test.to_owned()).or_default().word(called)
+    }
+
+    /// The name of a phase of which the input states the parameters: with others, it is another phase.
+    pub fn phase_variant(&mut self, test: &str, called: &str, parameters: &str) -> String {
+        let names = self.phases.entry(test.to_owned()).or_default();
+        let name = names.variant(called, parameters);
+        let phases = &mut self.found.phases;
+        phases
+            .entry((test.to_owned(), name.clone()))
+            .or_insert_with(|| meant(called, parameters));
+        name
     }
 
     /// Says that a test is of another suite than the program's.
@@ -258,11 +295,35 @@ impl<'a> Gathering<'a> {
     }
 }
 
+fn meant(called: &str, parameters: &str) -> Meant {
+    Meant {
+        called: called.to_owned(),
+        parameters: parameters.to_owned(),
+    }
+}
+
 /// A format as the name of a suite.
 const fn word_of(format: Format) -> &'static str {
     match format {
         Format::Csv => "fsarena",
         other => other.name(),
+    }
+}
+
+impl Meant {
+    /// Its parameters, no longer than a line; what it is called is its name.
+    fn title(&self) -> String {
+        const LONGEST: usize = 100;
+        let title = match self.parameters.as_str() {
+            "" => &self.called,
+            parameters => parameters,
+        };
+        let mut letters = title.chars().filter(|letter| !letter.is_control());
+        let mut title: String = letters.by_ref().take(LONGEST).collect();
+        if letters.next().is_some() {
+            title.push('…');
+        }
+        title
     }
 }
 
@@ -280,6 +341,9 @@ impl Found {
             .iter_mut()
             .flat_map(|suite| &mut suite.tests)
         {
+            if let Some(meant) = self.tests.get(&test.name) {
+                test.title = meant.title();
+            }
             test.sweep = self.points.get(&test.name).cloned();
             if let Some(point) = &test.sweep {
                 let at = point.at.iter();

@@ -1,21 +1,24 @@
 //! What IOR prints: bandwidth of each repetition, which is a round.
 //!
-//! Source of the format: the output of IOR 3.3.0 and 4.0.0 as its users publish it, and "Getting started" of its
+//! Source of the format: the output of IOR 3.0.1, 3.3.0 and 4.0.0 as its users publish it, and "Getting started" of its
 //! documentation. Columns go by their headings, which versions before 3.3 have fewer of; `bw(MiB/s)` is over opening,
 //! moving and closing. Runs with other options are tests of their own.
 
 use model::Metric;
 
 use crate::gathering::{Gathering, figure};
-use crate::number::number;
-use crate::text::{lines, place, words};
+use crate::number::{number, of_clock};
+use crate::text::{lines, place, shortened, words};
 use crate::{Format, Found, ImportError, Naming};
+
+/// The most options of a run: IOR 4 prints half as many.
+const MOST_OPTIONS: usize = 50;
 
 struct Reader<'a> {
     gathering: Gathering<'a>,
     place: Option<String>,
     /// The options of the run, as they are printed.
-    options: String,
+    options: Vec<String>,
     columns: Option<Vec<String>>,
 }
 
@@ -24,7 +27,7 @@ pub fn read(bytes: &[u8], naming: &Naming) -> Result<Found, ImportError> {
     let mut reader = Reader {
         gathering: Gathering::new(Format::Ior, "IOR", naming),
         place: None,
-        options: String::new(),
+        options: Vec::new(),
         columns: None,
     };
     for (line, text) in lines(bytes)? {
@@ -44,6 +47,9 @@ impl Reader<'_> {
         }
         let words = words(text);
         match words.as_slice() {
+            ["Began:", clock @ ..] | ["Began", ":", clock @ ..] => {
+                self.gathering.set_started(of_clock(clock));
+            }
             ["access", bandwidth, ..] if bandwidth.starts_with("bw(") => {
                 self.columns = Some(words.iter().map(|&word| word.to_owned()).collect());
             }
@@ -58,9 +64,10 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// `xfersize            : 1 MiB`.
+    /// `xfersize            : 1 MiB`, or with `=`, right behind `ordering inter file`.
     fn option(&mut self, text: &str) {
-        let Some((key, value)) = text.split_once(" : ") else {
+        let apart = text.split_once(" : ").or_else(|| text.split_once("= "));
+        let Some((key, value)) = apart else {
             return;
         };
         let (key, value) = (key.trim(), value.trim());
@@ -68,9 +75,15 @@ impl Reader<'_> {
             "Path" | "test filename" | "Test filename" => {
                 self.place = place(value, true).or(self.place.take());
             }
-            "Began" | "StartTime" | "Finished" | "Command line" | "Machine" | "FS" | "TestID" => {}
-            _ if self.options.len() < 4096 => self.options += &format!("{key}={value};"),
-            _ => {}
+            // Repetitions are rounds.
+            "repetitions" => {}
+            "StartTime" | "Finished" | "Command line" | "Machine" | "FS" | "TestID" => {}
+            _ if value.is_empty() || self.options.len() == MOST_OPTIONS => {}
+            // What runs differ in most: titles begin with it.
+            "xfersize" | "blocksize" | "tasks" | "clients" => {
+                self.options.insert(0, shortened(&format!("{key} {value}")));
+            }
+            _ => self.options.push(shortened(&format!("{key} {value}"))),
         }
     }
 
@@ -99,7 +112,7 @@ impl Reader<'_> {
         let values = metrics.filter_map(|(metric, value)| Some((metric, value?)));
         let values = values.collect();
         let contender = self.gathering.contender(self.place.as_deref())?;
-        let test = self.gathering.variant("ior", &self.options);
+        let test = self.gathering.variant("ior", &self.options.join(", "));
         self.gathering
             .add(line, figure(&contender, &test, words[0], values))
     }

@@ -2,7 +2,7 @@
 //! `-t`. A point of the grid of file sizes and record sizes is a test of a sweep, as in suite `iozone`.
 //!
 //! Source of the format: the output of IOzone 3.489 with `-a`, `-Ra`, `-i 0 -i 2`, `-O` and `-t`. Sizes are kB of 1024
-//! bytes, rates kB/s, or operations per second (`-O`) or microseconds for each (`-N`). A value right below the end of
+//! bytes, rates kB/s, or operations per second (`-O`) or microseconds for each (`-N`, which wins). A value right below the end of
 //! a heading belongs to it; what was not asked for is blank in the table, and 0 in the spreadsheet. The spreadsheet
 //! that fsarena writes has a line that names the contender before each.
 
@@ -11,8 +11,8 @@ use std::collections::BTreeMap;
 use model::{Axis, Metric, SweepPoint};
 
 use crate::gathering::{Gathering, figure};
-use crate::number::{number, optional};
-use crate::text::{lines, option, place, words};
+use crate::number::{number, of_clock, optional};
+use crate::text::{flags, is_ended, lines, option, place, words};
 use crate::{Format, Found, ImportError, Naming};
 
 /// Phases of suite `iozone`, in the order of the table's columns, with what the spreadsheet and the throughput test
@@ -36,14 +36,62 @@ pub const PHASES: [(&str, &str, &str); 13] = [
 /// The most columns that a table has: file size, record size and all operations.
 const COLUMNS: usize = 2 + PHASES.len();
 
+/// What values are that nothing else is said of: kB/s.
+const KILOBYTES: (Metric, f64) = (Metric::Throughput, 1024.0);
+/// What they are with `-N`.
+const MICROSECONDS: (Metric, f64) = (Metric::LatencyMean, 1e-6);
+
 /// Where the headings of a table end, in characters.
 type Ends = Vec<usize>;
+
+/// Letters of options that take a value (`iozone -h` of 3.489).
+const WITH_VALUE: &str = "bdfFgHijJklLnPqrsStuUVXyY";
+
+/// The phases of one point, and what they are ranked by, when it is started with these options.
+///
+/// # Errors
+/// When it would measure more than one point.
+pub fn phases(arguments: &[&str]) -> Result<(Vec<&'static str>, Metric), String> {
+    let given = flags(arguments, WITH_VALUE);
+    let count = |letter: char| given.iter().filter(|(given, _)| *given == letter).count();
+    if "aAtul".chars().any(|letter| count(letter) > 0) || count('s') != 1 || count('r') != 1 {
+        return Err("iozone runs one file size and one record size as a suite: give -s and -r once, and none of -a, -t, -l and -u".into());
+    }
+    let chosen: Vec<&str> = given
+        .iter()
+        .filter(|(letter, _)| *letter == 'i')
+        .map(|(_, value)| *value)
+        .collect();
+    let test = |column: usize| match column {
+        0 | 1 => "0",
+        2 | 3 => "1",
+        4 | 5 => "2",
+        6 => "3",
+        7 => "4",
+        8 => "5",
+        9 | 10 => "6",
+        _ => "7",
+    };
+    let phases = PHASES.iter().enumerate();
+    let phases = phases
+        .filter(|(column, _)| chosen.is_empty() || chosen.contains(&test(*column)))
+        .map(|(_, (phase, ..))| *phase)
+        .collect();
+    let metric = match (count('N'), count('O')) {
+        (0, 0) => Metric::Throughput,
+        (0, _) => Metric::Rate,
+        _ => Metric::LatencyMean,
+    };
+    Ok((phases, metric))
+}
 
 struct Reader<'a> {
     gathering: Gathering<'a>,
     contender: Option<String>,
     /// What values are, by what is said of them.
     unit: (Metric, f64),
+    /// Size of the file and of a record of each process.
+    of_each: Option<(u64, u64)>,
     table: Option<Ends>,
     /// Whether a table was read, of which the spreadsheet says the same again.
     has_table: bool,
@@ -62,13 +110,22 @@ pub fn read(bytes: &[u8], naming: &Naming) -> Result<Found, ImportError> {
     let mut reader = Reader {
         gathering: Gathering::new(Format::Iozone, "IOzone", naming),
         contender: None,
-        unit: (Metric::Throughput, 1024.0),
+        unit: KILOBYTES,
+        of_each: None,
         table: None,
         has_table: false,
         spreadsheet: Spreadsheet::default(),
     };
-    for (line, text) in lines(bytes)? {
+    let (mut line, mut before) = (0, 0);
+    for (next, text) in lines(bytes)? {
+        (line, before) = (next, reader.gathering.results());
         reader.line(line, text)?;
+    }
+    if reader.gathering.results() > before && !is_ended(bytes) {
+        return Err(ImportError::at(
+            line,
+            "the last line does not end: the file is cut off",
+        ));
     }
     reader.gathering.finish()
 }
@@ -77,6 +134,8 @@ impl Reader<'_> {
     fn line(&mut self, line: usize, text: &str) -> Result<(), ImportError> {
         let words = words(text);
         match words.as_slice() {
+            ["Iozone:", ..] => self.unit = KILOBYTES,
+            ["Run", "began:", clock @ ..] => self.gathering.set_started(of_clock(clock)),
             ["Version", "$Revision:", version, ..] => {
                 self.gathering.set_program(&format!("IOzone {version}"));
             }
@@ -85,6 +144,25 @@ impl Reader<'_> {
                 self.contender = file.and_then(|file| place(file, true));
             }
             ["Output", "is", "in", unit, ..] => self.set_unit(unit),
+            ["OPS", "Mode.", ..] if self.unit != MICROSECONDS => self.set_unit("ops/sec"),
+            ["Microseconds/op", "Mode.", ..] => self.set_unit("microseconds/op"),
+            [
+                "Each",
+                "process",
+                "writes",
+                "a",
+                size,
+                "kByte",
+                "file",
+                "in",
+                record,
+                "kByte",
+                ..,
+            ] => {
+                self.of_each = optional(size)
+                    .and_then(kilobytes)
+                    .zip(optional(record).and_then(kilobytes));
+            }
             ["kB" | "KB", "reclen", ..] => self.table = Some(ends(text)),
             ["Children", "see", "throughput", "for", rest @ ..] => self.throughput(line, rest)?,
             [first, ..] if first.starts_with('"') => self.sheet(line, text)?,
@@ -98,16 +176,17 @@ impl Reader<'_> {
     fn set_unit(&mut self, unit: &str) {
         self.unit = match unit {
             "ops/sec" => (Metric::Rate, 1.0),
-            "microseconds/op" | "microseconds" => (Metric::LatencyMean, 1e-6),
+            "microseconds/op" | "microseconds" => MICROSECONDS,
             "Mbytes/sec" => (Metric::Throughput, 1024.0 * 1024.0),
-            _ => (Metric::Throughput, 1024.0),
+            _ => KILOBYTES,
         };
     }
 
     /// A line of the table; the first that is none ends it.
     fn row(&mut self, line: usize, text: &str) -> Result<(), ImportError> {
         let values = with_ends(text);
-        if values.iter().any(|(word, _)| optional(word).is_none()) {
+        let mut begin = values.iter().take(2);
+        if begin.any(|(word, _)| optional(word).is_none()) {
             self.table = None;
             return Ok(());
         }
@@ -126,7 +205,12 @@ impl Reader<'_> {
                 true => index,
                 false => nearest(&ends, *end),
             };
-            if let Some((phase, ..)) = PHASES.get(column.saturating_sub(2)) {
+            let phase = PHASES.get(column.saturating_sub(2)).map(|known| known.0);
+            let is_none = ["nan", "inf"].contains(&word.trim_start_matches('-'));
+            if let Some(phase) = phase.filter(|_| is_none) {
+                let what = format!("a value of {phase} that is no number");
+                self.gathering.leave_out(what);
+            } else if let Some(phase) = phase {
                 self.point(line, phase, size, record, number(word, line)?)?;
             }
         }
@@ -212,8 +296,14 @@ impl Reader<'_> {
         let value = rest.get(equals + 1).copied().unwrap_or_default();
         let value = number(value, line)?;
         let sweep = "iozone-throughput";
-        let test = format!("{sweep}-{}", Axis::Threads.short(threads.into()));
-        let at = BTreeMap::from([(Axis::Threads, u64::from(threads))]);
+        let mut test = sweep.to_owned();
+        let mut at = BTreeMap::from([(Axis::Threads, u64::from(threads))]);
+        if let Some((size, record)) = self.of_each {
+            at.extend([(Axis::Size, size), (Axis::Block, record)]);
+        }
+        for (axis, value) in &at {
+            test += &format!("-{}", axis.short(*value));
+        }
         self.take(line, sweep, &test, at, phase, value)
     }
 

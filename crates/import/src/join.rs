@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::gathering::{MOST_RESULTS, complete};
+use crate::gathering::{MOST_RESULTS, Meant, complete};
+use crate::names::Names;
 use crate::{Found, ImportError};
 use model::Campaign;
 
@@ -16,7 +17,10 @@ pub fn join(inputs: Vec<Found>) -> Result<Found, ImportError> {
     let first = inputs.next();
     let mut all = first.ok_or_else(|| ImportError::whole("there is nothing to import"))?;
     let mut programs = BTreeSet::from([all.reported.program.clone()]);
-    for next in inputs {
+    let mut names = Joined::default();
+    names.rename(&mut all);
+    for mut next in inputs {
+        names.rename(&mut next);
         let before = last_rounds(&all);
         let already = all.reported.figures.len();
         for mut figure in next.reported.figures {
@@ -43,6 +47,8 @@ pub fn join(inputs: Vec<Found>) -> Result<Found, ImportError> {
                 .extend(tests.map(|test| (test.clone(), next.suite.clone())));
         }
         all.suites.extend(next.suites);
+        all.tests.extend(next.tests);
+        all.phases.extend(next.phases);
         all.points.extend(next.points);
         all.ranked_by.extend(next.ranked_by);
         all.left_out.extend(next.left_out);
@@ -57,6 +63,58 @@ pub fn join(inputs: Vec<Found>) -> Result<Found, ImportError> {
     all.reported.program = programs.join(", ");
     all.reported.source = format!("what {} printed", all.reported.program);
     complete(all)
+}
+
+/// Names over all inputs: each names by itself what has other parameters, and `ior-2` of one may be `ior` of another.
+#[derive(Default)]
+struct Joined {
+    tests: Names,
+    phases: BTreeMap<String, Names>,
+}
+
+impl Joined {
+    fn rename(&mut self, found: &mut Found) {
+        let mut renamed = BTreeMap::new();
+        for figure in &mut found.reported.figures {
+            let test = self.test(&found.tests, &figure.test);
+            let key = (figure.test.clone(), figure.phase.clone());
+            let names = self.phases.entry(test.clone()).or_default();
+            figure.phase = match found.phases.get(&key) {
+                Some(meant) => names.variant(&meant.called, &meant.parameters),
+                None => names.word(&figure.phase),
+            };
+            figure.test.clone_from(&test);
+            renamed.insert(key, (test, figure.phase.clone()));
+        }
+        let phase = |key| renamed.get(&key).cloned();
+        found.phases = keyed(&mut found.phases, phase);
+        found.ranked_by = keyed(&mut found.ranked_by, phase);
+        let known = std::mem::take(&mut found.tests);
+        let mut test = |called: String| Some(self.test(&known, &called));
+        found.suites = keyed(&mut found.suites, &mut test);
+        found.points = keyed(&mut found.points, &mut test);
+        found.died = keyed(&mut found.died, |(contender, called, round)| {
+            Some((contender, test(called)?, round))
+        });
+        found.tests = keyed(&mut known.clone(), test);
+    }
+
+    fn test(&mut self, known: &BTreeMap<String, Meant>, called: &str) -> String {
+        match known.get(called) {
+            Some(meant) => self.tests.variant(&meant.called, &meant.parameters),
+            None => self.tests.word(called),
+        }
+    }
+}
+
+/// The same under other keys; what no result is of goes.
+fn keyed<K: Ord, V>(
+    of: &mut BTreeMap<K, V>,
+    mut key: impl FnMut(K) -> Option<K>,
+) -> BTreeMap<K, V> {
+    let all = std::mem::take(of).into_iter();
+    all.filter_map(|(old, value)| Some((key(old)?, value)))
+        .collect()
 }
 
 /// The last round of each test of each contender.

@@ -24,6 +24,7 @@ mod mdtest;
 mod names;
 mod number;
 mod phoronix;
+mod report;
 mod text;
 mod tiobench;
 mod workload_file;
@@ -34,6 +35,7 @@ pub use format::{Format, recognise};
 pub use gathering::{Found, MOST_RESULTS, Naming};
 pub use job_file::fio_arguments;
 pub use join::join;
+pub use report::check;
 pub use workload_file::filebench_workload;
 
 /// Reads what a program printed.

@@ -1,19 +1,21 @@
 //! The summary of mdtest: operations on files and directories per second.
 //!
 //! Source of the format: the output of mdtest 1.9 to 4.1 as its users publish it. It prints maximum, minimum, mean and
-//! standard deviation over its iterations, but not these: the mean is taken, as one round. What is 0 was not asked for.
+//! standard deviation over its iterations, but not these: the mean is taken, as one round. What is 0 was not run. How
+//! many tasks work on how many files is part of the test's identity.
 
 use model::Metric;
 
 use crate::gathering::{Gathering, figure};
-use crate::number::number;
-use crate::text::{lines, option, place, words};
+use crate::number::{number, of_day};
+use crate::text::{flags, lines, option, place, shortened, words};
 use crate::{Format, Found, ImportError, Naming};
 
 /// Reads all summaries of rates in it.
 pub fn read(bytes: &[u8], naming: &Naming) -> Result<Found, ImportError> {
     let mut gathering = Gathering::new(Format::Mdtest, "mdtest", naming);
     let mut place_of = None;
+    let mut parameters = String::new();
     let mut is_table = false;
     for (line, text) in lines(bytes)? {
         if let Some(version) = text.strip_prefix("mdtest-") {
@@ -24,10 +26,18 @@ pub fn read(bytes: &[u8], naming: &Naming) -> Result<Found, ImportError> {
         match words.as_slice() {
             ["Path", ":", path] => place_of = place(path, false),
             ["Command", "line", "used:", command @ ..] => {
-                let path = option(command, "-d").or_else(|| option(command, "'-d'"));
-                place_of = path.and_then(|path| place(path.trim_matches('\''), false));
+                let unquoted = command.iter().map(|word| word.trim_matches(['\'', '"']));
+                let path = option(&unquoted.collect::<Vec<_>>(), "-d");
+                place_of = path.and_then(|path| place(path, false));
             }
-            ["SUMMARY", "rate", ..] | ["SUMMARY:", ..] => {
+            ["--", "started", "at", day, time, ..] => {
+                gathering.set_started(of_day(day, time));
+            }
+            // `4 tasks, 1000 files/directories`.
+            [tasks, "tasks,", ..] if number(tasks, line).is_ok() => {
+                parameters = shortened(&words.join(" "));
+            }
+            ["SUMMARY", "rate" | "rate:", ..] | ["SUMMARY:", ..] => {
                 is_table = true;
                 iterations(&mut gathering, text);
             }
@@ -35,12 +45,44 @@ pub fn read(bytes: &[u8], naming: &Naming) -> Result<Found, ImportError> {
             ["Operation" | "---------", ..] | [] => {}
             _ if is_table => {
                 let contender = gathering.contender(place_of.as_deref())?;
-                row(&mut gathering, line, &contender, &words)?;
+                row(&mut gathering, line, &contender, &parameters, &words)?;
             }
             _ => {}
         }
     }
     gathering.finish()
+}
+
+/// Letters of options that take a value (`mdtest --help` of 4.1).
+const WITH_VALUE: &str = "abBdefGiIlnNpsVwWxz";
+
+/// The phases of which a rate is printed when it is started with these options. Of some, `-C` and the like, only those
+/// are run. That it renames directories is foreseen only where that is asked for: versions before 4.1 do not.
+pub fn phases(arguments: &[&str]) -> Vec<String> {
+    let given = flags(arguments, WITH_VALUE);
+    let has = |letter: char| given.iter().any(|(given, _)| *given == letter);
+    let chooses = "CTErU".chars().any(has);
+    let is_run = |letter: char| !chooses || has(letter);
+    let actions = [
+        ('C', "creation"),
+        ('T', "stat"),
+        ('E', "read"),
+        ('U', "rename"),
+        ('r', "removal"),
+    ];
+    let mut all = Vec::new();
+    for (kind, other) in [("directory", 'F'), ("file", 'D'), ("tree", ' ')] {
+        let is_printed = |letter: char| match (kind, letter) {
+            ("directory", 'E') | ("file", 'U') | ("tree", 'T' | 'E' | 'U') => false,
+            (_, 'U') => has('U'),
+            _ => is_run(letter),
+        };
+        let of_kind = actions.iter().filter(|(letter, _)| is_printed(*letter));
+        if !has(other) {
+            all.extend(of_kind.map(|(_, action)| format!("{kind}-{action}")));
+        }
+    }
+    all
 }
 
 /// `(of 10 iterations)`.
@@ -57,27 +99,27 @@ fn iterations(gathering: &mut Gathering<'_>, text: &str) {
     }
 }
 
-/// `File creation : 7147.432 6789.531 6996.044 132.149`, the colon in older versions.
+/// `File creation : 7147.432 6789.531 6996.044 132.149`, the colon in versions before 4, right behind the name in the
+/// oldest.
 fn row(
     gathering: &mut Gathering<'_>,
     line: usize,
     contender: &str,
+    parameters: &str,
     words: &[&str],
 ) -> Result<(), ImportError> {
     let Some(first) = words.len().checked_sub(4).filter(|first| *first > 0) else {
         return Err(ImportError::at(line, "a line of the summary is cut off"));
     };
-    let called: Vec<&str> = words[..first]
-        .iter()
-        .copied()
-        .filter(|word| *word != ":")
-        .collect();
+    let called = words[..first].join(" ");
+    let called = called.trim_end_matches([' ', ':']);
     let mean = number(words[first + 2], line)?;
     if mean == 0.0 {
+        gathering.leave_out(format!("{called}, which mdtest did not run: its rate is 0"));
         return Ok(());
     }
-    let test = gathering.test("mdtest");
-    let phase = gathering.phase(&test, &called.join(" "));
+    let test = gathering.variant("mdtest", parameters);
+    let phase = gathering.phase(&test, called);
     gathering.add(
         line,
         figure(contender, &test, &phase, vec![(Metric::Rate, mean)]),

@@ -70,9 +70,70 @@ pub fn since_1970(seconds: u64) -> Option<Nanos> {
     (seconds >= YEAR_1990 && i64::try_from(nanos).is_ok()).then_some(Nanos(nanos))
 }
 
+/// The time of a clock that says no zone, as if it stood in UTC: `Thu Nov 26 00:58:37 2026`, and what stands behind.
+pub fn of_clock(words: &[&str]) -> Option<Nanos> {
+    const MONTHS: [&str; 12] = [
+        "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
+    ];
+    let [_, month, day, time, year, ..] = words else {
+        return None;
+    };
+    let month = MONTHS.iter().position(|known| known == month)?;
+    at(
+        year.parse().ok()?,
+        month as u64 + 1,
+        day.parse().ok()?,
+        time,
+    )
+}
+
+/// The same as `11/26/2026 00:58:37`.
+pub fn of_day(day: &str, time: &str) -> Option<Nanos> {
+    let mut parts = day.split('/').map(|part| part.parse().ok());
+    let (month, day, year) = (parts.next()??, parts.next()??, parts.next()??);
+    at(year, month, day, time)
+}
+
+fn at(year: u64, month: u64, day: u64, time: &str) -> Option<Nanos> {
+    let mut parts = time.split(':').map(|part| part.parse::<u64>().ok());
+    let (hours, minutes, seconds) = (parts.next()??, parts.next()??, parts.next()??);
+    let is_time = hours < 24 && minutes < 60 && seconds < 61;
+    if !is_time || !(1990..=9999).contains(&year) || !(1..=31).contains(&day) {
+        return None;
+    }
+    // Days of the civil calendar, with years that begin in March, so that a leap day is the last of one.
+    let (years, months) = match month {
+        1 | 2 => (year - 1, month + 9),
+        3..=12 => (year, month - 3),
+        _ => return None,
+    };
+    const UNTIL_1970: u64 = 719_468;
+    let days = 365 * years + years / 4 - years / 100 + years / 400;
+    let days = days + (153 * months + 2) / 5 + day - 1 - UNTIL_1970;
+    since_1970(days * 86_400 + hours * 3600 + minutes * 60 + seconds)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_day_of_the_calendar_is_a_time() {
+        let second = |seconds: u64| Some(Nanos(seconds * 1_000_000_000));
+        let words = ["Thu", "Nov", "26", "00:58:37", "2026"];
+        assert_eq!(of_clock(&words), second(1_795_654_717));
+        assert_eq!(of_day("02/29/2024", "12:00:00"), second(1_709_208_000));
+        for (day, time) in [
+            ("13/01/2024", "12:00:00"),
+            ("01/01/2024", "24:00:00"),
+            ("01/01/99999999999", "12:00:00"),
+            ("01/01", "12:00:00"),
+            ("0/0/0", "0:0:0"),
+        ] {
+            assert_eq!(of_day(day, time), None);
+        }
+        assert_eq!(of_clock(&["Nov", "26"]), None);
+    }
 
     #[test]
     fn what_no_measurement_can_be_is_no_number() {

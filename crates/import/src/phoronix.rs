@@ -2,7 +2,8 @@
 //!
 //! Source of the format: results that are published on openbenchmarking.org, and `pts_result_file*.php` of the suite.
 //! Single runs stand in `RawString`, apart by colons, and are rounds; without it, the value is one. `MB/s` is 10^6 bytes,
-//! as the suite says it, whatever the program below meant. A scale that no metric has is left out by name. A document
+//! as the suite says it, whatever the program below meant. A scale that no metric has is left out by name. Results of one
+//! description that differ in scale or arguments are phases of their own. A document
 //! with a DTD is refused: entities of it could be of any size.
 
 use model::{Environment, Metric};
@@ -10,7 +11,7 @@ use roxmltree::{Document, Node, ParsingOptions};
 
 use crate::gathering::{Gathering, figure};
 use crate::number::optional;
-use crate::text::whole;
+use crate::text::{shortened, whole};
 use crate::{Format, Found, ImportError, MOST_RESULTS, Naming};
 
 /// The most elements of a document: all that 200,000 results can have, and less memory than one has.
@@ -113,6 +114,8 @@ fn result(
     };
     let described = [field("Description"), field("Arguments"), title];
     let described = described.into_iter().find(|text| !text.is_empty());
+    let described = shortened(described.unwrap_or("result"));
+    let parameters = [scale, field("Arguments")].map(shortened).join(", ");
     let data = result
         .children()
         .find(|child| child.tag_name().name() == "Data");
@@ -122,7 +125,7 @@ fn result(
         let (system, value, runs) = (field("Identifier"), field("Value"), field("RawString"));
         let contender = gathering.contender((!system.is_empty()).then_some(system))?;
         let test = gathering.test(called);
-        let phase = gathering.phase(&test, described.unwrap_or("result"));
+        let phase = gathering.phase_variant(&test, &described, &parameters);
         let runs = if runs.is_empty() { value } else { runs };
         for run in runs.split(':') {
             // A run that gave none is empty.
@@ -140,16 +143,6 @@ fn result(
 
 /// The metric of a scale, and what its value times makes one in our unit; nothing where the better end is another one.
 fn metric(scale: &str, proportion: &str) -> Option<(Metric, f64)> {
-    const RATES: [(&str, f64); 8] = [
-        ("b/s", 1.0),
-        ("kb/s", 1e3),
-        ("mb/s", 1e6),
-        ("gb/s", 1e9),
-        ("kib/s", 1024.0),
-        ("mib/s", 1024.0 * 1024.0),
-        ("gib/s", 1024.0 * 1024.0 * 1024.0),
-        ("mb/sec", 1e6),
-    ];
     const TIMES: [(&str, f64); 8] = [
         ("seconds", 1.0),
         ("s", 1.0),
@@ -160,27 +153,16 @@ fn metric(scale: &str, proportion: &str) -> Option<(Metric, f64)> {
         ("us", 1e-6),
         ("nanoseconds", 1e-9),
     ];
-    let scale = scale.to_ascii_lowercase();
-    let of = |list: &[(&str, f64)]| {
-        list.iter()
-            .find(|(name, _)| *name == scale)
-            .map(|(_, f)| *f)
-    };
-    let is_rate = scale == "iops"
-        || ["/s", "/sec", " per second"]
-            .iter()
-            .any(|end| scale.ends_with(end));
-    let found = if let Some(factor) = of(&RATES) {
+    let lower = scale.to_ascii_lowercase();
+    let time = TIMES.iter().find(|(name, _)| *name == lower);
+    let found = if let Some((_, factor)) = time {
+        (Metric::Elapsed, *factor)
+    } else if lower.ends_with(" per op") {
+        (Metric::LatencyMean, of_first(&lower, &TIMES)?)
+    } else if let Some(factor) = throughput(scale) {
         (Metric::Throughput, factor)
-    } else if let Some(factor) = of(&TIMES) {
-        (Metric::Elapsed, factor)
-    } else if scale.ends_with(" per op") {
-        let factor = of_first(&scale, &TIMES)?;
-        (Metric::LatencyMean, factor)
-    } else if is_rate && !scale.ends_with("b/s") && !scale.ends_with("bit/s") {
-        (Metric::Rate, 1.0)
     } else {
-        return None;
+        (Metric::Rate, rate(&lower)?)
     };
     let better = match found.0.direction() {
         model::Direction::Higher => "HIB",
@@ -189,10 +171,131 @@ fn metric(scale: &str, proportion: &str) -> Option<(Metric, f64)> {
     (proportion.is_empty() || proportion == better).then_some(found)
 }
 
+/// What is counted in a second.
+fn of_a_second(scale: &str) -> Option<&str> {
+    let ends = ["/second", "/sec", "/s", " per second", " per sec"];
+    ends.iter().find_map(|end| scale.strip_suffix(end))
+}
+
+/// Bytes of a scale such as `MB/s`, `MiB/sec` or `Megabytes per second`, and of one in bits. `Mb/s` may be either.
+fn throughput(scale: &str) -> Option<f64> {
+    const UNITS: [(&str, f64); 5] = [
+        ("bytes", 1.0),
+        ("byte", 1.0),
+        ("bits", 0.125),
+        ("bit", 0.125),
+        ("b", 1.0),
+    ];
+    const KIB: f64 = 1024.0;
+    let lower = scale.to_ascii_lowercase();
+    let counted = of_a_second(&lower)?;
+    let written = &scale[..counted.len()];
+    if written.ends_with('b') && written.starts_with(|c: char| c.is_ascii_uppercase()) {
+        return None;
+    }
+    let (prefix, unit) = UNITS
+        .iter()
+        .find_map(|(unit, bytes)| Some((counted.strip_suffix(unit)?, bytes)))?;
+    let prefix = match prefix {
+        "" => 1.0,
+        "k" | "kilo" => 1e3,
+        "m" | "mega" => 1e6,
+        "g" | "giga" => 1e9,
+        "t" | "tera" => 1e12,
+        "ki" | "kibi" => KIB,
+        "mi" | "mebi" => KIB * KIB,
+        "gi" | "gibi" => KIB * KIB * KIB,
+        "ti" | "tebi" => KIB * KIB * KIB * KIB,
+        _ => return None,
+    };
+    Some(prefix * unit)
+}
+
+/// How many operations a scale counts in a second: `Million Ops/sec`, `Files/s`, `IOPS`.
+fn rate(scale: &str) -> Option<f64> {
+    const COUNTED: [&str; 14] = [
+        "op",
+        "operation",
+        "io",
+        "file",
+        "directory",
+        "request",
+        "req",
+        "transaction",
+        "query",
+        "read",
+        "write",
+        "seek",
+        "message",
+        "call",
+    ];
+    let (word, before) = match scale.rsplit_once(' ') {
+        Some((before, word @ ("iops" | "tps"))) => (word, before),
+        _ if matches!(scale, "iops" | "tps") => (scale, ""),
+        _ => {
+            let counted = of_a_second(scale)?;
+            let (before, word) = counted.rsplit_once(' ').unwrap_or(("", counted));
+            (word, before)
+        }
+    };
+    let one = word.strip_suffix("ies").map(|root| format!("{root}y"));
+    let one = one.unwrap_or_else(|| word.strip_suffix('s').unwrap_or(word).to_owned());
+    let is_known = matches!(word, "iops" | "tps") || COUNTED.contains(&one.as_str());
+    is_known.then_some(match before.split(' ').next_back() {
+        Some("thousand" | "kilo" | "k") => 1e3,
+        Some("million" | "mega" | "m") => 1e6,
+        Some("billion" | "giga" | "g") => 1e9,
+        _ => 1.0,
+    })
+}
+
 /// The factor of the first word of a scale: `Microseconds Per Op`.
 fn of_first(scale: &str, list: &[(&str, f64)]) -> Option<f64> {
     let first = scale.split(' ').next()?;
     list.iter()
         .find(|(name, _)| *name == first)
         .map(|(_, factor)| *factor)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_scale_is_what_it_says_or_nothing() {
+        let mib = 1024.0 * 1024.0;
+        for (scale, metric_of, factor) in [
+            ("MB/s", Metric::Throughput, 1e6),
+            ("mb/s", Metric::Throughput, 1e6),
+            ("GB/sec", Metric::Throughput, 1e9),
+            ("KB/sec", Metric::Throughput, 1e3),
+            ("MiB/sec", Metric::Throughput, mib),
+            ("Mbits/sec", Metric::Throughput, 1e6 / 8.0),
+            ("Mbits/s", Metric::Throughput, 1e6 / 8.0),
+            ("Megabytes per second", Metric::Throughput, 1e6),
+            ("Million Ops/sec", Metric::Rate, 1e6),
+            ("Bogo Ops/s", Metric::Rate, 1.0),
+            ("Queries Per Second", Metric::Rate, 1.0),
+            ("Files/s", Metric::Rate, 1.0),
+            ("IOPS", Metric::Rate, 1.0),
+            ("TPS", Metric::Rate, 1.0),
+            ("Microseconds Per Op", Metric::LatencyMean, 1e-6),
+            ("Seconds", Metric::Elapsed, 1.0),
+        ] {
+            assert_eq!(metric(scale, ""), Some((metric_of, factor)), "{scale}");
+        }
+        for scale in [
+            "Mb/s",
+            "Frames Per Second",
+            "Points",
+            "",
+            "/s",
+            "MB",
+            "Nodes/s",
+            "é/s",
+        ] {
+            assert_eq!(metric(scale, ""), None, "{scale}");
+        }
+        assert_eq!(metric("MB/s", "LIB"), None);
+    }
 }

@@ -26,6 +26,16 @@ pub fn whole(bytes: &[u8]) -> Result<&str, ImportError> {
     Ok(text.trim_start_matches('\u{feff}'))
 }
 
+/// Whether its last line ends: a number at the end of one that does not may go on.
+pub fn is_ended(bytes: &[u8]) -> bool {
+    bytes.ends_with(b"\n")
+}
+
+/// The beginning of a text that is kept for each of many results: a line may be as long as the file.
+pub fn shortened(text: &str) -> String {
+    text.chars().take(300).collect()
+}
+
 /// Words of a line.
 pub fn words(line: &str) -> Vec<&str> {
     line.split_whitespace().collect()
@@ -52,9 +62,51 @@ pub fn option<'a>(words: &[&'a str], option: &str) -> Option<&'a str> {
     }
 }
 
+/// The letters of a command line's options, those that stand in one word, too (`-CT`), each with its value: behind a
+/// letter of `with_value` that stands in the same word or the next.
+pub fn flags<'a>(words: &[&'a str], with_value: &str) -> Vec<(char, &'a str)> {
+    let mut letters = Vec::new();
+    let mut words = words.iter();
+    while let Some(word) = words.next() {
+        let given = word.strip_prefix('-').filter(|rest| !rest.starts_with('-'));
+        let given = given.unwrap_or_default();
+        for (at, letter) in given.char_indices() {
+            if !with_value.contains(letter) {
+                letters.push((letter, ""));
+                continue;
+            }
+            let value = match &given[at + letter.len_utf8()..] {
+                "" => words.next().copied().unwrap_or_default(),
+                attached => attached,
+            };
+            letters.push((letter, value));
+            break;
+        }
+    }
+    letters
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn letters_are_options_and_values_are_none() {
+        let given = ["-CT", "-n", "-5", "-rn5F", "--posix", "-d", "-D"];
+        let [none, five] = ["", "-5"];
+        assert_eq!(
+            flags(&given, "nd"),
+            [
+                ('C', none),
+                ('T', none),
+                ('n', five),
+                ('r', none),
+                ('n', "5F"),
+                ('d', "-D")
+            ]
+        );
+        assert_eq!(flags(&["-n"], "n"), [('n', "")]);
+    }
 
     #[test]
     fn a_place_is_the_last_part_of_a_path() {

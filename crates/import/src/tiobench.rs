@@ -11,7 +11,7 @@ use model::{Axis, Metric, SweepPoint};
 
 use crate::gathering::{Gathering, figure};
 use crate::number::{number, optional};
-use crate::text::{lines, words};
+use crate::text::{is_ended, lines, words};
 use crate::{Format, Found, ImportError, Naming};
 
 const TABLES: [(&str, &str); 4] = [
@@ -28,12 +28,19 @@ const COLUMNS: usize = 10;
 pub fn read(bytes: &[u8], naming: &Naming) -> Result<Found, ImportError> {
     let mut gathering = Gathering::new(Format::Tiobench, "tiobench", naming);
     let mut table = None;
-    for (line, text) in lines(bytes)? {
+    let lines = lines(bytes)?;
+    // Of a table, since behind the last one nothing else stands.
+    let cut = lines.len() + usize::from(is_ended(bytes));
+    for (line, text) in lines {
         let title = TABLES.iter().find(|(title, _)| text.trim() == *title);
         if let Some((_, phase)) = title {
             table = Some(*phase);
         }
         let words = words(text);
+        if line == cut && table.is_some() {
+            let what = "the last line does not end: the file is cut off";
+            return Err(ImportError::at(line, what));
+        }
         let Some(phase) = table.filter(|_| words.len() > 2 && is_result(&words)) else {
             continue;
         };
@@ -72,14 +79,20 @@ fn result(
         gathering.environment().kernel = format!("Linux {identifier}");
     }
     let contender = gathering.contender((!is_kernel).then_some(&identifier))?;
-    let test = format!("tiobench-{}", Axis::Threads.short(threads.into()));
-    gathering.at(
-        &test,
-        SweepPoint {
-            of: "tiobench".to_owned(),
-            at: BTreeMap::from([(Axis::Threads, u64::from(threads))]),
-        },
-    );
+    let whole = |column: usize, unit: u64| {
+        let size: Option<u64> = columns[column].parse().ok();
+        let size = size.and_then(|size| size.checked_mul(unit));
+        size.ok_or_else(|| ImportError::at(line, "a size is no number"))
+    };
+    let at = [
+        (Axis::Size, whole(0, 1 << 20)?),
+        (Axis::Block, whole(1, 1)?),
+        (Axis::Threads, threads.into()),
+    ];
+    let test = at.map(|(axis, value)| axis.short(value)).join("-");
+    let test = format!("tiobench-{test}");
+    let (of, at) = ("tiobench".to_owned(), BTreeMap::from(at));
+    gathering.at(&test, SweepPoint { of, at });
     let value = |column: usize| number(columns[column].trim_end_matches('%'), line);
     let values = vec![
         (Metric::Throughput, value(3)? * 1024.0 * 1024.0),

@@ -134,10 +134,9 @@ fn made(cells: &[Made]) -> Option<CampaignResults> {
         let (contender, test, round) = place(number);
         let phases = cell.iter().flat_map(|(phases, _)| phases);
         for (phase, (status, value)) in phases.enumerate() {
-            let values = [Metric::Elapsed, Metric::SpaceTaken].map(|metric| Stated {
-                metric,
-                value: *value,
-            });
+            // Space may be given back, and time is not.
+            let values = [(Metric::Elapsed, value.abs()), (Metric::SpaceTaken, *value)];
+            let values = values.map(|(metric, value)| Stated { metric, value });
             figures.push(Figure {
                 round,
                 status: *status,
@@ -226,5 +225,36 @@ fn a_file_that_is_cut_off_is_refused() {
         }
         let error = read(Format::Csv, cut, &Naming::default());
         assert!(error.is_err(), "{end}");
+    }
+}
+
+#[test]
+fn what_the_metric_cannot_be_is_refused_with_its_line() {
+    let told = |lines: &str| {
+        let header =
+            "contender,suite,test,phase,round,metric,value,status,unit,direction\n".to_owned();
+        let text = header + lines;
+        let error = read(Format::Csv, text.as_bytes(), &Naming::default()).unwrap_err();
+        error.to_string()
+    };
+    let good = "a,s,t,p,1,elapsed,2,ok,s,lower\n";
+    for (line, words) in [
+        (
+            "a,s,t,q,1,elapsed,2,ok,ms,lower\n",
+            "the unit of elapsed is `s`, not `ms`",
+        ),
+        (
+            "a,s,t,q,1,elapsed,2,ok,s,higher\n",
+            "the direction of elapsed is `lower`",
+        ),
+        ("a,s,t,q,1,elapsed,-2,ok,,\n", "`-2` is below zero"),
+        (
+            "a,s,t,p,1,elapsed,3,ok,,\n",
+            "elapsed of t/p is there twice in round 1",
+        ),
+        ("a,other,t,p,2,elapsed,3,ok,,\n", "t is in suite s, too"),
+    ] {
+        let told = told(&format!("{good}{line}"));
+        assert!(told.starts_with(&format!("line 3: {words}")), "{told}");
     }
 }

@@ -1,6 +1,6 @@
 //! What nobody would print: any bytes, numbers that are none, and more of everything than there can be.
 
-use import::{Format, ImportError, MOST_RESULTS, Naming, read, recognise};
+use import::{Format, ImportError, MOST_RESULTS, Naming, join, read, recognise};
 use proptest::prelude::*;
 
 fn told(format: Format, text: &str) -> String {
@@ -19,13 +19,16 @@ fn try_all(bytes: &[u8]) {
     recognise(bytes);
     for format in Format::ALL {
         if let Ok(found) = read(format, bytes, &naming) {
+            if let Ok(both) = join(vec![found.clone(), found.clone()]) {
+                both.into_results().unwrap();
+            }
             found.into_results().unwrap();
         }
     }
 }
 
 /// Pieces that parsers look for, so that random inputs come far.
-const PIECES: [&str; 40] = [
+const PIECES: [&str; 47] = [
     "kB reclen write rewrite read\n",
     "64 4 1 2 3\n",
     "\"Writer report\"\n",
@@ -33,6 +36,13 @@ const PIECES: [&str; 40] = [
     "\"64\" 1 2\n",
     "Children see throughput for 2 readers = 1.5 kB/sec\n",
     "Output is in ops/sec\n",
+    "OPS Mode. Output is in operations per second.\n",
+    "Run began: Thu Nov 26 00:58:37 2026\n",
+    "Each process writes a 1024 kByte file in 64 kByte records\n",
+    "4 tasks, 1000 files/directories\n",
+    "xfersize = 1 MiB\n",
+    "#\tVersion 3.3, 1 thread(s) starting at Wed Nov 25 12:21:19 2026\n",
+    "6: 1: IO Summary: 5 ops, 6 ops/s, 2ms latency\n",
     "{\"fio version\":\"fio-3\",",
     "\"jobs\":[{\"jobname\":\"a\",\"read\":{\"total_ios\":1}}]}",
     "{\"results\":[{\"command\":\"a\",\"times\":[1]}]}",

@@ -328,8 +328,13 @@ fn result(test: &Test, figures: &[&Figure], started: Option<Nanos>) -> CellResul
     let worst = bad.min_by_key(|status| *status == Status::Skipped);
     let mut result = CellResult::blank(worst.unwrap_or(Status::Ok));
     result.started = started.unwrap_or(Nanos(0));
+    let by_phase: BTreeMap<&str, &&Figure> = figures
+        .iter()
+        .rev()
+        .map(|figure| (figure.phase.as_str(), figure))
+        .collect();
     for phase in &test.phases {
-        let figure = figures.iter().find(|figure| figure.phase == phase.name);
+        let figure = by_phase.get(phase.name.as_str());
         result.phases.extend(figure.map(|figure| PhaseResult {
             status: figure.status,
             failure: failure(figure),

@@ -1,5 +1,6 @@
 //! `fsarena import`: what other programs measured, and the campaigns of other databases, into this one.
 
+use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -105,7 +106,21 @@ fn inputs(args: &ImportArgs) -> anyhow::Result<Vec<Input>> {
             return Err(BadInput(what).into());
         }
     }
+    refuse_twice(&inputs)?;
     Ok(inputs)
+}
+
+/// A file that is given twice would have its rounds twice.
+fn refuse_twice(inputs: &[Input]) -> anyhow::Result<()> {
+    let mut seen = BTreeSet::new();
+    for input in inputs {
+        let path = fs::canonicalize(&input.path).unwrap_or_else(|_| input.path.clone());
+        if !seen.insert((path, &input.contender)) {
+            let shown = shown(&input.path);
+            return Err(BadInput(format!("{shown} is given twice: give it once")).into());
+        }
+    }
+    Ok(())
 }
 
 /// `NAME=FILE`, unless there is a file that is called so.
@@ -141,7 +156,11 @@ fn read(input: &Input, from: Option<Format>) -> anyhow::Result<Content> {
         },
     };
     if from.is_none() && is_report(&bytes) {
-        let results = report::read_json(&bytes).map_err(|why| {
+        let results = report::read_json(&bytes).and_then(|results| {
+            import::check(&results)?;
+            Ok(results)
+        });
+        let results = results.map_err(|why| {
             BadInput(format!(
                 "{shown} is no whole report of `fsarena report --format json`: {why}"
             ))

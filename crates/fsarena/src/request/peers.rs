@@ -69,6 +69,7 @@ const PEERS: [Peer; 7] = [
         "bonnie++",
         Some("bonnie++"),
         "bonnie++ -d . -q",
+        // A comma in the name of a machine (-m) is a column more.
         &["d", "Z"],
     ),
     peer(
@@ -279,6 +280,12 @@ fn own_words(peer: &Peer, options: &str) -> anyhow::Result<Vec<String>> {
         _ => {
             let wrong = |why: String| BadInput(format!("-s {}:{options}: {why}", peer.program));
             let own = words(options).map_err(wrong)?;
+            // What bonnie++ prints are columns between commas, a name (`-m`) among them.
+            if peer.format == Format::Bonnie && options.contains(',') {
+                return Err(
+                    wrong("a comma would be in what it prints: leave it out".to_owned()).into(),
+                );
+            }
             match own.iter().find(|word| peer.leads_out(word)) {
                 None => Ok(own),
                 Some(word) => Err(wrong(format!(
