@@ -63,6 +63,8 @@ pub struct Figure {
     pub round: u32,
     /// What the phase asked of the filesystem, where that is known.
     pub group: Option<Group>,
+    /// Whether it is a total over the other phases of its test, which is not to be added to them.
+    pub total: bool,
     /// What became of it.
     pub status: Status,
     /// Why, where it is not `ok`, or why it has no number.
@@ -82,6 +84,7 @@ impl Figure {
             phase: phase.to_owned(),
             round: 1,
             group: None,
+            total: false,
             status: Status::Ok,
             reason: None,
             values: vec![Stated { metric, value }],
@@ -317,6 +320,7 @@ fn phase(figure: &Figure) -> Phase {
         op: Op::Elsewhere(Elsewhere {
             metric: first.map_or(Metric::Elapsed, |value| value.metric),
             group: figure.group,
+            total: figure.total,
         }),
     }
 }

@@ -5,7 +5,7 @@
 
 use crate::evidence::{Comparison, Evidence, Known, Order, Place};
 use crate::finding::{Finding, Truth, gathered, together};
-use crate::judgement::{Judgement, Shown, Values, Verdict, Why, label};
+use crate::judgement::{HoldsIn, Judgement, Shown, Values, Verdict, Why, label};
 use crate::language::{Amount, How, Outcome, Rank, Statement, Subjects, What};
 
 /// Of more than so many who share a place of an order, the first and the last are shown.
@@ -19,7 +19,7 @@ pub fn judge(statements: &[Statement], evidence: &dyn Evidence) -> Judgement {
         return Judgement::undecidable(&why);
     }
     let judge = Judge { evidence };
-    let findings: Vec<(Finding, Option<(usize, usize)>)> =
+    let findings: Vec<(Finding, Option<HoldsIn>)> =
         statements.iter().map(|s| judge.statement(s)).collect();
     let holds_in = findings.iter().find_map(|(_, holds_in)| *holds_in);
     let all = together(findings.into_iter().map(|(finding, _)| finding).collect());
@@ -101,7 +101,7 @@ impl<'a> At<'a> {
 
 impl Judge<'_> {
     /// What comes of a statement, and in how many of its figures it holds where these are many.
-    fn statement(&self, statement: &Statement) -> (Finding, Option<(usize, usize)>) {
+    fn statement(&self, statement: &Statement) -> (Finding, Option<HoldsIn>) {
         let of = &statement.scope.of;
         if let What::Nobody(rank) = &statement.what {
             return (self.nobody(rank, of), None);
@@ -177,12 +177,15 @@ impl Judge<'_> {
                     too_little.push(better);
                     Finding::new(Truth::Partly)
                 }
-                Order::Better | Order::Open => self.open(at, a, b),
+                Order::Better | Order::NotWorse | Order::Open => self.open(at, a, b),
                 Order::Worse => {
                     Finding::off(Truth::Fails, self.set_against(at, b, a, "is ahead of"))
                 }
                 Order::Same => {
                     Finding::off(Truth::Fails, self.set_against(at, a, b, "is as good as"))
+                }
+                Order::NotBetter => {
+                    Finding::off(Truth::Fails, self.set_against(at, a, b, "is not ahead of"))
                 }
             }
         });
@@ -307,15 +310,14 @@ impl Judge<'_> {
         for other in field.iter().copied().filter(|other| *other != one) {
             let order = self.evidence.compare(at.place(other), at.place(one));
             let order = order.map_or(Order::Open, |found| found.order);
-            let order = match (rank.from_worst, order) {
-                (true, Order::Better) => Order::Worse,
-                (true, Order::Worse) => Order::Better,
-                (_, order) => order,
+            let order = match rank.from_worst {
+                true => order.reversed(),
+                false => order,
             };
             if order == Order::Better {
                 before.push(other.as_str());
             }
-            not_behind += usize::from(matches!(order, Order::Better | Order::Open));
+            not_behind += usize::from(order.may_be_better());
         }
         let (least, most) = (before.len() + 1, not_behind + 1);
         if least >= rank.first && most <= rank.last {
@@ -546,7 +548,7 @@ fn first_subject(what: &What) -> Option<&String> {
 }
 
 /// What a finding in each figure of a scope comes to.
-fn in_scope(mut findings: Vec<Finding>, how: How) -> (Finding, Option<(usize, usize)>) {
+fn in_scope(mut findings: Vec<Finding>, how: How) -> (Finding, Option<HoldsIn>) {
     let count = |truth| findings.iter().filter(|f| f.truth == truth).count();
     let [holds, partly, fails, open] =
         [Truth::Holds, Truth::Partly, Truth::Fails, Truth::Open].map(count);
@@ -563,7 +565,12 @@ fn in_scope(mut findings: Vec<Finding>, how: How) -> (Finding, Option<(usize, us
     if findings.len() > 1 {
         shorten(&mut findings);
     }
-    let counted = (decided > SHOWN_FIGURES).then_some((holds, decided));
+    let counted = (decided > SHOWN_FIGURES).then_some(HoldsIn {
+        holds,
+        partly,
+        fails,
+        undecided: open,
+    });
     let all = match truth {
         Some(truth) => gathered(truth, findings),
         None => together(findings),
@@ -594,6 +601,8 @@ fn size(found: Comparison, said: &Amount) -> Truth {
     };
     let share = is.ln() / missed.ln();
     match (0.5..=2.0).contains(&share) {
+        // It may be any larger one just as well, which would not be true in part.
+        true if found.high.is_infinite() => Truth::Open,
         true => Truth::Partly,
         false => Truth::Fails,
     }
@@ -610,8 +619,10 @@ fn ends(sizes: &[(f64, f64)]) -> (f64, f64) {
 
 /// A range in few digits; one number where both ends look the same.
 pub(crate) fn range((low, high): (f64, f64)) -> String {
+    let is_bound = high.is_infinite();
     let [low, high] = [low, high].map(digits);
     match low == high {
+        _ if is_bound => format!("at least {low}"),
         true => low,
         false => format!("{low} to {high}"),
     }

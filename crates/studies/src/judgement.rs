@@ -137,6 +137,42 @@ impl fmt::Display for Values {
     }
 }
 
+/// In how many figures something that is said of many is so.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct HoldsIn {
+    /// In so many it holds.
+    pub holds: usize,
+    /// In so many it holds for some, or with another size.
+    pub partly: usize,
+    /// In so many it does not.
+    pub fails: usize,
+    /// In so many the numbers do not say.
+    pub undecided: usize,
+}
+
+impl HoldsIn {
+    /// Whether it holds in every one.
+    pub const fn is_all(self) -> bool {
+        self.partly + self.fails + self.undecided == 0
+    }
+}
+
+impl fmt::Display for HoldsIn {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "holds in {}", self.holds)?;
+        for (word, count) in [
+            ("in part in", self.partly),
+            ("not in", self.fails),
+            ("undecided in", self.undecided),
+        ] {
+            if count > 0 {
+                write!(f, ", {word} {count}")?;
+            }
+        }
+        Ok(())
+    }
+}
+
 /// The verdict on a claim.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Judgement {
@@ -144,8 +180,8 @@ pub struct Judgement {
     pub verdict: Verdict,
     /// What is not as the claim says, most telling first.
     pub off: Vec<String>,
-    /// In how many of the figures that it speaks of it holds, where they are many: in how many, of how many.
-    pub holds_in: Option<(usize, usize)>,
+    /// In how many of the figures that it speaks of it holds, where they are many.
+    pub holds_in: Option<HoldsIn>,
     /// Why there is no verdict, or what of the claim has no numbers.
     pub why: Vec<Why>,
     /// The numbers that decide, figure by figure.

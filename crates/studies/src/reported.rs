@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use catalog::Catalog;
 use model::{Bytes, Environment, Group, Metric, Reported, ReportedContender, Stated};
 
+use crate::checks::Check;
 use crate::figures::{Cell, Figure};
 use crate::{Status, Study};
 
@@ -98,6 +99,7 @@ impl Study {
         // The first is the one to rank by.
         metrics.sort_by_key(|(metric, _)| *metric);
         let group = self.group(test, phase, catalog);
+        let total = self.is_total(test, phase);
         let mut all = Vec::new();
         for contender in &self.figures.contenders {
             let cells = metrics.iter().filter_map(|(metric, figure)| {
@@ -109,7 +111,7 @@ impl Study {
                 continue;
             };
             let values = cells.iter().filter_map(|(metric, figure, cell)| {
-                let value = cell.value? * figure.scale()?;
+                let value = cell.exact()? * figure.scale()?;
                 Some(Stated {
                     metric: *metric,
                     value,
@@ -121,6 +123,7 @@ impl Study {
                 phase: phase.to_owned(),
                 round: 1,
                 group,
+                total,
                 status: status(first.status),
                 reason: reason(first),
                 values: values.collect(),
@@ -135,6 +138,16 @@ impl Study {
             true => all,
             false => Vec::new(),
         }
+    }
+
+    /// Whether the study gives a phase as the sum of others.
+    fn is_total(&self, test: &str, phase: &str) -> bool {
+        let totals = self.checks.iter().filter_map(Check::total);
+        let mut figures = totals.filter_map(|path| self.figures.place(path));
+        figures.any(|place| {
+            let figure = &self.figures.figures[place];
+            figure.test == test && figure.phase == phase
+        })
     }
 
     /// What a phase asks of a filesystem, by the first phase here that does the same.
@@ -185,7 +198,14 @@ const fn status(status: Status) -> model::Status {
     }
 }
 
+/// Why there is no number; of a bound, which one it is.
 fn reason(cell: &Cell) -> Option<String> {
+    let bound = cell.value.filter(|_| cell.censored);
+    let bound = bound.map(|_| format!("above {} {}", cell.printed, cell.unit));
     let has_number = cell.status == Status::Ok && !cell.censored;
-    (!has_number && !cell.note.is_empty()).then(|| cell.note.clone())
+    let note = (!has_number && !cell.note.is_empty()).then(|| cell.note.clone());
+    match (bound, note) {
+        (Some(bound), Some(note)) => Some(format!("{}: {note}", bound.trim_end())),
+        (bound, note) => bound.or(note),
+    }
 }

@@ -199,6 +199,70 @@ fn figures_are_judged_as_they_stand() {
     );
 }
 
+/// "More than 100" may be twice 50, and is more than 1.5 times of it.
+#[test]
+fn a_number_that_is_a_bound_decides_what_it_can() {
+    let figures = FIGURES.replacen("MB/s,100,,", "MB/s,100,>,", 1);
+    for (said, verdict) in [
+        ("ext4 is about 2 times old-xfs", Verdict::Undecidable),
+        ("ext4 is about 1.9 times old-xfs", Verdict::Undecidable),
+        ("ext4 is at least 1.5 times old-xfs", Verdict::Supported),
+        ("ext4 is at least 2.5 times old-xfs", Verdict::Undecidable),
+        ("ext4 is at most 1.1 times old-xfs", Verdict::Partly),
+        ("ext4 < old-xfs by at least 50%", Verdict::Supported),
+        ("ext4 is at least 100", Verdict::Supported),
+        ("ext4 is at most 100", Verdict::Partly),
+    ] {
+        let text = STUDY.replacen("ext4 is about 2 times old-xfs", said, 1);
+        let study = read(&text, &figures).unwrap();
+        let judged = study.judged();
+        assert_eq!(judged[0].1.verdict, verdict, "{said}: {judged:?}");
+    }
+    let study = read(STUDY, &figures).unwrap();
+    let why = study.judged()[0].1.why[0].to_string();
+    assert_eq!(why, "ext4 (above 100) beside old-xfs (50)");
+}
+
+#[test]
+fn ranges_that_touch_leave_only_one_side_to_be_better() {
+    let range = |name: &str, low: &str, high: &str| {
+        let row = |metric: &str, rest: &str| {
+            format!("ours,2019,linux,kernel,{name},,cost,all,{metric},percent,{rest}\n")
+        };
+        row("cpu", ",,missing,")
+            + &row("cpu_min_bound", &format!("{low},,ok,"))
+            + &row("cpu_max_bound", &format!("{high},,ok,"))
+    };
+    let one = |name: &str, value: &str| {
+        format!("ours,2019,linux,kernel,{name},,cost,all,cpu,percent,{value},,ok,\n")
+    };
+    let figures =
+        FIGURES.to_owned() + &one("ext4", "29") + &range("old-xfs", "29", "45") + &one("jfs", "45");
+    for (said, verdict) in [
+        ("ext4 is best", Verdict::Supported),
+        ("jfs is worst", Verdict::Supported),
+        ("old-xfs is best", Verdict::Undecidable),
+        ("old-xfs is worst", Verdict::Undecidable),
+        ("old-xfs is 2nd", Verdict::Undecidable),
+        ("old-xfs < ext4", Verdict::Contradicted),
+        ("ext4 < old-xfs", Verdict::Undecidable),
+        ("ext4 < jfs", Verdict::Supported),
+    ] {
+        let text = STUDY.replacen(
+            "says = [\"jfs crashes\"]",
+            &format!("says = [\"{said} in cost/all/cpu\"]"),
+            1,
+        );
+        let text = text.replacen(
+            "in = \"reading/front_to_back/throughput\"\nsays = [\"old",
+            "says = [\"old",
+            1,
+        );
+        let study = read(&text, &figures).unwrap();
+        assert_eq!(study.judged()[1].1.verdict, verdict, "{said}");
+    }
+}
+
 /// A campaign in which ext4 takes `ext4` seconds to read, and XFS 20.
 fn campaign(rounds: u32, ext4: f64, jfs: Option<Status>) -> model::CampaignResults {
     let catalog = Catalog::builtin().unwrap();

@@ -157,6 +157,7 @@ fn is_of(doubt: &Doubt, contender: &Contender, figure: &Figure) -> bool {
 /// A cell: its number, the bounds of one, or the word for its absence.
 fn shown(cell: &Cell) -> String {
     match (cell.value, cell.range) {
+        (Some(_), _) if cell.censored => format!(">{}", cell.printed),
         _ if cell.censored => "+++++".to_owned(),
         (_, Some((low, high))) => format!("{low}…{high}"),
         (Some(_), None) => cell.printed.clone(),
@@ -167,7 +168,8 @@ fn shown(cell: &Cell) -> String {
 /// What the signs in the tables mean.
 fn marks(study: &Study) -> String {
     let mut text = String::new();
-    if study.figures.cells().any(|(_, _, cell)| cell.censored) {
+    let is_untimed = |cell: &Cell| cell.censored && cell.value.is_none();
+    if study.figures.cells().any(|(_, _, cell)| is_untimed(cell)) {
         text += "\n";
         text += &beside("+++++  ", "ended too soon to be timed");
     }
