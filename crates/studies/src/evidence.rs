@@ -5,6 +5,9 @@
 
 use serde::Serialize;
 
+/// Why nothing is known of a contender that a campaign lacks.
+pub(crate) const NOT_IN_CAMPAIGN: &str = "not part of the campaign";
+
 /// One figure of one contender, or the mean of several.
 #[derive(Clone, Copy, Debug)]
 pub struct Place<'a> {

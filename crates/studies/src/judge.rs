@@ -3,7 +3,7 @@
 //! Whether a statement holds is a matter of what it says and of the numbers, and of nothing else. It is partly true where it
 //! holds for some of those it speaks of, or where a ratio goes the right way and has another size.
 
-use crate::evidence::{Comparison, Evidence, Known, Order, Place};
+use crate::evidence::{Comparison, Evidence, Known, NOT_IN_CAMPAIGN, Order, Place};
 use crate::finding::{Finding, Truth, gathered, together};
 use crate::judgement::{HoldsIn, Judgement, Shown, Values, Verdict, Why, label};
 use crate::language::{Amount, How, Outcome, Rank, Statement, Subjects, What};
@@ -18,11 +18,20 @@ pub fn judge(statements: &[Statement], evidence: &dyn Evidence) -> Judgement {
     if let Some(why) = out_of_scale(statements, evidence) {
         return Judgement::undecidable(&why);
     }
-    let judge = Judge { evidence };
+    let judge = Judge {
+        evidence,
+        figures: contenders_in(statements),
+    };
     let findings: Vec<(Finding, Option<HoldsIn>)> =
         statements.iter().map(|s| judge.statement(s)).collect();
     let holds_in = findings.iter().find_map(|(_, holds_in)| *holds_in);
-    let all = together(findings.into_iter().map(|(finding, _)| finding).collect());
+    let mut all = together(findings.into_iter().map(|(finding, _)| finding).collect());
+    // What is so in every figure has no need of their names.
+    for why in &mut all.why {
+        if why.figures.len() == judge.figures.len() {
+            why.figures.clear();
+        }
+    }
     let (nothing, open) = match evidence.is_measured() {
         true => (Verdict::NotMeasured, Verdict::NotEnoughRounds),
         false => (Verdict::Undecidable, Verdict::Undecidable),
@@ -66,11 +75,26 @@ fn figures(statement: &Statement) -> Vec<&String> {
     }
 }
 
+/// The figures in which statements set contenders against each other, each once.
+fn contenders_in(statements: &[Statement]) -> Vec<String> {
+    let of = |statement: &&Statement| statement.subjects == Subjects::Contenders;
+    let all = statements.iter().filter(of);
+    let mut figures: Vec<String> = Vec::new();
+    for figure in all.flat_map(|statement| &statement.scope.of) {
+        if !figures.contains(figure) {
+            figures.push(figure.clone());
+        }
+    }
+    figures
+}
+
 /// Why a number that is said says nothing of what was measured since.
 const OF_ITS_MACHINE: &str = "a number of the study's own machine says nothing of another";
 
 struct Judge<'a> {
     evidence: &'a dyn Evidence,
+    /// The figures in which the statements of the claim set contenders against each other.
+    figures: Vec<String>,
 }
 
 /// One of those that a statement sets against each other, and where.
@@ -111,6 +135,9 @@ impl Judge<'_> {
         }
         let findings = of.iter().map(|one| {
             let mut finding = self.at(statement, std::slice::from_ref(one));
+            if statement.subjects == Subjects::Contenders {
+                self.name_figure(&mut finding.why, one);
+            }
             let label = label(one, of);
             if !label.is_empty() {
                 let named = |off: &String| format!("{off} in {label}");
@@ -122,6 +149,17 @@ impl Judge<'_> {
             finding
         });
         in_scope(findings.collect(), statement.scope.how)
+    }
+
+    /// Says in which figure nothing is known, where the claim speaks of several.
+    fn name_figure(&self, why: &mut [Why], figure: &str) {
+        let label = label(figure, &self.figures);
+        // Who is not there at all is so in every figure.
+        let depends = |why: &&mut Why| !why.who.is_empty() && why.reason != NOT_IN_CAMPAIGN;
+        for why in why.iter_mut().filter(depends) {
+            why.figures
+                .extend((!label.is_empty()).then(|| label.clone()));
+        }
     }
 
     /// A statement in one figure, or for one contender.
@@ -292,10 +330,14 @@ impl Judge<'_> {
         let several = rank.first == 1 && rank.last > 1;
         let is_most = 2 * rank.last > field.len();
         (several && is_most && field.len() < rank.of.len()).then(|| {
+            let all = rank.of.len();
+            let have = match field.len() {
+                0 => format!("none of {all} has a result"),
+                1 => format!("only 1 of {all} has a result"),
+                some => format!("only {some} of {all} have a result"),
+            };
             format!(
-                "only {} of {} have a result, and it is said of the {} {}",
-                field.len(),
-                rank.of.len(),
+                "{have}, and it is said of the {} {}",
                 if rank.from_worst { "worst" } else { "best" },
                 rank.last
             )
@@ -462,7 +504,12 @@ impl Judge<'_> {
                 Known::Nothing(why) => why,
             };
             let who = vec![(*one).clone()];
-            Some(Why { who, reason })
+            let figures = Vec::new();
+            Some(Why {
+                who,
+                figures,
+                reason,
+            })
         });
         Finding {
             why: why.collect(),

@@ -7,6 +7,9 @@ use serde::Serialize;
 /// What is off is named so often, and then counted.
 const NAMED_OFF: usize = 3;
 
+/// Of more figures of which nothing is known, their number is told.
+const NAMED_FIGURES: usize = 3;
+
 /// What follows for a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
@@ -54,6 +57,8 @@ impl Verdict {
 pub struct Why {
     /// Of whom; nobody where the claim as a whole is meant.
     pub who: Vec<String>,
+    /// In which figures, without the parts of their names that all figures of the claim have alike; none where it is so in all.
+    pub figures: Vec<String>,
     /// The reason.
     pub reason: String,
 }
@@ -62,7 +67,15 @@ impl fmt::Display for Why {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.who.is_empty() {
             true => f.write_str(&self.reason),
-            false => write!(f, "{}: {}", self.who.join(", "), self.reason),
+            false => {
+                let who = self.who.join(", ");
+                let place = match &self.figures[..] {
+                    [] => String::new(),
+                    few if few.len() <= NAMED_FIGURES => format!(" in {}", few.join(", ")),
+                    many => format!(" in {} figures", many.len()),
+                };
+                write!(f, "{who}{place}: {}", self.reason)
+            }
         }
     }
 }
@@ -197,6 +210,7 @@ impl Judgement {
             holds_in: None,
             why: vec![Why {
                 who: Vec::new(),
+                figures: Vec::new(),
                 reason: reason.to_owned(),
             }],
             values: Vec::new(),

@@ -25,4 +25,6 @@ pub use judgement::{HoldsIn, Judgement, Shown, Values, Verdict, Why, in_few};
 pub use measured::Measured;
 pub use published::Published;
 pub use study::{Claim, Counterpart, Doubt, Part, Point, Study};
-pub use then_and_now::{ClaimTwice, ContenderTwice, Difference, FigureTwice, Side, ThenAndNow};
+pub use then_and_now::{
+    Ahead, ClaimTwice, ContenderTwice, Difference, FigureTwice, Side, ThenAndNow,
+};

@@ -172,7 +172,7 @@ impl Study {
             kernel: fact(&["kernel"]),
             distribution: fact(&["os"]),
             cpu: fact(&["machine cpu"]),
-            memory: memory(&fact(&["machine ram"])),
+            memory: size_in(&fact(&["machine ram"])),
             device: fact(&["disk test"]),
             clock: "real time".to_owned(),
             ..Environment::default()
@@ -181,7 +181,7 @@ impl Study {
 }
 
 /// The size that a text begins with; 0 where it begins with none.
-fn memory(text: &str) -> Bytes {
+pub(crate) fn size_in(text: &str) -> Bytes {
     let mut words = text.split_whitespace();
     let size = words.next().zip(words.next());
     let size = size.and_then(|(number, unit)| format!("{number} {unit}").parse().ok());
