@@ -10,7 +10,7 @@ use catalog::Catalog;
 use model::{Bytes, Environment, Group, Metric, Reported, ReportedContender, Stated};
 
 use crate::checks::Check;
-use crate::figures::{Cell, Figure};
+use crate::figures::{Cell, Contender, Figure};
 use crate::{Status, Study};
 
 impl Study {
@@ -98,7 +98,11 @@ impl Study {
             .collect();
         // The first is the one to rank by.
         metrics.sort_by_key(|(metric, _)| *metric);
-        let group = self.group(test, phase, catalog);
+        // What one alone has a number of compares nobody.
+        let group = match self.is_compared(&metrics) {
+            true => self.group(test, phase, catalog),
+            false => None,
+        };
         let total = self.is_total(test, phase);
         let mut all = Vec::new();
         for contender in &self.figures.contenders {
@@ -138,6 +142,21 @@ impl Study {
             true => all,
             false => Vec::new(),
         }
+    }
+
+    /// Whether two contenders have the number that a phase is ranked by: the first that anybody has.
+    fn is_compared(&self, metrics: &[(Metric, &Figure)]) -> bool {
+        let numbers = metrics.iter().map(|(_, figure)| {
+            let path = figure.path();
+            let contenders = self.figures.contenders.iter();
+            let has = |c: &&Contender| {
+                let found = self.figures.named(&c.name, &path);
+                found.is_some_and(|(_, cell)| cell.exact().is_some())
+            };
+            contenders.filter(has).count()
+        });
+        let mut known = numbers.filter(|count| *count > 0);
+        known.next().is_none_or(|count| count > 1)
     }
 
     /// Whether the study gives a phase as the sum of others.

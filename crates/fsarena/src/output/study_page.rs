@@ -48,16 +48,16 @@ fn head(study: &Study) -> String {
         .count();
     let ranges = match ranges {
         0 => String::new(),
-        ranges => format!(" and {ranges} ranges"),
+        ranges => format!(" and {}", counted(ranges, "range")),
     };
     let facts = [
         ("source", line(&study.source)),
         (
             "figures",
             format!(
-                "{} numbers{ranges} of {} contenders{others}",
-                study.figures.numbers(),
-                figures.contenders.len()
+                "{}{ranges} of {}{others}",
+                counted(study.figures.numbers(), "number"),
+                counted(figures.contenders.len(), "contender")
             ),
         ),
         (
@@ -75,6 +75,14 @@ fn head(study: &Study) -> String {
         text += &beside(&format!("  {what:<9} "), &fact);
     }
     text
+}
+
+/// `1 number`, `2 numbers`.
+fn counted(count: usize, noun: &str) -> String {
+    match count {
+        1 => format!("1 {noun}"),
+        _ => format!("{count} {noun}s"),
+    }
 }
 
 /// The tests, in the order of the figures.
@@ -175,27 +183,33 @@ fn marks(study: &Study) -> String {
     }
     let same = study.doubts.chunk_by(|a, b| a.why == b.why);
     let doubts = same.map(|same| {
-        let whose: Vec<String> = same.iter().map(whose).collect();
+        let whose: Vec<String> = same.iter().map(|doubt| whose(doubt, study)).collect();
         ("", format!("{}: {}", whose.join("; "), line(&same[0].why)))
     });
     text + &section("Doubtful, and marked * where it is of some", doubts)
 }
 
 /// Whose and which figures a doubt is about, in few words.
-fn whose(doubt: &Doubt) -> String {
+fn whose(doubt: &Doubt, study: &Study) -> String {
     let contenders = match &doubt.contenders[..] {
         few if few.len() <= 4 => few.join(", "),
         many => format!("{} contenders", many.len()),
     };
-    let figures = match &doubt.figures[..] {
-        [one] => one.clone(),
+    // `*` means more figures than these contenders have.
+    let have = |path: &&String| {
+        let mut contenders = doubt.contenders.iter();
+        contenders.any(|name| study.figures.named(name, path).is_some())
+    };
+    let figures: Vec<&String> = doubt.figures.iter().filter(have).collect();
+    let figures = match &figures[..] {
+        [one] => (*one).clone(),
         many => {
             let tests: BTreeSet<&str> = many
                 .iter()
                 .filter_map(|path| path.split('/').next())
                 .collect();
             let tests: Vec<&str> = tests.into_iter().collect();
-            format!("{} figures of {}", many.len(), tests.join(", "))
+            format!("{} of {}", counted(many.len(), "figure"), tests.join(", "))
         }
     };
     format!("{contenders}, {figures}")
@@ -222,6 +236,28 @@ mod tests {
     use catalog::Catalog;
 
     use super::*;
+
+    #[test]
+    fn counts_are_of_what_there_is() {
+        let study = |name: &str| {
+            let study = Catalog::builtin().unwrap().study(name).unwrap();
+            Study::read(&study).unwrap().unwrap()
+        };
+        let one = head(&study("vanninen-wang-2003"));
+        assert!(one.contains("1 number of 7 contenders"), "{one}");
+        let emerging = study("emerging-filesystems-2007");
+        let mut doubt = emerging.doubts[0].clone();
+        doubt.contenders = vec!["chunkfs-kernel".to_owned()];
+        let all = emerging.figures.figures.iter();
+        doubt.figures = all.map(Figure::path).collect();
+        let cells = emerging.figures.cells();
+        let own = cells.filter(|(contender, ..)| contender.name == "chunkfs-kernel");
+        let said = whose(&doubt, &emerging);
+        assert!(
+            said.starts_with(&format!("chunkfs-kernel, {} figures of ", own.count())),
+            "{said}"
+        );
+    }
 
     #[test]
     fn a_study_is_shown_as_it_was_printed() {
