@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use studies::{Cell, Contender, Doubt, Figure, Status, Study};
 
 use crate::output::claims_text::summary;
-use crate::output::text::{beside, line, terminal_width};
+use crate::output::text::{beside, counted, line, terminal_width};
 
 /// Columns where standard output is no terminal.
 const COLUMNS: usize = 80;
@@ -48,7 +48,7 @@ fn head(study: &Study) -> String {
         .count();
     let ranges = match ranges {
         0 => String::new(),
-        ranges => format!(" and {}", counted(ranges, "range")),
+        ranges => format!(" and {}", counted(ranges as u64, "range")),
     };
     let facts = [
         ("source", line(&study.source)),
@@ -56,8 +56,8 @@ fn head(study: &Study) -> String {
             "figures",
             format!(
                 "{}{ranges} of {}{others}",
-                counted(study.figures.numbers(), "number"),
-                counted(figures.contenders.len(), "contender")
+                counted(study.figures.numbers() as u64, "number"),
+                counted(figures.contenders.len() as u64, "contender")
             ),
         ),
         (
@@ -75,14 +75,6 @@ fn head(study: &Study) -> String {
         text += &beside(&format!("  {what:<9} "), &fact);
     }
     text
-}
-
-/// `1 number`, `2 numbers`.
-fn counted(count: usize, noun: &str) -> String {
-    match count {
-        1 => format!("1 {noun}"),
-        _ => format!("{count} {noun}s"),
-    }
 }
 
 /// The tests, in the order of the figures.
@@ -209,7 +201,11 @@ fn whose(doubt: &Doubt, study: &Study) -> String {
                 .filter_map(|path| path.split('/').next())
                 .collect();
             let tests: Vec<&str> = tests.into_iter().collect();
-            format!("{} of {}", counted(many.len(), "figure"), tests.join(", "))
+            format!(
+                "{} of {}",
+                counted(many.len() as u64, "figure"),
+                tests.join(", ")
+            )
         }
     };
     format!("{contenders}, {figures}")

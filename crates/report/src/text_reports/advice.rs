@@ -238,7 +238,9 @@ fn left_out(advice: &Advice) -> String {
     let mut out = "\nDo not count, since not all who qualify have them\n".to_owned();
     for result in advice.left_out.iter().take(MOST_LEFT_OUT) {
         let lacking = result.lacking.iter();
-        let lacking = lacking.map(|(who, word)| format!("{} {word}", clean(who)));
+        // Of what others measured nobody may have said why there is none.
+        let lacking =
+            lacking.map(|(who, word)| format!("{} {word}", clean(who)).trim_end().to_owned());
         out += &format!(
             "  {}/{}: {}\n",
             clean(&result.test),
