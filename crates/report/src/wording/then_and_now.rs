@@ -1,6 +1,6 @@
 //! What comes of a study that was run again, in sentences; the same in the terminal and on the page.
 
-use studies::{ContenderTwice, FigureTwice, Side, ThenAndNow, Verdict};
+use studies::{Ahead, ContenderTwice, FigureTwice, Side, ThenAndNow, Verdict};
 
 /// How far claims and orders of then hold now.
 pub fn summary(twice: &ThenAndNow) -> Vec<String> {
@@ -67,21 +67,25 @@ fn counted(number: usize, one: &str, several: &str) -> String {
 
 /// Who was or is ahead of those that have a number on both sides: `best then of all: reiser4 (reiserfs 1.35×)`.
 pub fn ahead(figure: &FigureTwice) -> Vec<String> {
-    let sides: [(_, _, fn(&ContenderTwice) -> &Side); 2] = [
-        ("then", &figure.best_then, |one| &one.then),
-        ("now", &figure.best_now, |one| &one.now),
-    ];
-    let said = sides.into_iter().filter_map(|(when, best, side)| {
-        let best = best.as_ref()?;
-        let is_first = |one: &&ContenderTwice| matches!(side(one), Side::Ratio { rank: 1, .. });
-        let first = figure.contenders.iter().find(is_first)?;
-        let by = times(best.times);
-        Some(format!(
-            "best {when} of all: {} ({} {by})",
-            best.name, first.name
-        ))
-    });
-    said.collect()
+    let then = ahead_on("then", figure, figure.best_then.as_ref(), |one| &one.then);
+    let now = ahead_on("now", figure, figure.best_now.as_ref(), |one| &one.now);
+    then.into_iter().chain(now).collect()
+}
+
+fn ahead_on(
+    when: &str,
+    figure: &FigureTwice,
+    best: Option<&Ahead>,
+    side: fn(&ContenderTwice) -> &Side,
+) -> Option<String> {
+    let best = best?;
+    let is_first = |one: &&ContenderTwice| matches!(side(one), Side::Ratio { rank: 1, .. });
+    let first = figure.contenders.iter().find(is_first)?;
+    let by = times(best.times);
+    Some(format!(
+        "best {when} of all: {} ({} {by})",
+        best.name, first.name
+    ))
 }
 
 /// A rank correlation in words.
