@@ -48,6 +48,9 @@ function settledBy({ advice, ranked }) {
 // What another program measured has no command.
 const canRunAgain = () => data.command !== "";
 
+// Whether of what others measured there is one number each, of which they do not say how it varies.
+const isSingle = () => !canRunAgain() && inference.rounds.every((rounds) => rounds === 1);
+
 const openRounds = (verdicts) =>
   mostOf(verdicts.flatMap((verdict) => (verdict.rounds === undefined ? [] : [verdict.rounds])));
 
@@ -68,12 +71,12 @@ function shortlistWords(shortlist, margin) {
   const named = who.map((one, place) => nameOfOne(one) + (shown[place] === "1.00" ? "" : ` (${shown[place]}×)`));
   const near = named.filter((_, place) => ratios[place] <= inference.farBehind);
   const far = named.slice(near.length);
-  const answer =
-    near.length === 1
-      ? `${near[0]}, as far as so few rounds say${enough}`
-      : `${someOf(near, "or")}: too few rounds to say which${enough}`;
+  const [few, which, seldom] = isSingle()
+    ? ["as far as one number each says", "one number each does not say which", "how far a number varies is not stated"]
+    : [`as far as so few rounds say${enough}`, `too few rounds to say which${enough}`, "ran too seldom to be ruled out"];
+  const answer = near.length === 1 ? `${near[0]}, ${few}` : `${someOf(near, "or")}: ${which}`;
   if (far.length === 0) return answer;
-  return `${answer}; ${someOf(far, "and")} ${far.length === 1 ? "is" : "are"} far behind, but ran too seldom to be ruled out`;
+  return `${answer}; ${someOf(far, "and")} ${far.length === 1 ? "is" : "are"} far behind, but ${seldom}`;
 }
 
 // What a verdict says beside the best.

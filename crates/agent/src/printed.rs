@@ -121,6 +121,7 @@ mod tests {
             op: Op::Elsewhere(model::op::Elsewhere {
                 metric: Metric::Rate,
                 group: None,
+                total: false,
             }),
         });
         printed.write("create", &mut result).unwrap();

@@ -110,7 +110,11 @@ fn what_cannot_run_is_refused_in_one_line() {
         ("fs_mark:-d /etc -n 1", 2, "`-d` names a place"),
         ("fs_mark:-n1 -lx", 2, "`-lx` names a place"),
         ("bonnie++:-qd ..", 2, "`-qd` names a place"),
-        ("bonnie++:-s64m -m a,b", 2, "a comma would be in what it prints"),
+        (
+            "bonnie++:-s64m -m a,b",
+            2,
+            "a comma would be in what it prints",
+        ),
         ("dbench:--dir=x 1", 2, "`--dir=x` names a place"),
         ("iozone:-s 1m -r 4k -U /", 2, "`-U` names a place"),
         ("bonnie++:'", 2, "that is not closed"),

@@ -443,6 +443,7 @@ pub fn figure(contender: &str, test: &str, phase: &str, values: Vec<(Metric, f64
         phase: phase.to_owned(),
         round: 0,
         group: group(phase),
+        total: false,
         status: Status::Ok,
         reason: None,
         values: values

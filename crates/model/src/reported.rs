@@ -63,6 +63,8 @@ pub struct Figure {
     pub round: u32,
     /// What the phase asked of the filesystem, where that is known.
     pub group: Option<Group>,
+    /// Whether it is a total over the other phases of its test, which is not to be added to them.
+    pub total: bool,
     /// What became of it.
     pub status: Status,
     /// Why, where it is not `ok`, or why it has no number.
@@ -82,6 +84,7 @@ impl Figure {
             phase: phase.to_owned(),
             round: 1,
             group: None,
+            total: false,
             status: Status::Ok,
             reason: None,
             values: vec![Stated { metric, value }],
@@ -217,6 +220,10 @@ impl Reported {
                     tests[place].phases[*at] = phase;
                     *ranked = true;
                 }
+                // Who has some of its numbers alone does not decide by which one the others are ranked.
+                Some((at, _)) if is_second(&tests[place].phases[*at], figure) => {
+                    tests[place].phases[*at] = phase;
+                }
                 Some(_) => {}
                 None => {
                     let at = tests[place].phases.len();
@@ -297,7 +304,7 @@ fn test(suite: &str, name: &str) -> Test {
         name: name.to_owned(),
         suite: suite.to_owned(),
         title: name.to_owned(),
-        rationale: "What it does, whoever measured it knows.".to_owned(),
+        rationale: String::new(),
         space: Bytes(0),
         sweep: None,
         phases: Vec::new(),
@@ -317,8 +324,16 @@ fn phase(figure: &Figure) -> Phase {
         op: Op::Elsewhere(Elsewhere {
             metric: first.map_or(Metric::Elapsed, |value| value.metric),
             group: figure.group,
+            total: figure.total,
         }),
     }
+}
+
+/// Whether the number by which a phase is ranked so far stands behind another in a figure.
+fn is_second(phase: &Phase, figure: &Figure) -> bool {
+    let ranked_by = phase.op.primary_metric();
+    let mut others = figure.values.iter().skip(1);
+    others.any(|value| value.metric == ranked_by)
 }
 
 fn result(test: &Test, figures: &[&Figure], started: Option<Nanos>) -> CellResult {
@@ -409,6 +424,17 @@ mod tests {
         assert_eq!(cells[0].status, Status::Failed);
         assert_eq!(cells[0].failure.as_ref().unwrap().reason, "I/O error");
         assert_eq!(cells[1].phases[0].primary_value(), Some(2e8));
+    }
+
+    /// Of ext4 the share of a processor is known alone, and of XFS the time, too.
+    #[test]
+    fn a_phase_is_ranked_by_the_first_number_that_anybody_has() {
+        let cpu = Figure::number("ext4", "volume", "unmount", Metric::Cpu, 37.0);
+        let mut both = Figure::number("xfs", "volume", "unmount", Metric::Elapsed, 0.4);
+        both.values.extend(cpu.values.clone());
+        let results = reported(vec![cpu, both]).into_results("made").unwrap();
+        let phase = &results.campaign.suites[0].tests[0].phases[0];
+        assert_eq!(phase.op.primary_metric(), Metric::Elapsed);
     }
 
     #[test]

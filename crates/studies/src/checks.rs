@@ -67,6 +67,14 @@ impl Check {
         })
     }
 
+    /// The figure that is the sum of others, where the check is of one.
+    pub fn total(&self) -> Option<&str> {
+        match &self.sum {
+            Sum::Total(total, _) => Some(total),
+            Sum::Product(_) | Sum::Time(..) => None,
+        }
+    }
+
     /// For whom it does not hold, the furthest apart first; nothing where it does for all.
     pub fn off(&self, figures: &Figures) -> Option<String> {
         let contenders = figures.contenders.iter();
@@ -107,7 +115,7 @@ impl Check {
 
     /// What is printed for a contender, and what follows from its other figures; nothing where one of them has no number.
     fn sides(&self, figures: &Figures, contender: &str) -> Option<(f64, f64)> {
-        let value = |path: &String| figures.named(contender, path)?.1.value;
+        let value = |path: &String| figures.named(contender, path)?.1.exact();
         match &self.sum {
             Sum::Total(total, parts) => {
                 let parts: Option<Vec<f64>> = parts.iter().map(value).collect();
@@ -120,7 +128,7 @@ impl Check {
             Sum::Time(total, bytes, rates) => {
                 let times = rates.iter().map(|path| {
                     let (figure, cell) = figures.named(contender, path)?;
-                    Some(bytes / (cell.value? * figure.scale()?))
+                    Some(bytes / (cell.exact()? * figure.scale()?))
                 });
                 let times: Option<Vec<f64>> = times.collect();
                 Some((value(total)?, times?.iter().sum()))

@@ -5,6 +5,9 @@
 
 use serde::Serialize;
 
+/// Why nothing is known of a contender that a campaign lacks.
+pub(crate) const NOT_IN_CAMPAIGN: &str = "not part of the campaign";
+
 /// One figure of one contender, or the mean of several.
 #[derive(Clone, Copy, Debug)]
 pub struct Place<'a> {
@@ -60,8 +63,33 @@ pub enum Order {
     Worse,
     /// Neither.
     Same,
+    /// The second, or neither.
+    NotBetter,
+    /// The first, or neither.
+    NotWorse,
     /// What is known does not say.
     Open,
+}
+
+impl Order {
+    /// The same, seen from the second.
+    pub const fn reversed(self) -> Self {
+        match self {
+            Self::Better => Self::Worse,
+            Self::Worse => Self::Better,
+            Self::NotBetter => Self::NotWorse,
+            Self::NotWorse => Self::NotBetter,
+            Self::Same | Self::Open => self,
+        }
+    }
+
+    /// Whether nothing rules out that the first is better.
+    pub const fn may_be_better(self) -> bool {
+        match self {
+            Self::Better | Self::NotWorse | Self::Open => true,
+            Self::Worse | Self::Same | Self::NotBetter => false,
+        }
+    }
 }
 
 /// By what claims are judged.

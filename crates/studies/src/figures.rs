@@ -169,7 +169,8 @@ pub struct Cell {
     pub printed: String,
     /// Its unit.
     pub unit: String,
-    /// Whether it ended too soon to be timed, so that a rate is above what could be.
+    /// Whether it is above the number; without a number, whether it ended too soon to be timed, so that a rate is above all
+    /// that could be.
     pub censored: bool,
     /// Between which values it lies, where a range is printed instead.
     pub range: Option<(f64, f64)>,
@@ -177,6 +178,13 @@ pub struct Cell {
     pub note: String,
     /// Its line in the file.
     pub line: usize,
+}
+
+impl Cell {
+    /// The number, where it is one and no bound.
+    pub fn exact(&self) -> Option<f64> {
+        self.value.filter(|_| !self.censored)
+    }
 }
 
 /// The figures of a study: contenders, what was measured of them, and what it came to.

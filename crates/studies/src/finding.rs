@@ -45,13 +45,7 @@ pub fn gathered(truth: Truth, findings: Vec<Finding>) -> Finding {
     for finding in findings {
         all.off.extend(finding.off);
         for why in finding.why {
-            match all.why.iter_mut().find(|known| known.reason == why.reason) {
-                Some(known) => {
-                    let new = why.who.into_iter().filter(|who| !known.who.contains(who));
-                    known.who.extend(new.collect::<Vec<_>>());
-                }
-                None => all.why.push(why),
-            }
+            add(&mut all.why, why);
         }
         for values in finding.values {
             match all.values.iter_mut().find(|known| known.is_of(&values)) {
@@ -61,6 +55,25 @@ pub fn gathered(truth: Truth, findings: Vec<Finding>) -> Finding {
         }
     }
     all
+}
+
+/// Adds a reason to those that are known: of the same figures it is one more of whom it is so, of the same who one more
+/// figure.
+fn add(all: &mut Vec<Why>, why: Why) {
+    let mut same = all.iter_mut().filter(|known| known.reason == why.reason);
+    match same.find(|known| known.figures == why.figures || known.who == why.who) {
+        Some(known) if known.figures == why.figures => join(&mut known.who, why.who),
+        Some(known) => join(&mut known.figures, why.figures),
+        None => all.push(why),
+    }
+}
+
+fn join(all: &mut Vec<String>, more: Vec<String>) {
+    for one in more {
+        if !all.contains(&one) {
+            all.push(one);
+        }
+    }
 }
 
 impl Finding {
@@ -83,7 +96,11 @@ impl Finding {
     pub fn unknown(who: &str, reason: &str) -> Self {
         let (who, reason) = (vec![who.to_owned()], reason.to_owned());
         Self {
-            why: vec![Why { who, reason }],
+            why: vec![Why {
+                who,
+                figures: Vec::new(),
+                reason,
+            }],
             ..Self::new(Truth::Unknown)
         }
     }
@@ -91,7 +108,11 @@ impl Finding {
     pub fn open(reason: String) -> Self {
         let who = Vec::new();
         Self {
-            why: vec![Why { who, reason }],
+            why: vec![Why {
+                who,
+                figures: Vec::new(),
+                reason,
+            }],
             ..Self::new(Truth::Open)
         }
     }

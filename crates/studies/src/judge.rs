@@ -3,9 +3,9 @@
 //! Whether a statement holds is a matter of what it says and of the numbers, and of nothing else. It is partly true where it
 //! holds for some of those it speaks of, or where a ratio goes the right way and has another size.
 
-use crate::evidence::{Comparison, Evidence, Known, Order, Place};
+use crate::evidence::{Comparison, Evidence, Known, NOT_IN_CAMPAIGN, Order, Place};
 use crate::finding::{Finding, Truth, gathered, together};
-use crate::judgement::{Judgement, Shown, Values, Verdict, Why, label};
+use crate::judgement::{HoldsIn, Judgement, Shown, Values, Verdict, Why, label};
 use crate::language::{Amount, How, Outcome, Rank, Statement, Subjects, What};
 
 /// Of more than so many who share a place of an order, the first and the last are shown.
@@ -18,11 +18,20 @@ pub fn judge(statements: &[Statement], evidence: &dyn Evidence) -> Judgement {
     if let Some(why) = out_of_scale(statements, evidence) {
         return Judgement::undecidable(&why);
     }
-    let judge = Judge { evidence };
-    let findings: Vec<(Finding, Option<(usize, usize)>)> =
+    let judge = Judge {
+        evidence,
+        figures: contenders_in(statements),
+    };
+    let findings: Vec<(Finding, Option<HoldsIn>)> =
         statements.iter().map(|s| judge.statement(s)).collect();
     let holds_in = findings.iter().find_map(|(_, holds_in)| *holds_in);
-    let all = together(findings.into_iter().map(|(finding, _)| finding).collect());
+    let mut all = together(findings.into_iter().map(|(finding, _)| finding).collect());
+    // What is so in every figure has no need of their names.
+    for why in &mut all.why {
+        if why.figures.len() == judge.figures.len() {
+            why.figures.clear();
+        }
+    }
     let (nothing, open) = match evidence.is_measured() {
         true => (Verdict::NotMeasured, Verdict::NotEnoughRounds),
         false => (Verdict::Undecidable, Verdict::Undecidable),
@@ -66,11 +75,26 @@ fn figures(statement: &Statement) -> Vec<&String> {
     }
 }
 
+/// The figures in which statements set contenders against each other, each once.
+fn contenders_in(statements: &[Statement]) -> Vec<String> {
+    let of = |statement: &&Statement| statement.subjects == Subjects::Contenders;
+    let all = statements.iter().filter(of);
+    let mut figures: Vec<String> = Vec::new();
+    for figure in all.flat_map(|statement| &statement.scope.of) {
+        if !figures.contains(figure) {
+            figures.push(figure.clone());
+        }
+    }
+    figures
+}
+
 /// Why a number that is said says nothing of what was measured since.
 const OF_ITS_MACHINE: &str = "a number of the study's own machine says nothing of another";
 
 struct Judge<'a> {
     evidence: &'a dyn Evidence,
+    /// The figures in which the statements of the claim set contenders against each other.
+    figures: Vec<String>,
 }
 
 /// One of those that a statement sets against each other, and where.
@@ -101,7 +125,7 @@ impl<'a> At<'a> {
 
 impl Judge<'_> {
     /// What comes of a statement, and in how many of its figures it holds where these are many.
-    fn statement(&self, statement: &Statement) -> (Finding, Option<(usize, usize)>) {
+    fn statement(&self, statement: &Statement) -> (Finding, Option<HoldsIn>) {
         let of = &statement.scope.of;
         if let What::Nobody(rank) = &statement.what {
             return (self.nobody(rank, of), None);
@@ -111,6 +135,9 @@ impl Judge<'_> {
         }
         let findings = of.iter().map(|one| {
             let mut finding = self.at(statement, std::slice::from_ref(one));
+            if statement.subjects == Subjects::Contenders {
+                self.name_figure(&mut finding.why, one);
+            }
             let label = label(one, of);
             if !label.is_empty() {
                 let named = |off: &String| format!("{off} in {label}");
@@ -122,6 +149,17 @@ impl Judge<'_> {
             finding
         });
         in_scope(findings.collect(), statement.scope.how)
+    }
+
+    /// Says in which figure nothing is known, where the claim speaks of several.
+    fn name_figure(&self, why: &mut [Why], figure: &str) {
+        let label = label(figure, &self.figures);
+        // Who is not there at all is so in every figure.
+        let depends = |why: &&mut Why| !why.who.is_empty() && why.reason != NOT_IN_CAMPAIGN;
+        for why in why.iter_mut().filter(depends) {
+            why.figures
+                .extend((!label.is_empty()).then(|| label.clone()));
+        }
     }
 
     /// A statement in one figure, or for one contender.
@@ -177,12 +215,15 @@ impl Judge<'_> {
                     too_little.push(better);
                     Finding::new(Truth::Partly)
                 }
-                Order::Better | Order::Open => self.open(at, a, b),
+                Order::Better | Order::NotWorse | Order::Open => self.open(at, a, b),
                 Order::Worse => {
                     Finding::off(Truth::Fails, self.set_against(at, b, a, "is ahead of"))
                 }
                 Order::Same => {
                     Finding::off(Truth::Fails, self.set_against(at, a, b, "is as good as"))
+                }
+                Order::NotBetter => {
+                    Finding::off(Truth::Fails, self.set_against(at, a, b, "is not ahead of"))
                 }
             }
         });
@@ -289,10 +330,14 @@ impl Judge<'_> {
         let several = rank.first == 1 && rank.last > 1;
         let is_most = 2 * rank.last > field.len();
         (several && is_most && field.len() < rank.of.len()).then(|| {
+            let all = rank.of.len();
+            let have = match field.len() {
+                0 => format!("none of {all} has a result"),
+                1 => format!("only 1 of {all} has a result"),
+                some => format!("only {some} of {all} have a result"),
+            };
             format!(
-                "only {} of {} have a result, and it is said of the {} {}",
-                field.len(),
-                rank.of.len(),
+                "{have}, and it is said of the {} {}",
                 if rank.from_worst { "worst" } else { "best" },
                 rank.last
             )
@@ -307,15 +352,14 @@ impl Judge<'_> {
         for other in field.iter().copied().filter(|other| *other != one) {
             let order = self.evidence.compare(at.place(other), at.place(one));
             let order = order.map_or(Order::Open, |found| found.order);
-            let order = match (rank.from_worst, order) {
-                (true, Order::Better) => Order::Worse,
-                (true, Order::Worse) => Order::Better,
-                (_, order) => order,
+            let order = match rank.from_worst {
+                true => order.reversed(),
+                false => order,
             };
             if order == Order::Better {
                 before.push(other.as_str());
             }
-            not_behind += usize::from(matches!(order, Order::Better | Order::Open));
+            not_behind += usize::from(order.may_be_better());
         }
         let (least, most) = (before.len() + 1, not_behind + 1);
         if least >= rank.first && most <= rank.last {
@@ -460,7 +504,12 @@ impl Judge<'_> {
                 Known::Nothing(why) => why,
             };
             let who = vec![(*one).clone()];
-            Some(Why { who, reason })
+            let figures = Vec::new();
+            Some(Why {
+                who,
+                figures,
+                reason,
+            })
         });
         Finding {
             why: why.collect(),
@@ -546,7 +595,7 @@ fn first_subject(what: &What) -> Option<&String> {
 }
 
 /// What a finding in each figure of a scope comes to.
-fn in_scope(mut findings: Vec<Finding>, how: How) -> (Finding, Option<(usize, usize)>) {
+fn in_scope(mut findings: Vec<Finding>, how: How) -> (Finding, Option<HoldsIn>) {
     let count = |truth| findings.iter().filter(|f| f.truth == truth).count();
     let [holds, partly, fails, open] =
         [Truth::Holds, Truth::Partly, Truth::Fails, Truth::Open].map(count);
@@ -563,7 +612,12 @@ fn in_scope(mut findings: Vec<Finding>, how: How) -> (Finding, Option<(usize, us
     if findings.len() > 1 {
         shorten(&mut findings);
     }
-    let counted = (decided > SHOWN_FIGURES).then_some((holds, decided));
+    let counted = (decided > SHOWN_FIGURES).then_some(HoldsIn {
+        holds,
+        partly,
+        fails,
+        undecided: open,
+    });
     let all = match truth {
         Some(truth) => gathered(truth, findings),
         None => together(findings),
@@ -594,6 +648,8 @@ fn size(found: Comparison, said: &Amount) -> Truth {
     };
     let share = is.ln() / missed.ln();
     match (0.5..=2.0).contains(&share) {
+        // It may be any larger one just as well, which would not be true in part.
+        true if found.high.is_infinite() => Truth::Open,
         true => Truth::Partly,
         false => Truth::Fails,
     }
@@ -610,8 +666,10 @@ fn ends(sizes: &[(f64, f64)]) -> (f64, f64) {
 
 /// A range in few digits; one number where both ends look the same.
 pub(crate) fn range((low, high): (f64, f64)) -> String {
+    let is_bound = high.is_infinite();
     let [low, high] = [low, high].map(digits);
     match low == high {
+        _ if is_bound => format!("at least {low}"),
         true => low,
         false => format!("{low} to {high}"),
     }

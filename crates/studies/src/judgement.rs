@@ -7,6 +7,9 @@ use serde::Serialize;
 /// What is off is named so often, and then counted.
 const NAMED_OFF: usize = 3;
 
+/// Of more figures of which nothing is known, their number is told.
+const NAMED_FIGURES: usize = 3;
+
 /// What follows for a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
@@ -54,6 +57,8 @@ impl Verdict {
 pub struct Why {
     /// Of whom; nobody where the claim as a whole is meant.
     pub who: Vec<String>,
+    /// In which figures, without the parts of their names that all figures of the claim have alike; none where it is so in all.
+    pub figures: Vec<String>,
     /// The reason.
     pub reason: String,
 }
@@ -62,7 +67,15 @@ impl fmt::Display for Why {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.who.is_empty() {
             true => f.write_str(&self.reason),
-            false => write!(f, "{}: {}", self.who.join(", "), self.reason),
+            false => {
+                let who = self.who.join(", ");
+                let place = match &self.figures[..] {
+                    [] => String::new(),
+                    few if few.len() <= NAMED_FIGURES => format!(" in {}", few.join(", ")),
+                    many => format!(" in {} figures", many.len()),
+                };
+                write!(f, "{who}{place}: {}", self.reason)
+            }
         }
     }
 }
@@ -137,6 +150,42 @@ impl fmt::Display for Values {
     }
 }
 
+/// In how many figures something that is said of many is so.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct HoldsIn {
+    /// In so many it holds.
+    pub holds: usize,
+    /// In so many it holds for some, or with another size.
+    pub partly: usize,
+    /// In so many it does not.
+    pub fails: usize,
+    /// In so many the numbers do not say.
+    pub undecided: usize,
+}
+
+impl HoldsIn {
+    /// Whether it holds in every one.
+    pub const fn is_all(self) -> bool {
+        self.partly + self.fails + self.undecided == 0
+    }
+}
+
+impl fmt::Display for HoldsIn {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "holds in {}", self.holds)?;
+        for (word, count) in [
+            ("in part in", self.partly),
+            ("not in", self.fails),
+            ("undecided in", self.undecided),
+        ] {
+            if count > 0 {
+                write!(f, ", {word} {count}")?;
+            }
+        }
+        Ok(())
+    }
+}
+
 /// The verdict on a claim.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Judgement {
@@ -144,8 +193,8 @@ pub struct Judgement {
     pub verdict: Verdict,
     /// What is not as the claim says, most telling first.
     pub off: Vec<String>,
-    /// In how many of the figures that it speaks of it holds, where they are many: in how many, of how many.
-    pub holds_in: Option<(usize, usize)>,
+    /// In how many of the figures that it speaks of it holds, where they are many.
+    pub holds_in: Option<HoldsIn>,
     /// Why there is no verdict, or what of the claim has no numbers.
     pub why: Vec<Why>,
     /// The numbers that decide, figure by figure.
@@ -161,6 +210,7 @@ impl Judgement {
             holds_in: None,
             why: vec![Why {
                 who: Vec::new(),
+                figures: Vec::new(),
                 reason: reason.to_owned(),
             }],
             values: Vec::new(),

@@ -21,8 +21,10 @@ mod then_and_now;
 pub use evidence::{Comparison, Evidence, Known, Number, Order, Place};
 pub use figures::{Cell, Contender, Figure, Figures, Status};
 pub use judge::judge;
-pub use judgement::{Judgement, Shown, Values, Verdict, Why, in_few};
+pub use judgement::{HoldsIn, Judgement, Shown, Values, Verdict, Why, in_few};
 pub use measured::Measured;
 pub use published::Published;
 pub use study::{Claim, Counterpart, Doubt, Part, Point, Study};
-pub use then_and_now::{ClaimTwice, ContenderTwice, Difference, FigureTwice, Side, ThenAndNow};
+pub use then_and_now::{
+    Ahead, ClaimTwice, ContenderTwice, Difference, FigureTwice, Side, ThenAndNow,
+};

@@ -9,7 +9,7 @@ use analyse::inference::{Beside, Compared, Costs, Estimates, Pairing, RowCosts, 
 use analyse::{Analysis, Margin, RoundOutcome, RoundValue, Row, Verdict, median};
 use model::{CampaignResults, Clock, Direction, Metric, Phase, Test, Unit};
 
-use crate::evidence::{Comparison, Evidence, Known, Number, Order, Place};
+use crate::evidence::{Comparison, Evidence, Known, NOT_IN_CAMPAIGN, Number, Order, Place};
 use crate::study::{Part, Point};
 use crate::{Figure, Study};
 
@@ -53,7 +53,9 @@ impl Measured {
         let rounds = rounds(results);
         let figures = study.figures.figures.iter().filter_map(|figure| {
             let found = counterpart_rows(study, figure, results, analysis)?;
-            Some(measurements(figure, &found, &contenders, rounds))
+            let mut values = measurements(figure, &found, &contenders, rounds);
+            values.is_of_size |= is_of_size(study, figure);
+            Some(values)
         });
         let figures: Vec<Measurements> = figures.collect();
         let clock = analysis.clock;
@@ -106,7 +108,7 @@ impl Measured {
 
     fn one(&self, contender: &str, path: &str) -> Known {
         let Some(one) = self.contender_place(contender) else {
-            return Known::Nothing("it has no part in the campaign".to_owned());
+            return Known::Nothing(NOT_IN_CAMPAIGN.to_owned());
         };
         let Some(figure) = self.figure_place(path) else {
             return Known::Nothing("the campaign has no such result".to_owned());
@@ -282,7 +284,14 @@ impl Evidence for Measured {
     }
 }
 
-/// How much of a volume is left to files depends on its size: journals, logs and tables have sizes of their own.
+/// Whether making or checking the volume is what takes the time.
+fn is_of_size(study: &Study, figure: &Figure) -> bool {
+    let counterpart = study.counterpart(&figure.test, &figure.phase);
+    counterpart.is_some_and(|of| of.parts.iter().any(|part| part.is_of_size))
+}
+
+/// How much of a volume is left to files depends on its size, and so does the time to make and to check it: journals, logs
+/// and tables have sizes of their own.
 fn out_of_scale(study: &Study, results: &CampaignResults) -> Option<String> {
     let size = results.campaign.size;
     (size != study.size).then(|| {
@@ -491,7 +500,7 @@ fn why_none(row: &Row, contender: &str) -> Option<Known> {
         .iter()
         .find(|result| result.contender == contender)
     else {
-        return Some(Known::Nothing("it has no part in the campaign".to_owned()));
+        return Some(Known::Nothing(NOT_IN_CAMPAIGN.to_owned()));
     };
     let bad = result
         .rounds

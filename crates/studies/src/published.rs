@@ -64,13 +64,17 @@ impl Published<'_> {
         }
     }
 
-    /// Between which bounds a number lies. A rate that could not be timed is above all that could: a phase of as many
-    /// operations took longer there.
+    /// Between which bounds a number lies: of one that is above what is printed, from there on. A rate that could not be timed
+    /// is above all that could: a phase of as many operations took longer there.
     fn range(&self, cell: &Cell, path: &str) -> Option<(f64, f64)> {
-        if let (Some(number), _) | (None, Some(number)) =
-            (cell.value.map(|value| (value, value)), cell.range)
-        {
-            return Some(number);
+        if let Some(number) = cell.value {
+            return Some(match cell.censored {
+                true => (number.next_up(), f64::INFINITY),
+                false => (number, number),
+            });
+        }
+        if cell.range.is_some() {
+            return cell.range;
         }
         let figure = self.0.place(path).filter(|_| cell.censored)?;
         let contenders = 0..self.0.contenders.len();
@@ -120,6 +124,7 @@ impl Published<'_> {
 /// A cell as tables show it: its number, or the word for its absence.
 pub(crate) fn shown(cell: &Cell) -> String {
     match (cell.value, cell.range) {
+        (Some(_), _) if cell.censored => format!("above {}", cell.printed),
         _ if cell.censored => "too fast to time".to_owned(),
         (_, Some((low, high))) => format!("{low} to {high}"),
         (Some(_), None) => cell.printed.clone(),
@@ -133,6 +138,9 @@ fn compare(a: &Number, b: &Number, higher_is_better: bool) -> Comparison {
         () if a.low == a.high && (a.low, a.high) == (b.low, b.high) => Order::Same,
         () if a.low > b.high => above(higher_is_better),
         () if a.high < b.low => above(!higher_is_better),
+        // A range may begin where another number lies: they may be the same, and only one of them may be better.
+        () if a.low == b.high => not_below(higher_is_better),
+        () if a.high == b.low => not_below(!higher_is_better),
         () => Order::Open,
     };
     Comparison {
@@ -146,6 +154,13 @@ const fn above(is_better: bool) -> Order {
     match is_better {
         true => Order::Better,
         false => Order::Worse,
+    }
+}
+
+const fn not_below(is_better: bool) -> Order {
+    match is_better {
+        true => Order::NotWorse,
+        false => Order::NotBetter,
     }
 }
 

@@ -9,7 +9,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use catalog::Catalog;
 use model::{Bytes, Environment, Group, Metric, Reported, ReportedContender, Stated};
 
-use crate::figures::{Cell, Figure};
+use crate::checks::Check;
+use crate::figures::{Cell, Contender, Figure};
 use crate::{Status, Study};
 
 impl Study {
@@ -97,7 +98,12 @@ impl Study {
             .collect();
         // The first is the one to rank by.
         metrics.sort_by_key(|(metric, _)| *metric);
-        let group = self.group(test, phase, catalog);
+        // What one alone has a number of compares nobody.
+        let group = match self.is_compared(&metrics) {
+            true => self.group(test, phase, catalog),
+            false => None,
+        };
+        let total = self.is_total(test, phase);
         let mut all = Vec::new();
         for contender in &self.figures.contenders {
             let cells = metrics.iter().filter_map(|(metric, figure)| {
@@ -109,7 +115,7 @@ impl Study {
                 continue;
             };
             let values = cells.iter().filter_map(|(metric, figure, cell)| {
-                let value = cell.value? * figure.scale()?;
+                let value = cell.exact()? * figure.scale()?;
                 Some(Stated {
                     metric: *metric,
                     value,
@@ -121,6 +127,7 @@ impl Study {
                 phase: phase.to_owned(),
                 round: 1,
                 group,
+                total,
                 status: status(first.status),
                 reason: reason(first),
                 values: values.collect(),
@@ -135,6 +142,31 @@ impl Study {
             true => all,
             false => Vec::new(),
         }
+    }
+
+    /// Whether two contenders have the number that a phase is ranked by: the first that anybody has.
+    fn is_compared(&self, metrics: &[(Metric, &Figure)]) -> bool {
+        let numbers = metrics.iter().map(|(_, figure)| {
+            let path = figure.path();
+            let contenders = self.figures.contenders.iter();
+            let has = |c: &&Contender| {
+                let found = self.figures.named(&c.name, &path);
+                found.is_some_and(|(_, cell)| cell.exact().is_some())
+            };
+            contenders.filter(has).count()
+        });
+        let mut known = numbers.filter(|count| *count > 0);
+        known.next().is_none_or(|count| count > 1)
+    }
+
+    /// Whether the study gives a phase as the sum of others.
+    fn is_total(&self, test: &str, phase: &str) -> bool {
+        let totals = self.checks.iter().filter_map(Check::total);
+        let mut figures = totals.filter_map(|path| self.figures.place(path));
+        figures.any(|place| {
+            let figure = &self.figures.figures[place];
+            figure.test == test && figure.phase == phase
+        })
     }
 
     /// What a phase asks of a filesystem, by the first phase here that does the same.
@@ -159,7 +191,7 @@ impl Study {
             kernel: fact(&["kernel"]),
             distribution: fact(&["os"]),
             cpu: fact(&["machine cpu"]),
-            memory: memory(&fact(&["machine ram"])),
+            memory: size_in(&fact(&["machine ram"])),
             device: fact(&["disk test"]),
             clock: "real time".to_owned(),
             ..Environment::default()
@@ -168,7 +200,7 @@ impl Study {
 }
 
 /// The size that a text begins with; 0 where it begins with none.
-fn memory(text: &str) -> Bytes {
+pub(crate) fn size_in(text: &str) -> Bytes {
     let mut words = text.split_whitespace();
     let size = words.next().zip(words.next());
     let size = size.and_then(|(number, unit)| format!("{number} {unit}").parse().ok());
@@ -185,7 +217,14 @@ const fn status(status: Status) -> model::Status {
     }
 }
 
+/// Why there is no number; of a bound, which one it is.
 fn reason(cell: &Cell) -> Option<String> {
+    let bound = cell.value.filter(|_| cell.censored);
+    let bound = bound.map(|_| format!("above {} {}", cell.printed, cell.unit));
     let has_number = cell.status == Status::Ok && !cell.censored;
-    (!has_number && !cell.note.is_empty()).then(|| cell.note.clone())
+    let note = (!has_number && !cell.note.is_empty()).then(|| cell.note.clone());
+    match (bound, note) {
+        (Some(bound), Some(note)) => Some(format!("{}: {note}", bound.trim_end())),
+        (bound, note) => bound.or(note),
+    }
 }

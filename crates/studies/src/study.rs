@@ -1,7 +1,7 @@
 //! A study as a whole: figures, claims, hardware, doubts, and how its phases are called here.
 
 use catalog::{CatalogError, Named, Publication, Said, did_you_mean};
-use model::{Axis, Bytes, check_name};
+use model::{Axis, Bytes, Op, Phase, check_name};
 use serde::Serialize;
 
 use crate::checks::Check;
@@ -22,6 +22,10 @@ pub struct Study {
     pub source: String,
     /// The size of its volume.
     pub size: Bytes,
+    /// The memory of its machine; absent where the campaign leaves it open.
+    pub memory: Option<Bytes>,
+    /// How often it ran each test; absent where the campaign leaves it open.
+    pub rounds: Option<u32>,
     /// Its figures.
     pub figures: Figures,
     /// The machine, versions and command lines.
@@ -101,6 +105,9 @@ pub struct Part {
     pub phase: String,
     /// The points that are meant; all where absent.
     pub at: Option<(Axis, Point)>,
+    /// Whether the size of the volume decides how long it takes: it is made, or checked.
+    #[serde(skip)]
+    pub(crate) is_of_size: bool,
 }
 
 /// Where on an axis of a sweep.
@@ -138,6 +145,8 @@ impl Study {
             title: study.title.clone(),
             source: study.source.clone(),
             size: study.size,
+            memory: study.memory,
+            rounds: study.rounds,
             hardware: of
                 .hardware
                 .iter()
@@ -349,18 +358,26 @@ impl Reader<'_> {
         };
         let (test, phase) = path.trim().split_once('/').ok_or_else(expected)?;
         let tests = self.study.suites.iter().flat_map(|suite| &suite.tests);
-        let mut phases = tests
+        let phases = tests
             .filter(|known| known.of_sweep() == test || known.name == test)
-            .flat_map(|known| &known.phases);
-        if !phases.any(|known| phase == "*" || known.name == phase) {
+            .flat_map(|known| &known.phases)
+            .filter(|known| phase == "*" || known.name == phase);
+        let phases: Vec<&Phase> = phases.collect();
+        if phases.is_empty() {
             return Err(format!("the study's suites have no phase `{path}`"));
         }
         Ok(Part {
             test: test.to_owned(),
             phase: phase.to_owned(),
             at: at.map(|at| point(at).ok_or_else(expected)).transpose()?,
+            is_of_size: phases.iter().all(|phase| is_of_size(&phase.op)),
         })
     }
+}
+
+/// Tables and journals that are written or read as a whole grow with the volume.
+const fn is_of_size(op: &Op) -> bool {
+    matches!(op, Op::Mkfs(_) | Op::Fsck(_))
 }
 
 fn point(text: &str) -> Option<(Axis, Point)> {

@@ -5,10 +5,11 @@
 //! that have a number on both sides are ranked, on both sides among the same.
 
 use analyse::{Analysis, tau_b};
-use model::{CampaignResults, Clock, Direction};
+use model::{Bytes, Campaign, CampaignResults, Clock, Direction, Profile};
 use serde::Serialize;
 
 use crate::evidence::{Evidence, Known, Place};
+use crate::reported::size_in;
 use crate::{Claim, Figure, Judgement, Measured, Published, Study};
 
 /// A study and a campaign, side by side.
@@ -35,6 +36,19 @@ pub struct FigureTwice {
     pub contenders: Vec<ContenderTwice>,
     /// Kendall's tau-b of the two orders; absent where one of them orders nothing.
     pub tau_b: Option<f64>,
+    /// Who was ahead of all of these, and has no number now.
+    pub best_then: Option<Ahead>,
+    /// Who is ahead of all of these, and had no number then.
+    pub best_now: Option<Ahead>,
+}
+
+/// Who is ahead of all that have a number on both sides.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Ahead {
+    /// As the study calls it.
+    pub name: String,
+    /// As many times its cost is that of the best of the others.
+    pub times: f64,
 }
 
 /// A contender in a figure.
@@ -155,6 +169,11 @@ fn figure_twice(
         return None;
     }
     let higher = figure.direction == Direction::Higher;
+    let [best_then, best_now] = [&then, &now].map(|known| {
+        let (place, times) = ahead(known, &both, higher)?;
+        let name = study.figures.contenders[place].name.clone();
+        Some(Ahead { name, times })
+    });
     let [then, now] = [then, now].map(|known| sides(&known, &both, higher));
     let names = study.figures.contenders.iter().map(|c| c.name.clone());
     let contenders = names.zip(then.into_iter().zip(now));
@@ -165,6 +184,8 @@ fn figure_twice(
         path: figure.path(),
         contenders: contenders.collect(),
         tau_b: None,
+        best_then,
+        best_now,
     };
     twice.tau_b = tau_b([twice.logs()]);
     Some(twice)
@@ -180,12 +201,31 @@ fn middle(known: &Known) -> Option<f64> {
     }
 }
 
-fn sides(known: &[Known], both: &[bool], higher: bool) -> Vec<Side> {
-    let costs = known.iter().map(|known| {
+/// What each costs: less is better.
+fn costs(known: &[Known], higher: bool) -> Vec<Option<f64>> {
+    let cost = |known: &Known| {
         let middle = middle(known)?;
         Some(if higher { 1.0 / middle } else { middle })
-    });
-    let costs: Vec<Option<f64>> = costs.collect();
+    };
+    known.iter().map(cost).collect()
+}
+
+/// Who is ahead of everybody with numbers on both sides, and how many times its cost is that of the best of these.
+fn ahead(known: &[Known], both: &[bool], higher: bool) -> Option<(usize, f64)> {
+    let costs = costs(known, higher);
+    let best = |is_of_both: bool| {
+        let places = costs.iter().enumerate();
+        let places = places.filter(|(place, _)| both[*place] == is_of_both);
+        let known = places.filter_map(|(place, cost)| Some((place, (*cost)?)));
+        known.min_by(|a, b| a.1.total_cmp(&b.1))
+    };
+    let (place, least) = best(false)?;
+    let (_, other) = best(true)?;
+    (least < other).then(|| (place, other / least))
+}
+
+fn sides(known: &[Known], both: &[bool], higher: bool) -> Vec<Side> {
+    let costs = costs(known, higher);
     let ranked = || costs.iter().zip(both).filter(|(_, both)| **both);
     let ranked = || ranked().filter_map(|(cost, _)| *cost);
     let best = ranked().fold(f64::INFINITY, f64::min);
@@ -203,15 +243,6 @@ fn sides(known: &[Known], both: &[bool], higher: bool) -> Vec<Side> {
 
 /// What decides about speed and is not as it was; also where the study does not say how it was.
 fn differences(study: &Study, results: &CampaignResults) -> Vec<Difference> {
-    let stated = |words: &[&str]| {
-        let all = study.hardware.iter();
-        let facts = all.filter(|(name, _)| words.iter().any(|word| name.starts_with(word)));
-        let facts: Vec<&str> = facts.map(|(_, value)| value.as_str()).take(2).collect();
-        match facts.is_empty() {
-            true => "not stated".to_owned(),
-            false => facts.join("; "),
-        }
-    };
     let campaign = &results.campaign;
     let environment = results.environments.last().cloned().unwrap_or_default();
     let guest = campaign.guest.as_ref();
@@ -223,7 +254,6 @@ fn differences(study: &Study, results: &CampaignResults) -> Vec<Difference> {
         Some(guest) => format!("{}, emulated", guest.cpu),
         None => environment.cpu,
     };
-    let memory = campaign.memory.unwrap_or(environment.memory);
     let disks: Vec<String> = campaign.disks().iter().map(ToString::to_string).collect();
     let disk = match (guest, disks.is_empty()) {
         (Some(_), false) => disks.join(", or "),
@@ -233,38 +263,84 @@ fn differences(study: &Study, results: &CampaignResults) -> Vec<Difference> {
         Clock::Virtual => "virtual time: that of a model machine".to_owned(),
         Clock::Real => "real time".to_owned(),
     };
-    let scale = match campaign.profile {
-        _ if campaign.measured_by.is_some() => String::new(),
-        model::Profile::Study => format!("the sizes of the study, {} of volume", campaign.size),
-        profile => format!("in small: profile {profile}, {} of volume", campaign.size),
+    let same_clock = campaign.clock == Clock::Real;
+    let stated = |words: &[&str]| stated(study, words);
+    let memory = campaign.memory.unwrap_or(environment.memory);
+    let all = [
+        difference("System", stated(&["kernel", "os"]), kernel, false),
+        difference("Processor", stated(&["machine cpu"]), processor, false),
+        difference_of_memory(study, memory),
+        difference("Disk", stated(&["disk test", "disk", "array"]), disk, false),
+        difference("Clock", Some("real time".to_owned()), clock, same_clock),
+        difference_of_scale(study, campaign),
+        difference_of_rounds(study, campaign),
+    ];
+    all.into_iter().flatten().collect()
+}
+
+/// What the study says of its machine under the first of such names.
+fn stated(study: &Study, words: &[&str]) -> Option<String> {
+    let all = study.hardware.iter();
+    let facts = all.filter(|(name, _)| words.iter().any(|word| name.starts_with(word)));
+    let facts: Vec<&str> = facts.map(|(_, value)| value.as_str()).take(2).collect();
+    (!facts.is_empty()).then(|| facts.join("; "))
+}
+
+/// A difference, unless both are the same; what is not known on a side is not stated.
+fn difference(
+    what: &'static str,
+    then: Option<String>,
+    now: String,
+    is_same: bool,
+) -> Option<Difference> {
+    let or_open = |text: String| match text.is_empty() {
+        true => "not stated".to_owned(),
+        false => text,
     };
-    let memory = match memory.0 {
+    let (then, now) = (or_open(then.unwrap_or_default()), or_open(now));
+    (!is_same && then != now).then_some(Difference { what, then, now })
+}
+
+/// Memory counts by its amount, whatever its kind.
+fn difference_of_memory(study: &Study, now: Bytes) -> Option<Difference> {
+    let then = stated(study, &["machine ram"]);
+    let is_amount = |text: &String| size_in(text) == now || study.memory == Some(now);
+    let is_same = now.0 > 0 && then.as_ref().is_some_and(is_amount);
+    let now = match now.0 {
         0 => String::new(),
-        _ => memory.to_string(),
+        _ => now.to_string(),
     };
-    let rounds = match campaign.rounds {
+    difference("Memory", then, now, is_same)
+}
+
+/// The sizes of volume and tests.
+fn difference_of_scale(study: &Study, campaign: &Campaign) -> Option<Difference> {
+    let then = stated(study, &["volume size", "partition"]);
+    let then = then.unwrap_or_else(|| format!("{} of volume", study.size));
+    let is_same_volume = campaign.size == study.size;
+    let volume = match is_same_volume {
+        true => "as large a volume".to_owned(),
+        false => format!("{} of volume", campaign.size),
+    };
+    let (now, is_same) = match campaign.profile {
+        _ if campaign.measured_by.is_some() => (String::new(), false),
+        Profile::Study => (format!("the sizes of the study, {volume}"), is_same_volume),
+        profile => (
+            format!("tests in small: profile {profile}, {volume}"),
+            false,
+        ),
+    };
+    difference("Scale", Some(then), now, is_same)
+}
+
+fn difference_of_rounds(study: &Study, campaign: &Campaign) -> Option<Difference> {
+    let then = stated(study, &["repeats"]);
+    let is_same = then.is_some() && study.rounds == Some(campaign.rounds);
+    let now = match campaign.rounds {
         1 => "once".to_owned(),
         rounds => format!("{rounds} times"),
     };
-    let all = [
-        ("System", stated(&["kernel", "os"]), kernel),
-        ("Processor", stated(&["machine cpu"]), processor),
-        ("Memory", stated(&["machine ram"]), memory),
-        ("Disk", stated(&["disk test", "disk", "array"]), disk),
-        ("Clock", "real time".to_owned(), clock),
-        ("Scale", stated(&["volume size", "partition"]), scale),
-        ("Each test", stated(&["repeats"]), rounds),
-    ];
-    // Who measured elsewhere may not say.
-    let all = all
-        .into_iter()
-        .map(|(what, then, now)| match now.is_empty() {
-            true => (what, then, "not stated".to_owned()),
-            false => (what, then, now),
-        });
-    all.filter(|(_, then, now)| then != now)
-        .map(|(what, then, now)| Difference { what, then, now })
-        .collect()
+    difference("Each test", then, now, is_same)
 }
 
 #[cfg(test)]
@@ -300,5 +376,8 @@ mod tests {
             sides(&known, &both, true),
             [ratio(1.0, 1), Side::Alone, failed(), ratio(2.0, 2)]
         );
+        // The best of all has no number on the other side; where less is worse it is the last.
+        assert_eq!(ahead(&known, &both, false), Some((1, 2.0)));
+        assert_eq!(ahead(&known, &both, true), None);
     }
 }

@@ -4,7 +4,7 @@
 use analyse::analyse;
 use catalog::Catalog;
 use model::{Environment, Figure, Metric, Reported, ReportedContender, Status};
-use studies::{Measured, Published, Study, Verdict};
+use studies::{Measured, Published, Study, ThenAndNow, Verdict};
 
 const STUDY: &str = r#"name = "ours"
 title = "Ours"
@@ -199,6 +199,70 @@ fn figures_are_judged_as_they_stand() {
     );
 }
 
+/// "More than 100" may be twice 50, and is more than 1.5 times of it.
+#[test]
+fn a_number_that_is_a_bound_decides_what_it_can() {
+    let figures = FIGURES.replacen("MB/s,100,,", "MB/s,100,>,", 1);
+    for (said, verdict) in [
+        ("ext4 is about 2 times old-xfs", Verdict::Undecidable),
+        ("ext4 is about 1.9 times old-xfs", Verdict::Undecidable),
+        ("ext4 is at least 1.5 times old-xfs", Verdict::Supported),
+        ("ext4 is at least 2.5 times old-xfs", Verdict::Undecidable),
+        ("ext4 is at most 1.1 times old-xfs", Verdict::Partly),
+        ("ext4 < old-xfs by at least 50%", Verdict::Supported),
+        ("ext4 is at least 100", Verdict::Supported),
+        ("ext4 is at most 100", Verdict::Partly),
+    ] {
+        let text = STUDY.replacen("ext4 is about 2 times old-xfs", said, 1);
+        let study = read(&text, &figures).unwrap();
+        let judged = study.judged();
+        assert_eq!(judged[0].1.verdict, verdict, "{said}: {judged:?}");
+    }
+    let study = read(STUDY, &figures).unwrap();
+    let why = study.judged()[0].1.why[0].to_string();
+    assert_eq!(why, "ext4 (above 100) beside old-xfs (50)");
+}
+
+#[test]
+fn ranges_that_touch_leave_only_one_side_to_be_better() {
+    let range = |name: &str, low: &str, high: &str| {
+        let row = |metric: &str, rest: &str| {
+            format!("ours,2019,linux,kernel,{name},,cost,all,{metric},percent,{rest}\n")
+        };
+        row("cpu", ",,missing,")
+            + &row("cpu_min_bound", &format!("{low},,ok,"))
+            + &row("cpu_max_bound", &format!("{high},,ok,"))
+    };
+    let one = |name: &str, value: &str| {
+        format!("ours,2019,linux,kernel,{name},,cost,all,cpu,percent,{value},,ok,\n")
+    };
+    let figures =
+        FIGURES.to_owned() + &one("ext4", "29") + &range("old-xfs", "29", "45") + &one("jfs", "45");
+    for (said, verdict) in [
+        ("ext4 is best", Verdict::Supported),
+        ("jfs is worst", Verdict::Supported),
+        ("old-xfs is best", Verdict::Undecidable),
+        ("old-xfs is worst", Verdict::Undecidable),
+        ("old-xfs is 2nd", Verdict::Undecidable),
+        ("old-xfs < ext4", Verdict::Contradicted),
+        ("ext4 < old-xfs", Verdict::Undecidable),
+        ("ext4 < jfs", Verdict::Supported),
+    ] {
+        let text = STUDY.replacen(
+            "says = [\"jfs crashes\"]",
+            &format!("says = [\"{said} in cost/all/cpu\"]"),
+            1,
+        );
+        let text = text.replacen(
+            "in = \"reading/front_to_back/throughput\"\nsays = [\"old",
+            "says = [\"old",
+            1,
+        );
+        let study = read(&text, &figures).unwrap();
+        assert_eq!(study.judged()[1].1.verdict, verdict, "{said}");
+    }
+}
+
 /// A campaign in which ext4 takes `ext4` seconds to read, and XFS 20.
 fn campaign(rounds: u32, ext4: f64, jfs: Option<Status>) -> model::CampaignResults {
     let catalog = Catalog::builtin().unwrap();
@@ -307,6 +371,81 @@ fn lifecycle(size: u64) -> model::CampaignResults {
     results
 }
 
+/// What nothing is known of is one figure of several, and not the contender.
+#[test]
+fn what_nothing_is_known_of_is_named_with_its_figure() {
+    let said =
+        "says = [\"jfs is worst in reading/front_to_back/throughput, reading/both/elapsed\"]";
+    let text = STUDY.replacen(
+        "in = \"reading/front_to_back/throughput\"\nsays = [\"jfs crashes\"]",
+        said,
+        1,
+    );
+    let study = read(&text, FIGURES).unwrap();
+    let why: Vec<String> = study.judged()[1]
+        .1
+        .why
+        .iter()
+        .map(ToString::to_string)
+        .collect();
+    assert_eq!(
+        why,
+        [
+            "jfs in front_to_back/throughput: crashed: the machine stood still",
+            "jfs in both/elapsed: the study has no such figure"
+        ]
+    );
+    // Who takes no part does so in no figure.
+    let study = read(&text, FIGURES).unwrap();
+    let results = lifecycle(1 << 30);
+    let evidence = Measured::of(&study, &results, &analyse(&results));
+    let why = study.claims[1].judge(&evidence).why;
+    assert_eq!(why.len(), 1);
+    assert_eq!(why[0].to_string(), "jfs: not part of the campaign");
+}
+
+/// JFS read fastest then, and has no number now.
+#[test]
+fn who_was_ahead_of_all_and_has_no_number_now_is_named() {
+    let figures = FIGURES.replacen(",,crashed,the machine stood still", "200,,ok,", 1);
+    let study = read(STUDY, &figures.replacen("MB/s,,200", "MB/s,200", 1)).unwrap();
+    let results = campaign(8, 10.0, None);
+    let twice = ThenAndNow::of(&study, &results, &analyse(&results));
+    let throughput = &twice.figures[0];
+    assert_eq!(throughput.path, "reading/front_to_back/throughput");
+    let best = throughput.best_then.as_ref().unwrap();
+    assert_eq!((best.name.as_str(), best.times), ("jfs", 2.0));
+    assert_eq!(throughput.best_now, None);
+}
+
+#[test]
+fn what_is_as_it_was_is_no_difference() {
+    let catalog = Catalog::builtin().unwrap();
+    let study = catalog.study("bonnie-linux-2011").unwrap();
+    let study = Study::read(&study).unwrap().unwrap();
+    let differences = |memory: u64, size: u64, profile| {
+        let mut results = lifecycle(size);
+        let campaign = &mut results.campaign;
+        (campaign.measured_by, campaign.profile) = (None, profile);
+        campaign.memory = Some(model::Bytes(memory));
+        let twice = ThenAndNow::of(&study, &results, &analyse(&results));
+        let rows = twice.differences.into_iter();
+        let rows = rows.filter(|row| ["Memory", "Scale", "Clock"].contains(&row.what));
+        rows.map(|row| format!("{}: {} → {}", row.what, row.then, row.now))
+            .collect::<Vec<_>>()
+    };
+    let same = differences(3 << 30, 20_000_000_000, model::Profile::Study);
+    assert!(same.is_empty(), "{same:?}");
+    let other = differences(1 << 30, 20_000_000_000, model::Profile::Quick);
+    assert_eq!(
+        other,
+        [
+            "Memory: 3 GiB DDR2-800 (given in a later comment by the author) → 1 GiB",
+            "Scale: 20 GB of volume → tests in small: profile quick, as large a volume"
+        ]
+    );
+}
+
 /// What a filesystem keeps for itself on a small volume says nothing of a large one.
 #[test]
 fn claims_of_capacity_are_judged_on_the_studys_own_volume_alone() {
@@ -330,15 +469,17 @@ fn claims_of_capacity_are_judged_on_the_studys_own_volume_alone() {
             "the size of the volume decides it, which is 1 GiB here and was 20 GB in the study"
         );
     }
+    assert_eq!(small[3].verdict, Verdict::Undecidable);
     assert_eq!(
-        small[3].verdict,
-        Verdict::Supported,
-        "mkfs was measured all the same"
+        small[3].why, small[0].why,
+        "mkfs writes more on a larger one"
     );
     let unknown = judged(0)[0].why[0].to_string();
     assert!(unknown.contains("which is not known here"), "{unknown}");
     let same = judged(20_000_000_000);
-    assert_eq!(same.map(|one| one.verdict)[..3], [Verdict::Contradicted; 3]);
+    let same = same.map(|one| one.verdict);
+    assert_eq!(same[..3], [Verdict::Contradicted; 3]);
+    assert_eq!(same[3], Verdict::Supported);
 }
 
 #[test]

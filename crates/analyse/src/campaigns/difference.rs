@@ -162,6 +162,9 @@ pub struct Differences {
     pub overall: Vec<OverallChange>,
     /// What is of no relevance: a regression costs more than this share more.
     pub margin: Margin,
+    /// Whether others measured it, so that nothing of it can be run again here.
+    #[serde(skip)]
+    pub elsewhere: bool,
 }
 
 impl Differences {
@@ -376,6 +379,7 @@ fn compare(
         new_failures: Vec::new(),
         overall: Vec::new(),
         margin: wanted.margin,
+        elsewhere: after.results.campaign.measured_by.is_some(),
     };
     let rows = rows_in_common(before, after, wanted, &mut found.not_the_same);
     let mut compared: Vec<(Sides<'_>, Beside)> = Vec::new();

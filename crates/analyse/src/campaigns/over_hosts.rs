@@ -93,6 +93,7 @@ pub fn compare_over_hosts(
         new_failures: Vec::new(),
         overall: of_contenders(&compared, Pairing::Hosts, wanted.margin),
         margin: wanted.margin,
+        elsewhere: false,
         hosts: blocks(&hosts, &rounds),
     })
 }

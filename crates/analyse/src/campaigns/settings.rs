@@ -195,8 +195,8 @@ fn of_environment(environment: &Environment) -> Facts {
         ("kernel", environment.kernel.clone()),
         ("distribution", environment.distribution.clone()),
         ("processor", environment.cpu.clone()),
-        ("processors", environment.cpus.to_string()),
-        ("main memory", environment.memory.to_string()),
+        ("processors", known(environment.cpus)),
+        ("main memory", known(environment.memory)),
         ("put on", without_own_directory(&environment.device)),
         ("attached", environment.attachment.clone()),
     ]
@@ -207,6 +207,14 @@ fn of_environment(environment: &Environment) -> Facts {
     let tools = environment.tools.iter();
     facts.extend(tools.map(|tool| (tool.program.clone(), tool.version.clone())));
     facts
+}
+
+/// A number that nobody stated is 0.
+fn known<T: Default + PartialEq + ToString>(number: T) -> String {
+    match number == T::default() {
+        true => String::new(),
+        false => number.to_string(),
+    }
 }
 
 /// What an image is put on, without the directory that each campaign has of its own.

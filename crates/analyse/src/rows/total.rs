@@ -241,11 +241,11 @@ fn add_above(contenders: &mut [ContenderTotal], baseline: Option<usize>) {
 }
 
 /// Probes answer yes or no, the space left to files is no time, and the time of a role is that of its mix. Of what others
-/// measured, only times were meant as such.
+/// measured, only times were meant as such, and a total of theirs is no step of it.
 fn takes_time(op: &Op) -> bool {
     match op {
         Op::MixRole(_) => false,
-        Op::Elsewhere(op) => op.metric == Metric::Elapsed,
+        Op::Elsewhere(op) => op.metric == Metric::Elapsed && !op.total,
         op => !matches!(op.primary_metric(), Metric::Supported | Metric::Capacity),
     }
 }

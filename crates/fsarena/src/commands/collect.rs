@@ -25,7 +25,7 @@ use crate::experience;
 use crate::output::erase_question::Asked;
 use crate::output::exit::{BadInput, Code, Refused};
 use crate::output::progress::Progress;
-use crate::output::text::{line, remark};
+use crate::output::text::{counted, line, remark};
 use crate::paths::{self, shell_path};
 use crate::ssh_host::SshHost;
 use crate::stop;
@@ -283,9 +283,10 @@ impl Run<'_, '_> {
 
 /// Says who runs how much at a time.
 fn says(asked: &Asked<'_>, id: CampaignId, batch: &Batch, who: &str, tasks: u32) {
-    let (cells, directory) = (batch.plan().cells, batch.path().display());
+    let cells = counted(u64::from(batch.plan().cells), "cell");
+    let directory = batch.path().display();
     asked.progress.note(&format!(
-        "campaign {id}: {cells} cells on {who}, {tasks} at a time; planned in {directory}"
+        "campaign {id}: {cells} on {who}, {tasks} at a time; planned in {directory}"
     ));
 }
 

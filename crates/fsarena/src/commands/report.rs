@@ -87,6 +87,10 @@ pub fn run(args: &ReportArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
             let head = study.as_ref().map_or_else(String::new, study_head);
             head + &report::render(format, &results, &analysis, &options)
         }
+        Format::Markdown => match &study {
+            Some(study) => report::study_markdown(study, &results, &analysis),
+            None => report::render(format, &results, &analysis, &options),
+        },
         format => report::render(format, &results, &analysis, &options),
     };
     match &args.output {
@@ -108,7 +112,8 @@ fn study_head(study: &Study) -> String {
     let claims = claims_text::summary(&study.judged());
     let (title, name) = (line(&study.title), line(&study.name));
     let text = format!("“{title}”. By its own figures, {claims} (fsarena claims {name}).");
-    filled("", &text)
+    let left_out = report::left_out(study).map_or_else(String::new, |text| filled("", &text));
+    filled("", &text) + &left_out
 }
 
 /// The page, with maps of what simulated disks were asked for, and a way to the index of the site that it is in.

@@ -219,8 +219,8 @@ pub fn campaign(
     let (id, taken) =
         campaign::begin(&mut store, &campaign, &plan, consent, &*reach, &asked, stop)?;
     progress.note(&format!(
-        "campaign {id}: {} cells, seed {}",
-        plan.len(),
+        "campaign {id}: {}, seed {}",
+        output::counted(plan.len() as u64, "cell"),
         campaign.seed
     ));
     let ended = campaign::drive(&mut store, id, Some(taken), &means, &*reach, &asked, stop);

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use model::{CampaignResults, CellId, Environment, StoredCell};
+use model::{CampaignResults, CellId, Environment, MeasuredBy, Nanos, StoredCell};
 use serde_json::{Value, json};
 use studies::Study;
 
@@ -118,6 +118,9 @@ fn campaign_text(results: &CampaignResults) -> String {
 
 fn head(results: &CampaignResults) -> String {
     let campaign = &results.campaign;
+    if let Some(by) = &campaign.measured_by {
+        return head_of_others(results, by);
+    }
     let mut facts = vec![
         ("begun", moment(results.started)),
         (
@@ -140,7 +143,29 @@ fn head(results: &CampaignResults) -> String {
         machine.map(|machine| ("machine", line(&format!("{}: {machine}", campaign.clock)))),
     );
     facts.extend(results.environments.iter().map(|e| ("session", session(e))));
-    let mut text = format!("campaign {}: {}\n", results.id, line(&campaign.name));
+    under_name(results, facts)
+}
+
+/// What is known of a campaign that others measured.
+fn head_of_others(results: &CampaignResults, by: &MeasuredBy) -> String {
+    let mut facts = vec![
+        ("by", line(&by.program)),
+        ("source", line(&by.source)),
+        ("begun", moment(results.started)),
+        ("cells", cells_done(results)),
+    ];
+    let sessions = results.environments.iter().map(session);
+    let known = sessions.filter(|session| !session.is_empty());
+    facts.extend(known.map(|session| ("machine", session)));
+    under_name(results, facts)
+}
+
+fn under_name(results: &CampaignResults, facts: Vec<(&str, String)>) -> String {
+    let mut text = format!(
+        "campaign {}: {}\n",
+        results.id,
+        line(&results.campaign.name)
+    );
     for (what, fact) in facts {
         text += &beside(&format!("  {what:<8} "), &fact);
     }
@@ -176,7 +201,11 @@ fn row(stored: &StoredCell) -> [String; 7] {
         None => ("not run yet".to_owned(), String::new(), String::new()),
         Some(result) => (
             result.status.to_string(),
-            result.elapsed.to_string(),
+            // Of what others measured nobody knows how long a cell took.
+            match result.elapsed {
+                Nanos(0) => String::new(),
+                took => took.to_string(),
+            },
             result
                 .failure
                 .as_ref()

@@ -3,7 +3,8 @@
 use std::fmt::Write;
 
 use model::{
-    CellResult, Disturbance, Failure, Features, Pass, PhaseResult, StepRecord, StoredCell, Support,
+    CacheState, CellResult, Disturbance, Failure, Features, Nanos, Pass, PhaseResult, StepRecord,
+    StoredCell, Support,
 };
 use report::{Scale, shell_word};
 
@@ -25,9 +26,13 @@ pub fn text(stored: &StoredCell) -> String {
         return text + "not run yet\n";
     };
     text += &format!(
-        "{} after {}, begun {}{}\n",
+        "{}{}, begun {}{}\n",
         result.status,
-        result.elapsed,
+        // Of what others measured nobody knows how long it took.
+        match result.elapsed {
+            Nanos(0) => String::new(),
+            took => format!(" after {took}"),
+        },
         moment(result.started),
         if result.from_cache {
             ", from the cache: an equal cell was run then"
@@ -80,11 +85,14 @@ fn phases(result: &CellResult) -> String {
     let mut text = String::new();
     for phase in &result.phases {
         text += &format!(
-            "\nphase {}: {}, cache {}, {}{}{}\n",
+            "\nphase {}: {}, cache {}{}{}{}\n",
             line(&phase.phase),
             phase.status,
             phase.cache,
-            phase.wall,
+            match (phase.wall, phase.cache) {
+                (Nanos(0), CacheState::Unstated) => String::new(),
+                (wall, _) => format!(", {wall}"),
+            },
             passes(&phase.passes),
             if phase.cut_short {
                 ", cut short by its time limit"

@@ -165,8 +165,8 @@ fn one(claim: &Claim, judgement: &Judgement) -> String {
     if is_decided(judgement.verdict) && !taken_as.is_empty() {
         add("taken as ", &taken_as);
     }
-    if let Some((holds, of)) = judgement.holds_in.filter(|(holds, of)| holds < of) {
-        add("", &format!("as said in {holds} of {of}"));
+    if let Some(counts) = judgement.holds_in.filter(|counts| !counts.is_all()) {
+        add("", &counts.to_string());
     }
     for values in judgement.lines() {
         add("", &values);

@@ -5,7 +5,7 @@ use model::{Backend, Bytes, Campaign, Nanos, RawDevice, Unit};
 use plan::{Cost, Pace, TestCost, TooMuch};
 use report::Scale;
 
-use crate::output::text::{line, table};
+use crate::output::text::{counted, line, table};
 
 /// From here on minutes say less than hours.
 const TWO_HOURS: Nanos = Nanos::from_secs(7200);
@@ -57,11 +57,6 @@ fn sweep(test: &TestCost, cost: &Cost) -> String {
         bytes(test.work.moved()),
         long(test.time)
     )
-}
-
-fn counted(count: u64, noun: &str) -> String {
-    let plural = if count == 1 { "" } else { "s" };
-    format!("{count} {noun}{plural}")
 }
 
 /// A time that may be hours.

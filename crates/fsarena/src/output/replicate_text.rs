@@ -1,6 +1,6 @@
 //! A study beside the campaign that repeats it, as text.
 
-use report::then_and_now::{summary, times};
+use report::then_and_now::{ahead, summary, times};
 use studies::{ClaimTwice, ContenderTwice, FigureTwice, Side, Study, ThenAndNow, Verdict, in_few};
 
 use crate::output::text::{beside, filled, line, table};
@@ -26,7 +26,8 @@ pub fn text(study: &Study, campaign: i64, twice: &ThenAndNow) -> String {
         text += &beside(&format!("  {:<10} ", one.what), &words);
     }
     if !twice.figures.is_empty() {
-        let title = "Who was best and who is, each as many times the best of its own time; tau is the rank correlation:";
+        let title = "Who was best and who is, of those that have a number on both sides, each as many times the best of these \
+                     at its time; tau is the rank correlation:";
         text.push('\n');
         text += &filled("", title);
         let rows: Vec<[String; 3]> = twice.figures.iter().map(row).collect();
@@ -46,7 +47,8 @@ fn row(figure: &FigureTwice) -> [String; 3] {
         .map_or_else(|| "–".to_owned(), |tau| format!("{tau:.2}"));
     let then = first(figure, |one| (&one.then, &one.now), "now");
     let now = first(figure, |one| (&one.now, &one.then), "then");
-    [line(&figure.path), tau, format!("{then} → {now}")]
+    let best = [vec![format!("{then} → {now}")], ahead(figure)].concat();
+    [line(&figure.path), tau, line(&best.join("; "))]
 }
 
 /// Who was first on one side, and what it takes on the other: `jfs (now 1.32×)`.
@@ -118,6 +120,7 @@ fn one(claim: &ClaimTwice) -> String {
 mod tests {
     use super::*;
     use crate::output::text::table_within;
+    use studies::Ahead;
 
     #[test]
     fn the_table_of_figures_has_its_whole_heading_in_80_columns() {
@@ -137,9 +140,17 @@ mod tests {
                 },
             ],
             tau_b: Some(-1.0),
+            best_then: Some(Ahead {
+                name: "reiser4".to_owned(),
+                times: 1.35,
+            }),
+            best_now: None,
         };
         let row = row(&figure);
-        assert_eq!(row[2], "reiserfs-3.6 (now 2.50×) → zfs-fuse (then 1.50×)");
+        assert_eq!(
+            row[2],
+            "reiserfs-3.6 (now 2.50×) → zfs-fuse (then 1.50×); best then of all: reiser4 (reiserfs-3.6 1.35×)"
+        );
         let text = table_within(Some(80), HEADING, &[row]);
         let lines: Vec<&str> = text.lines().collect();
         assert!(lines[0].ends_with("TAU    BEST THEN → BEST NOW"), "{text}");

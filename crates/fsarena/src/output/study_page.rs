@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use studies::{Cell, Contender, Doubt, Figure, Status, Study};
 
 use crate::output::claims_text::summary;
-use crate::output::text::{beside, line, terminal_width};
+use crate::output::text::{beside, counted, line, terminal_width};
 
 /// Columns where standard output is no terminal.
 const COLUMNS: usize = 80;
@@ -48,16 +48,16 @@ fn head(study: &Study) -> String {
         .count();
     let ranges = match ranges {
         0 => String::new(),
-        ranges => format!(" and {ranges} ranges"),
+        ranges => format!(" and {}", counted(ranges as u64, "range")),
     };
     let facts = [
         ("source", line(&study.source)),
         (
             "figures",
             format!(
-                "{} numbers{ranges} of {} contenders{others}",
-                study.figures.numbers(),
-                figures.contenders.len()
+                "{}{ranges} of {}{others}",
+                counted(study.figures.numbers() as u64, "number"),
+                counted(figures.contenders.len() as u64, "contender")
             ),
         ),
         (
@@ -157,6 +157,7 @@ fn is_of(doubt: &Doubt, contender: &Contender, figure: &Figure) -> bool {
 /// A cell: its number, the bounds of one, or the word for its absence.
 fn shown(cell: &Cell) -> String {
     match (cell.value, cell.range) {
+        (Some(_), _) if cell.censored => format!(">{}", cell.printed),
         _ if cell.censored => "+++++".to_owned(),
         (_, Some((low, high))) => format!("{low}…{high}"),
         (Some(_), None) => cell.printed.clone(),
@@ -167,33 +168,44 @@ fn shown(cell: &Cell) -> String {
 /// What the signs in the tables mean.
 fn marks(study: &Study) -> String {
     let mut text = String::new();
-    if study.figures.cells().any(|(_, _, cell)| cell.censored) {
+    let is_untimed = |cell: &Cell| cell.censored && cell.value.is_none();
+    if study.figures.cells().any(|(_, _, cell)| is_untimed(cell)) {
         text += "\n";
         text += &beside("+++++  ", "ended too soon to be timed");
     }
     let same = study.doubts.chunk_by(|a, b| a.why == b.why);
     let doubts = same.map(|same| {
-        let whose: Vec<String> = same.iter().map(whose).collect();
+        let whose: Vec<String> = same.iter().map(|doubt| whose(doubt, study)).collect();
         ("", format!("{}: {}", whose.join("; "), line(&same[0].why)))
     });
     text + &section("Doubtful, and marked * where it is of some", doubts)
 }
 
 /// Whose and which figures a doubt is about, in few words.
-fn whose(doubt: &Doubt) -> String {
+fn whose(doubt: &Doubt, study: &Study) -> String {
     let contenders = match &doubt.contenders[..] {
         few if few.len() <= 4 => few.join(", "),
         many => format!("{} contenders", many.len()),
     };
-    let figures = match &doubt.figures[..] {
-        [one] => one.clone(),
+    // `*` means more figures than these contenders have.
+    let have = |path: &&String| {
+        let mut contenders = doubt.contenders.iter();
+        contenders.any(|name| study.figures.named(name, path).is_some())
+    };
+    let figures: Vec<&String> = doubt.figures.iter().filter(have).collect();
+    let figures = match &figures[..] {
+        [one] => (*one).clone(),
         many => {
             let tests: BTreeSet<&str> = many
                 .iter()
                 .filter_map(|path| path.split('/').next())
                 .collect();
             let tests: Vec<&str> = tests.into_iter().collect();
-            format!("{} figures of {}", many.len(), tests.join(", "))
+            format!(
+                "{} of {}",
+                counted(many.len() as u64, "figure"),
+                tests.join(", ")
+            )
         }
     };
     format!("{contenders}, {figures}")
@@ -220,6 +232,28 @@ mod tests {
     use catalog::Catalog;
 
     use super::*;
+
+    #[test]
+    fn counts_are_of_what_there_is() {
+        let study = |name: &str| {
+            let study = Catalog::builtin().unwrap().study(name).unwrap();
+            Study::read(&study).unwrap().unwrap()
+        };
+        let one = head(&study("vanninen-wang-2003"));
+        assert!(one.contains("1 number of 7 contenders"), "{one}");
+        let emerging = study("emerging-filesystems-2007");
+        let mut doubt = emerging.doubts[0].clone();
+        doubt.contenders = vec!["chunkfs-kernel".to_owned()];
+        let all = emerging.figures.figures.iter();
+        doubt.figures = all.map(Figure::path).collect();
+        let cells = emerging.figures.cells();
+        let own = cells.filter(|(contender, ..)| contender.name == "chunkfs-kernel");
+        let said = whose(&doubt, &emerging);
+        assert!(
+            said.starts_with(&format!("chunkfs-kernel, {} figures of ", own.count())),
+            "{said}"
+        );
+    }
 
     #[test]
     fn a_study_is_shown_as_it_was_printed() {

@@ -258,6 +258,12 @@ pub fn line(text: &str) -> String {
     visible(&text.split_whitespace().collect::<Vec<_>>().join(" "))
 }
 
+/// A count with its noun: `1 cell`, `2 cells`.
+pub fn counted(count: u64, noun: &str) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{count} {noun}{plural}")
+}
+
 /// Lines from outside, each behind a margin, such that they cannot move the cursor or hide.
 pub fn indented(margin: &str, text: &str) -> String {
     let lines = text.trim_end().lines();

@@ -304,7 +304,11 @@ fn read(expected: Expected) -> Phase {
         metric,
         group,
     } = expected;
-    let op = Op::Elsewhere(Elsewhere { metric, group });
+    let op = Op::Elsewhere(Elsewhere {
+        metric,
+        group,
+        total: false,
+    });
     phase(&name, op, CacheState::Unstated, End::Unstated)
 }
 

@@ -14,6 +14,9 @@ pub struct Elsewhere {
     /// What it asked of the filesystem, where that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub group: Option<Group>,
+    /// Whether its time is that of the other phases of its test together.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub total: bool,
 }
 
 impl Operation for Elsewhere {

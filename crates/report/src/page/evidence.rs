@@ -79,10 +79,12 @@ pub(super) fn features(analysis: &Analysis) -> Vec<FeatureView> {
         text: text.to_owned(),
         class: "plain",
     };
-    let mut rows = vec![
-        row("Class, as probed", &|c| plain(words::class(c.class))),
-        row("Driver", &|c| plain(words::driver(c.driver))),
-    ];
+    let driver = row("Driver", &|c| plain(words::driver(c.driver)));
+    if !words::has_tried(analysis) {
+        return vec![driver];
+    }
+    let class = row("Class, as probed", &|c| plain(words::class(c.class)));
+    let mut rows = vec![class, driver];
     for (index, feature) in Feature::ALL.into_iter().enumerate() {
         rows.push(row(words::feature(feature), &|c| {
             found(&c.features[index].found)

@@ -23,9 +23,11 @@ use model::{CampaignResults, Metric};
 use studies::Study;
 
 use crate::Scale;
-use crate::tables::overview::{Entry, LOWER_BOUND, PhaseLine, TestBlock, Tone, legend, overview};
+use crate::tables::overview::{
+    Entry, LOWER_BOUND, PhaseLine, TestBlock, Tone, legend, meaning, overview,
+};
 use crate::tables::{above_baseline, calibration, interference, totals};
-use crate::wording::answers::{Sentence, how_sure, of_groups_on_disks, of_uses, sure};
+use crate::wording::answers::{Sentence, how_sure, is_single, of_groups_on_disks, of_uses, sure};
 use crate::wording::claims::{self, ClaimView};
 use crate::wording::command::repeating;
 use crate::wording::headline::headline;
@@ -99,6 +101,10 @@ struct Page {
     capacity: Option<String>,
     sweeps: Vec<sweeps::SweepView>,
     features: Vec<evidence::FeatureView>,
+    /// Whether features were tried.
+    has_tried: bool,
+    /// Whether others measured it, in a way of their own.
+    elsewhere: bool,
     /// What the classes mean.
     classes: &'static str,
     known: Vec<evidence::FactView>,
@@ -275,7 +281,10 @@ fn rendered(
         ageing: ageing::view(analysis),
         uses: uses::views(analysis, &command),
         command,
-        legend: legend(&overview(results, analysis)),
+        legend: legend(&overview(results, analysis))
+            .into_iter()
+            .map(|(sign, text)| (sign, meaning(sign, text, is_single(analysis))))
+            .collect(),
         totals: totals_of(results, analysis),
         shares: shares(results, analysis),
         calibration: calibration::facts(results),
@@ -283,6 +292,8 @@ fn rendered(
         tests,
         sweeps: sweeps::sweeps(results, analysis),
         features: evidence::features(analysis),
+        has_tried: words::has_tried(analysis),
+        elsewhere: analysis.measured_elsewhere,
         classes: words::CLASSES,
         known: evidence::facts(analysis),
         not_ok: evidence::not_ok(analysis).count(),
@@ -299,17 +310,19 @@ fn rendered(
 fn study_view(study: &Study) -> StudyView {
     let name = clean(&study.name);
     let figures = &study.figures;
-    StudyView {
-        sentences: vec![
-            format!(
-                "Published in {}: {} of {}. All numbers here are its authors’, from their machine; fsarena measured none of \
+    let sentences = [
+        Some(format!(
+            "Published in {}: {} of {}. All numbers here are its authors’, from their machine; fsarena measured none of \
                  them.",
-                figures.year,
-                counted(figures.numbers() as u64, "number"),
-                counted(figures.contenders.len() as u64, "contender"),
-            ),
-            claims::summary(study),
-        ],
+            figures.year,
+            counted(figures.numbers() as u64, "number"),
+            counted(figures.contenders.len() as u64, "contender"),
+        )),
+        Some(claims::summary(study)),
+        claims::left_out(study),
+    ];
+    StudyView {
+        sentences: sentences.into_iter().flatten().collect(),
         source: clean(&study.source),
         not_as_said: claims::not_as_said(study),
         claims: ClaimView::of_study(study),

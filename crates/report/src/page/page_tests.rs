@@ -49,6 +49,39 @@ fn the_page_of_a_study_says_first_which_it_is_and_how_its_claims_fared() {
     assert!(known["uses"].as_array().unwrap().is_empty());
 }
 
+/// How fsarena makes filesystems, and in which order it runs, says nothing of what others did.
+#[test]
+fn the_page_of_a_study_says_nothing_of_how_fsarena_would_have_measured() {
+    let html = without_scripts(&page_of_study("debian-file-server-2006").1);
+    for not in [
+        "as catalogued",
+        "told not to discard",
+        "Lazy initialisation",
+        "found by trying",
+        "not tried",
+        "freshly made",
+        "Harness overhead",
+        "Raw device",
+        "too few rounds",
+        "enough rounds to say",
+        "seldom",
+        "0 ×",
+        "0.0 GiB",
+    ] {
+        assert!(!html.contains(not), "{not}: {html}");
+    }
+    for said in [
+        "<dt>Processor</dt><dd>Intel Celeron 533</dd>",
+        "<dt>Rounds</dt><dd>one number each; the spread is not stated</dd>",
+        "<code>fsarena show study debian-file-server-2006</code> has them",
+        "Others measured, in a way of their own",
+    ] {
+        assert!(html.contains(said), "{said}");
+    }
+    let own = page_of(&fixture::plain());
+    assert!(own.contains("as catalogued") && own.contains("freshly made"));
+}
+
 /// The page without what stands between the tags of its scripts.
 fn without_scripts(html: &str) -> String {
     let mut pieces = html.split("<script");

@@ -15,6 +15,8 @@ pub(super) struct ContenderView {
     pub title: String,
     pub driver: &'static str,
     pub options: String,
+    /// What stands where there are no options.
+    pub without_options: &'static str,
     pub quirks: Vec<String>,
     /// Cells that are not ok.
     pub not_ok: usize,
@@ -39,11 +41,18 @@ pub(super) fn contenders(results: &CampaignResults, analysis: &Analysis) -> Vec<
             .filter(|cell| cell.contender == one.name)
             .count()
     };
+    let elsewhere = results.campaign.measured_by.is_some();
     let all = results.campaign.contenders.iter();
-    all.map(|one| contender(one, count(one))).collect()
+    all.map(|one| contender(one, elsewhere, count(one)))
+        .collect()
 }
 
-fn contender(contender: &Contender, not_ok: usize) -> ContenderView {
+/// How fsarena makes and mounts a filesystem says nothing of how others did.
+fn contender(contender: &Contender, elsewhere: bool, not_ok: usize) -> ContenderView {
+    let quirks = match elsewhere {
+        true => &[][..],
+        false => &contender.filesystem.quirks[..],
+    };
     let mut options = Vec::new();
     if !contender.mkfs_options.is_empty() {
         options.push(format!("mkfs {}", typed_words(&contender.mkfs_options)));
@@ -59,12 +68,11 @@ fn contender(contender: &Contender, not_ok: usize) -> ContenderView {
         title: clean(&contender.filesystem.title),
         driver: words::driver(contender.filesystem.driver),
         options: clean(&options.join("; ")),
-        quirks: contender
-            .filesystem
-            .quirks
-            .iter()
-            .map(|q| prose(q))
-            .collect(),
+        without_options: match elsewhere {
+            true => "not stated",
+            false => "as catalogued",
+        },
+        quirks: quirks.iter().map(|q| prose(q)).collect(),
         not_ok,
     }
 }

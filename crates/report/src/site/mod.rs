@@ -102,8 +102,10 @@ impl CampaignHead {
         let kernel = environment.map_or("", |environment| &environment.kernel);
         let machine = campaign.machine_in_words().or_else(|| {
             let environment = environment?;
-            Some(format!("{} × {}", environment.cpus, environment.cpu))
+            Some(summary::processor(environment))
         });
+        let here = campaign.measured_by.is_none();
+        let of_here = |text: String| if here { text } else { String::new() };
         Self {
             id: results.id,
             name: clean(&campaign.name),
@@ -113,9 +115,12 @@ impl CampaignHead {
                 false => format!("Linux {}", release(kernel)),
             },
             machine: clean(&machine.unwrap_or_default()),
-            clock: campaign.clock.to_string(),
+            clock: of_here(campaign.clock.to_string()),
             backend: campaign.backend.to_string(),
-            profile: campaign.profile.to_string(),
+            profile: match &campaign.measured_by {
+                Some(by) => format!("measured by {}", clean(&by.program)),
+                None => campaign.profile.to_string(),
+            },
             rounds: words::counted(campaign.rounds, "round"),
             contenders: campaign.contenders.iter().map(|c| clean(&c.name)).collect(),
         }

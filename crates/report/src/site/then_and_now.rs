@@ -8,7 +8,7 @@ use studies::{ContenderTwice, FigureTwice, Side, Study, ThenAndNow};
 use crate::site::Frame;
 use crate::wording::claims::ClaimView;
 use crate::wording::text::clean;
-use crate::wording::then_and_now::{summary, times};
+use crate::wording::then_and_now::{ahead, summary, times};
 
 /// The chart of ranks.
 const WIDTH: f64 = 460.0;
@@ -59,13 +59,20 @@ fn figure(figure: &FigureTwice) -> FigureView {
     };
     FigureView {
         path: clean(&figure.path),
-        agreement: match figure.tau_b {
-            Some(tau) => format!("rank correlation {tau:.2}"),
-            None => "nothing to rank".to_owned(),
-        },
+        agreement: agreement(figure),
         chart: slopes(figure),
         rows: figure.contenders.iter().map(row).collect(),
     }
+}
+
+/// How alike the orders are, and who was or is ahead of all that are ranked.
+fn agreement(figure: &FigureTwice) -> String {
+    let tau = match figure.tau_b {
+        Some(tau) => format!("rank correlation {tau:.2}"),
+        None => "nothing to rank".to_owned(),
+    };
+    let all = [vec![tau], ahead(figure)].concat();
+    clean(&all.join("; "))
 }
 
 /// A multiple and a rank.

@@ -5,6 +5,7 @@ use model::{CampaignResults, Unit};
 
 use crate::Scale;
 use crate::tables::overview::{Entry, LACKING, PhaseLine, TestBlock, Tone, sign_of};
+use crate::wording::answers::is_single;
 use crate::wording::text::clean;
 use crate::wording::words;
 
@@ -47,7 +48,10 @@ pub(crate) fn overall<'a>(
         },
         title: format!(
             "geometric means of ratios to the best, {}",
-            words::replicates(analysis.clock, results.campaign.rounds)
+            match is_single(analysis) {
+                true => "of one number each".to_owned(),
+                false => words::replicates(analysis.clock, results.campaign.rounds),
+            }
         ),
         lines,
     })

@@ -110,6 +110,14 @@ pub(crate) const LEGEND: [(char, &str); 13] = [
     ),
 ];
 
+/// What a sign means beside one number each, of which others do not say how it varies.
+pub(crate) const fn meaning(sign: char, meaning: &'static str, single: bool) -> &'static str {
+    match (sign, single) {
+        (OPEN, true) => "may be the best: one number each does not say",
+        _ => meaning,
+    }
+}
+
 /// The whole table: the tests, then the sweeps.
 pub(crate) fn overview<'a>(
     results: &'a CampaignResults,
@@ -150,7 +158,11 @@ fn phase_line(row: &Row) -> PhaseLine<'_> {
     let phase = clean(&row.phase);
     // Of a time, the unit does not say which one it is.
     let label = match row.metric {
-        Metric::LatencyP99 | Metric::SyncP99 => format!("{phase} {}", row.metric),
+        Metric::LatencyP99
+        | Metric::SyncP99
+        | Metric::Cpu
+        | Metric::MinorFaults
+        | Metric::MajorFaults => format!("{phase} {}", row.metric),
         _ => phase,
     };
     line(row, label, &scale_of(row))

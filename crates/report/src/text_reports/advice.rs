@@ -52,10 +52,11 @@ pub fn answers_text(analysis: &Analysis, results: &CampaignResults) -> String {
     }
     out + &careful(results)
         + &not_counted(analysis)
-        + &format!(
-            "\n{}\nReasons: fsarena advise --use NAME (fsarena list uses)\n",
-            wrapped(&how_sure(analysis))
-        )
+        + &match how_sure(analysis) {
+            sure if sure.is_empty() => "\n".to_owned(),
+            sure => format!("\n{}\n", wrapped(&sure)),
+        }
+        + "Reasons: fsarena advise --use NAME (fsarena list uses)\n"
 }
 
 fn name(ranked: &Ranked) -> String {
@@ -63,7 +64,8 @@ fn name(ranked: &Ranked) -> String {
 }
 
 fn ranking(advice: &Advice) -> String {
-    if advice.ranking.is_empty() {
+    // Who lacks results has no place, and where nobody has one there is no table.
+    if advice.ranking.iter().all(|ranked| ranked.place.is_none()) {
         return String::new();
     }
     let mut table = PlainTable::new(&["contender", ">times the lowest", "beside the best"]);
@@ -71,8 +73,8 @@ fn ranking(advice: &Advice) -> String {
         let place = ranked.place.as_ref();
         table.push(vec![
             name(ranked),
-            place.map_or_else(String::new, |place| three_digits(place.ratio)),
-            place.map_or_else(String::new, of_place),
+            place.map_or_else(|| "–".to_owned(), |place| three_digits(place.ratio)),
+            place.map_or_else(|| "not ranked".to_owned(), of_place),
         ]);
     }
     let note = "Times the lowest: what the same work costs in time, weighted over the groups, as a multiple of the first's.";
@@ -118,6 +120,7 @@ fn sentence(advice: &Advice, contenders: &[String], results: &CampaignResults) -
         suites: suites.map(|suite| suite.name.as_str()).collect(),
         budget: results.campaign.budget,
         elsewhere: results.campaign.measured_by.is_some(),
+        single: results.campaign.measured_by.is_some() && results.campaign.rounds == 1,
     };
     let text = of_use(advice, contenders, &ran);
     match advice.recommendation {
@@ -235,7 +238,9 @@ fn left_out(advice: &Advice) -> String {
     let mut out = "\nDo not count, since not all who qualify have them\n".to_owned();
     for result in advice.left_out.iter().take(MOST_LEFT_OUT) {
         let lacking = result.lacking.iter();
-        let lacking = lacking.map(|(who, word)| format!("{} {word}", clean(who)));
+        // Of what others measured nobody may have said why there is none.
+        let lacking =
+            lacking.map(|(who, word)| format!("{} {word}", clean(who)).trim_end().to_owned());
         out += &format!(
             "  {}/{}: {}\n",
             clean(&result.test),

@@ -337,6 +337,7 @@ fn of_sessions(found: &Differences) -> String {
                 " Compared are the means of campaigns: {before} before, {after} after (by number each is compared alone)."
             )
         }
+        None if found.elsewhere => String::new(),
         None if !found.paired => {
             " By how much two campaigns of the same thing differ, these rounds do not say. `fsarena run --sessions 3 --name NAME` \
              for each side shows it, and `fsarena guard` runs both sides in one campaign."
@@ -612,6 +613,27 @@ mod tests {
         );
         let widest = text.lines().map(|line| line.chars().count()).max();
         assert!(widest <= Some(80), "{text}");
+    }
+
+    /// What others measured is not to be run again here.
+    #[test]
+    fn a_comparison_of_imports_has_no_advice_to_run_them() {
+        let (mut before, mut after) = sides(3);
+        for side in [&mut before, &mut after] {
+            side.campaign.measured_by = Some(model::MeasuredBy {
+                program: "bonnie++ 1.98".to_owned(),
+                source: "made.csv".to_owned(),
+            });
+        }
+        let analyses = [&before, &after].map(analyse);
+        let sides = [&before, &after];
+        let [old, new] = [0, 1].map(|side| Analysed::new(sides[side], &analyses[side]));
+        let found = compare_campaigns(old, new, &Wanted::default()).unwrap();
+        let text = verdict(&found);
+        assert!(
+            !text.contains("fsarena run") && !text.contains("guard"),
+            "{text}"
+        );
     }
 
     #[test]

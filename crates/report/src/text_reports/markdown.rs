@@ -2,12 +2,14 @@
 
 use analyse::{Analysis, ContenderFeatures};
 use model::{CampaignResults, FACTS, Feature};
+use studies::Study;
 
 use crate::tables::calibration;
-use crate::tables::overview::{Entry, PhaseLine, TestBlock, Tone, legend, overview};
+use crate::tables::overview::{Entry, PhaseLine, TestBlock, Tone, legend, meaning, overview};
 use crate::tables::{above_baseline, ageing, interference, resources, standing_tables, totals};
 use crate::tables::{cost, disk_time};
-use crate::wording::answers::{Sentence, how_sure, of_groups, of_uses, parts};
+use crate::wording::answers::{Sentence, how_sure, is_single, of_groups, of_uses, parts};
+use crate::wording::claims;
 use crate::wording::complaint_lines::complaint_lines;
 use crate::wording::failure_lines::failure_lines;
 use crate::wording::remarks::remarks;
@@ -27,7 +29,7 @@ pub(crate) fn render(results: &CampaignResults, analysis: &Analysis) -> String {
     for block in &blocks {
         out += &test(block, &names);
     }
-    out += &legend_lines(&blocks);
+    out += &legend_lines(&blocks, is_single(analysis));
     out += &of_the_raw_device(results, analysis, &names);
     out += &of_processor(results, analysis, &names);
     out += &titled(
@@ -45,6 +47,22 @@ pub(crate) fn render(results: &CampaignResults, analysis: &Analysis) -> String {
     out += &complaints(analysis);
     out += &environment(results);
     out
+}
+
+/// The report on a published comparison: its title, where it was published and how its claims fared stand first.
+pub fn study_markdown(study: &Study, results: &CampaignResults, analysis: &Analysis) -> String {
+    let report = render(results, analysis);
+    let rest = report.split_once("\n\n").map_or("", |(_, rest)| rest);
+    let mut out = format!("# {}\n", escape(&clean(&study.title)));
+    let claims = format!(
+        "{} (fsarena claims {}).",
+        claims::summary(study).trim_end_matches('.'),
+        clean(&study.name)
+    );
+    for text in [Some(claims), claims::left_out(study)].iter().flatten() {
+        out += &paragraph(text);
+    }
+    out + "\n" + rest
 }
 
 fn head(results: &CampaignResults, analysis: &Analysis) -> String {
@@ -96,8 +114,8 @@ fn answers(analysis: &Analysis) -> String {
         let on = disk.map_or_else(String::new, |disk| format!(", on {}", escape(disk)));
         let uses: String = of_uses(part).iter().map(line).collect();
         if !uses.is_empty() {
-            let sure = escape(&how_sure(analysis));
-            out += &format!("\n## By use{on}\n\n{uses}\n{sure}\n");
+            out += &format!("\n## By use{on}\n\n{uses}");
+            out += &paragraph(&how_sure(analysis));
         }
         let groups: String = of_groups(part).iter().map(line).collect();
         if !groups.is_empty() {
@@ -115,14 +133,19 @@ fn answers(analysis: &Analysis) -> String {
     }
 }
 
+/// A paragraph below others; nothing of an empty one.
+fn paragraph(text: &str) -> String {
+    match text.is_empty() {
+        true => String::new(),
+        false => format!("\n{}\n", escape(text)),
+    }
+}
+
 fn test(block: &TestBlock<'_>, names: &[String]) -> String {
-    let test = block.test;
-    let mut out = format!(
-        "\n## {}: {}\n\n{}\n\n",
-        escape(&block.name),
-        escape(&block.title),
-        escape(&prose(&test.rationale))
-    );
+    let (name, title) = (escape(&block.name), escape(&block.title));
+    let mut out = format!("\n## {name}: {title}\n");
+    out += &paragraph(&prose(&block.test.rationale));
+    out.push('\n');
     out += &heading(names);
     for phase in &block.lines {
         if let Some(rule) = &phase.rule {
@@ -257,18 +280,27 @@ fn line(cells: &[String]) -> String {
     format!("| {} |\n", cells.join(" | "))
 }
 
-fn legend_lines(blocks: &[TestBlock<'_>]) -> String {
+fn legend_lines(blocks: &[TestBlock<'_>], single: bool) -> String {
     let entries: Vec<String> = legend(blocks)
         .into_iter()
-        .map(|(sign, meaning)| format!("{} {meaning}", escape(&sign.to_string())))
+        .map(|(sign, text)| {
+            format!(
+                "{} {}",
+                escape(&sign.to_string()),
+                meaning(sign, text, single)
+            )
+        })
         .collect();
     format!("\n{}\n", entries.join(" · "))
 }
 
 fn features(analysis: &Analysis, names: &[String]) -> String {
-    let mut out = "\n## Features\n\n".to_owned();
     let mut header = vec![String::new()];
     header.extend(names.iter().cloned());
+    if !words::has_tried(analysis) {
+        return facts(analysis, &header);
+    }
+    let mut out = "\n## Features\n\n".to_owned();
     out += &line(&header);
     out += &line(&vec![":--".to_owned(); header.len()]);
     let row = |title: &str, cell: &dyn Fn(&ContenderFeatures) -> String| {
@@ -427,6 +459,42 @@ mod tests {
     #[test]
     fn hostile_names_and_every_status() {
         insta::assert_snapshot!(shown(&fixture::hostile()));
+    }
+
+    #[test]
+    fn a_study_has_its_title_its_claims_and_nothing_that_is_not_stated() {
+        let catalog = catalog::Catalog::builtin().unwrap();
+        let study = catalog.study("debian-file-server-2006").unwrap();
+        let study = Study::read(&study).unwrap().unwrap();
+        let reported = study.reported(&catalog).unwrap();
+        let results = reported.into_results("published").unwrap();
+        let text = study_markdown(&study, &results, &analyse(&results));
+        let head = "# Filesystems (ext3, reiser, xfs, jfs) comparison on Debian Etch\n\n40 claims, judged by its own figures: ";
+        assert!(text.starts_with(head), "{text}");
+        for said in [
+            "(fsarena claims debian-file-server-2006).\n\n28 figures are printed as ranges",
+            "- Rounds: one number each; the spread is not stated\n",
+            "- Processor: Intel Celeron 533\n- Main memory: 512 MB\n",
+            "| unmount | ms ↓ |",
+            "| all minor-faults |",
+            "? may be the best: one number each does not say",
+            "one number each does not say which; reiserfs (3.03×) and ext3 (3.56×) are far behind, but how far a \
+             number varies is not stated.",
+        ] {
+            assert!(text.contains(said), "{said}: {text}");
+        }
+        for not in [
+            "rounds to say",
+            "seldom",
+            "- fsarena:",
+            "Attached",
+            "0 ×",
+            "not tried",
+            "whoever",
+            "1 round",
+        ] {
+            assert!(!text.contains(not), "{not}: {text}");
+        }
     }
 
     #[test]

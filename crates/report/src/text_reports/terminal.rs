@@ -11,10 +11,10 @@ use model::CampaignResults;
 
 use crate::tables::calibration::shares;
 use crate::tables::overall::overall;
-use crate::tables::overview::{Entry, LEGEND, TestBlock, Tone, legend, overview};
+use crate::tables::overview::{Entry, LEGEND, TestBlock, Tone, legend, meaning, overview};
 use crate::tables::{above_baseline, ageing, interference, resources, standing_tables, totals};
 use crate::tables::{cost, disk_time};
-use crate::wording::answers::{Sentence, how_sure, of_groups, of_uses, parts};
+use crate::wording::answers::{Sentence, how_sure, is_single, of_groups, of_uses, parts};
 use crate::wording::remarks::remarks;
 use crate::wording::text::{clean, lines_of, short_names, width};
 use crate::wording::{
@@ -58,13 +58,19 @@ pub(crate) fn render(results: &CampaignResults, analysis: &Analysis, options: &O
     for (disk, part) in parts(analysis) {
         let whole: Vec<TestBlock<'_>> = overall(results, part, disk).into_iter().collect();
         let names = short_names(&part.contenders, WIDEST_NAME);
-        for columns in split(&whole, &names, options.width) {
+        // Where no group of tests is known, there is no table.
+        let columns = match whole.is_empty() {
+            true => Vec::new(),
+            false => split(&whole, &names, options.width),
+        };
+        for columns in columns {
             out.push('\n');
             table(&mut out, &whole, &names, &columns, paint);
         }
         wholes.extend(whole);
     }
-    out += &legend_lines(&[&blocks[..], &wholes[..]], options.width, paint);
+    let single = is_single(analysis);
+    out += &legend_lines(&[&blocks[..], &wholes[..]], single, options.width, paint);
     out += &titled(
         "Share of what the device can do without a filesystem",
         &shares(results, analysis),
@@ -324,7 +330,7 @@ fn answers(analysis: &Analysis, terminal: usize, paint: Paint) -> String {
         out += &block(&format!("{on} use:"), own);
     }
     if !analysis.uses.is_empty() {
-        everywhere.push(how_sure(analysis));
+        everywhere.extend(Some(how_sure(analysis)).filter(|sure| !sure.is_empty()));
         let title = match analysis.by_disk.is_empty() {
             true => "By use:",
             false => "By use, on every disk alike:",
@@ -360,7 +366,12 @@ fn paragraphs(
     out
 }
 
-fn legend_lines(tables: &[&[TestBlock<'_>]], terminal: usize, paint: Paint) -> String {
+fn legend_lines(
+    tables: &[&[TestBlock<'_>]],
+    single: bool,
+    terminal: usize,
+    paint: Paint,
+) -> String {
     let occurring: Vec<char> = tables
         .iter()
         .flat_map(|t| legend(t))
@@ -368,8 +379,8 @@ fn legend_lines(tables: &[&[TestBlock<'_>]], terminal: usize, paint: Paint) -> S
         .collect();
     let entries = LEGEND.iter().filter(|(sign, _)| occurring.contains(sign));
     let mut lines = vec![String::new()];
-    for (sign, meaning) in entries {
-        let entry = format!("{sign} {meaning}");
+    for (sign, text) in entries {
+        let entry = format!("{sign} {}", meaning(*sign, text, single));
         let last = lines.last_mut().expect("there is a line");
         if last.is_empty() {
             *last = entry;
@@ -484,12 +495,13 @@ fn full_names(names: &[String], short: &[String]) -> String {
 /// What each contender gives to programs, and what the catalog knows of it.
 fn contenders(analysis: &Analysis, terminal: usize) -> String {
     let mut out = "\nContenders:\n".to_owned();
+    let tried = words::has_tried(analysis);
     for contender in &analysis.features {
-        let text = format!(
-            "{}: {}",
-            clean(&contender.contender),
-            words::abilities(contender)
-        );
+        let name = clean(&contender.contender);
+        let text = match words::abilities(contender, tried) {
+            nothing if nothing.is_empty() => name,
+            abilities => format!("{name}: {abilities}"),
+        };
         let lines = lines_of(&text, terminal.max(40) - 4);
         out += &format!("  {}\n", lines.join("\n    "));
     }
@@ -575,6 +587,29 @@ mod tests {
     #[test]
     fn hostile_names_and_every_status() {
         insta::assert_snapshot!(shown(&fixture::hostile(), 120, false));
+    }
+
+    /// Names above a table of nothing say nothing.
+    #[test]
+    fn where_no_group_is_known_there_is_no_table_of_groups() {
+        let numbers = ["ext4", "xfs"]
+            .map(|name| model::Figure::number(name, "made", "step", model::Metric::Elapsed, 2.0));
+        let reported = model::Reported {
+            name: "made".to_owned(),
+            program: "made".to_owned(),
+            source: "made".to_owned(),
+            started: None,
+            environment: model::Environment::default(),
+            contenders: Vec::new(),
+            figures: numbers.into(),
+        };
+        let text = shown(&reported.into_results("made").unwrap(), 80, false);
+        let names = text
+            .lines()
+            .filter(|line| line.contains("ext4") && line.contains("xfs"));
+        assert_eq!(names.count(), 1, "{text}");
+        assert!(!text.contains("Each shortlist"), "{text}");
+        assert!(!text.contains("semantics"), "{text}");
     }
 
     #[test]

@@ -116,6 +116,7 @@ pub(crate) fn of_groups(analysis: &Analysis) -> Vec<Sentence> {
             conclusion,
             margin: analysis.margin.0,
             elsewhere: analysis.measured_elsewhere,
+            single: is_single(analysis),
         }
         .text(),
     };
@@ -148,13 +149,14 @@ pub(crate) fn parts(analysis: &Analysis) -> Vec<(Option<&str>, &Analysis)> {
     }
 }
 
-/// How sure the answers are, and what is of no relevance.
+/// How sure the answers are, and what is of no relevance; nothing where there is no answer to be sure of.
 pub(crate) fn how_sure(analysis: &Analysis) -> String {
     let conclusions = analysis.conclusions.iter();
     let mut all = conclusions.chain(analysis.uses.iter().map(|one| &one.conclusion));
-    let open = match all.any(|one| matches!(one.answer, Answer::NotEnoughRounds { .. })) {
+    let is_open = all.any(|one| matches!(one.answer, Answer::NotEnoughRounds { .. }));
+    let open = match is_open && !is_single(analysis) {
         true => format!(
-            " Where rounds are too few, (1.04×) is what one costs so far, round by round beside the first.{}",
+            "Where rounds are too few, (1.04×) is what one costs so far, round by round beside the first.{}",
             more_rounds(analysis)
         ),
         false => String::new(),
@@ -165,11 +167,21 @@ pub(crate) fn how_sure(analysis: &Analysis) -> String {
         }
         false => "Each shortlist holds the best with 95 % certainty, all uses together",
     };
-    format!(
-        "{sure}; a cost that is less than {} higher counts \
-         as equal (--relevant).{open}",
-        percent(analysis.margin.0)
-    )
+    let sure = match has_shortlist(analysis) {
+        true => format!(
+            "{sure}; a cost that is less than {} higher counts as equal (--relevant).",
+            percent(analysis.margin.0)
+        ),
+        false => String::new(),
+    };
+    let parts = [sure, open].into_iter().filter(|part| !part.is_empty());
+    parts.collect::<Vec<_>>().join(" ")
+}
+
+/// Whether anything is answered with a shortlist.
+fn has_shortlist(analysis: &Analysis) -> bool {
+    let mut advised = analysis.uses.iter().map(|one| advise(one).recommendation);
+    advised.any(|how| !matches!(how, Recommendation::None | Recommendation::NoAdvice))
 }
 
 /// What would settle more; nothing of what another program measured, which is not to be run again.
@@ -200,6 +212,11 @@ fn is_one_seed(analysis: &Analysis) -> bool {
     analysis.clock == Clock::Virtual && most_rounds(analysis) == Some(1)
 }
 
+/// Whether others measured it, and there is one number each: how it varies they do not state.
+pub(crate) fn is_single(analysis: &Analysis) -> bool {
+    analysis.measured_elsewhere && most_rounds(analysis) == Some(1)
+}
+
 /// How many rounds the result has that has most.
 fn most_rounds(analysis: &Analysis) -> Option<usize> {
     let results = analysis.rows.iter().flat_map(|row| &row.results);
@@ -214,6 +231,8 @@ pub(crate) struct Ran<'a> {
     pub budget: Option<Nanos>,
     /// Whether another program measured it.
     pub elsewhere: bool,
+    /// Whether of what others measured there is one number each.
+    pub single: bool,
 }
 
 impl<'a> Ran<'a> {
@@ -222,6 +241,7 @@ impl<'a> Ran<'a> {
             suites: analysis.rows.iter().map(|row| row.suite.as_str()).collect(),
             budget: analysis.budget,
             elsewhere: analysis.measured_elsewhere,
+            single: is_single(analysis),
         }
     }
 }
@@ -236,6 +256,7 @@ pub(crate) fn of_use(advice: &Advice, contenders: &[String], ran: &Ran<'_>) -> S
             conclusion: &advice.scores.conclusion,
             margin: advice.scores.margin.0,
             elsewhere: ran.elsewhere,
+            single: ran.single,
         }
         .text(),
     }
@@ -433,6 +454,8 @@ struct Words<'a> {
     margin: f64,
     /// Whether another program measured it, so that nothing can be run again here.
     elsewhere: bool,
+    /// Whether of what others measured there is one number each: no rounds are too few, and how it varies nobody said.
+    single: bool,
 }
 
 impl Words<'_> {
@@ -470,17 +493,25 @@ impl Words<'_> {
                 };
                 let (near, far) = self.with_ratios();
                 let answer = match &near[..] {
+                    [only] if self.single => format!("{only}, as far as one number each says"),
                     [only] => format!("{only}, as far as so few rounds say{enough}"),
                     several => {
                         let names = shortened(several, "or");
-                        format!("{names}: too few rounds to say which{enough}")
+                        match self.single {
+                            true => format!("{names}: one number each does not say which"),
+                            false => format!("{names}: too few rounds to say which{enough}"),
+                        }
                     }
                 };
                 let are = if far.len() == 1 { "is" } else { "are" };
+                let why = match self.single {
+                    true => "how far a number varies is not stated",
+                    false => "ran too seldom to be ruled out",
+                };
                 match far.is_empty() {
                     true => answer,
                     false => format!(
-                        "{answer}; {} {are} far behind, but ran too seldom to be ruled out",
+                        "{answer}; {} {are} far behind, but {why}",
                         shortened(&far, "and")
                     ),
                 }

@@ -92,6 +92,21 @@ pub(crate) fn summary(study: &Study) -> String {
     }
 }
 
+/// What a report leaves out of the figures that a study printed; nothing where all are numbers.
+pub fn left_out(study: &Study) -> Option<String> {
+    let ranges = study.figures.cells();
+    let ranges = ranges.filter(|(_, _, cell)| cell.range.is_some()).count();
+    let are = match ranges {
+        0 => return None,
+        1 => "One figure is printed as a range, and is".to_owned(),
+        many => format!("{many} figures are printed as ranges, and are"),
+    };
+    let name = clean(&study.name);
+    Some(format!(
+        "{are} not here: `fsarena show study {name}` has them."
+    ))
+}
+
 /// The claims that the study's own figures do not bear out, with what is off: those that are contradicted, and with the room
 /// that is left, those that hold in part.
 pub(crate) fn not_as_said(study: &Study) -> Vec<(&'static str, String)> {

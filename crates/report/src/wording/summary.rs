@@ -16,7 +16,7 @@ pub(crate) fn facts(results: &CampaignResults) -> Vec<(&'static str, String)> {
             ("Measured by", clean(&by.program)),
             ("Source", clean(&by.source)),
             ("Begun", moment(results.started)),
-            ("Rounds", campaign.rounds.to_string()),
+            ("Rounds", repeats(campaign.rounds)),
         ];
     }
     let memory = campaign
@@ -35,6 +35,14 @@ pub(crate) fn facts(results: &CampaignResults) -> Vec<(&'static str, String)> {
     let machine = campaign.machine_in_words();
     facts.extend(machine.map(|machine| ("Machine", clean(&machine))));
     facts
+}
+
+/// How often others measured, as far as they say: behind a single number there may be any mean.
+fn repeats(rounds: u32) -> String {
+    match rounds {
+        1 => "one number each; the spread is not stated".to_owned(),
+        rounds => counted(rounds, "round"),
+    }
 }
 
 /// What results in virtual time say and what they do not, where the campaign's are.
@@ -73,7 +81,7 @@ pub(crate) fn line(results: &CampaignResults) -> String {
             numbered(results.id),
             clean(&campaign.name),
             clean(&by.program),
-            counted(campaign.rounds, "round"),
+            repeats(campaign.rounds),
         );
     }
     format!(
@@ -140,28 +148,33 @@ pub(crate) fn unfinished(analysis: &Analysis) -> Option<String> {
     })
 }
 
-/// What a session of the campaign ran on, as pairs of a word and its value.
+/// What a session of the campaign ran on, as pairs of a word and its value, as far as that is known.
 pub(crate) fn environment(environment: &Environment) -> Vec<(String, String)> {
     let parts = [
         ("fsarena", clean(&environment.program)),
         ("Kernel", clean(&environment.kernel)),
         ("Distribution", clean(&environment.distribution)),
-        (
-            "Processor",
-            format!("{} × {}", environment.cpus, clean(&environment.cpu)),
-        ),
+        ("Processor", processor(environment)),
         ("Main memory", memory(environment)),
         ("Device", clean(&environment.device)),
         ("Attached", clean(&environment.attachment)),
         ("Clock", clean(&environment.clock)),
     ];
-    let parts = parts
-        .map(|(what, value)| (what.to_owned(), value))
-        .into_iter();
+    let stated = parts.into_iter().filter(|(_, value)| !value.is_empty());
+    let stated = stated.map(|(what, value)| (what.to_owned(), value));
     let conditions = environment.conditions.iter();
-    parts
+    stated
         .chain(conditions.map(|c| (heading(&c.what), clean(&c.value))))
         .collect()
+}
+
+/// The processors: how many, and which; nothing where that is not stated.
+pub(crate) fn processor(environment: &Environment) -> String {
+    let model = clean(&environment.cpu);
+    match environment.cpus {
+        0 => model,
+        cpus => format!("{cpus} × {model}"),
+    }
 }
 
 /// A word as it begins a line.
@@ -172,7 +185,12 @@ pub(crate) fn heading(what: &str) -> String {
 }
 
 fn memory(environment: &Environment) -> String {
-    let size = gibibytes(environment.memory);
+    let size = match environment.memory.0 {
+        0 => return String::new(),
+        // What is stated in megabytes stays so.
+        stated if stated.is_multiple_of(1_000_000) => environment.memory.to_string(),
+        _ => gibibytes(environment.memory),
+    };
     match environment.memory_goes_back {
         true => format!("{size}; what is free goes back to the host and is fetched again"),
         false => size,
@@ -227,6 +245,22 @@ mod tests {
         let (what, value) = facts.last().unwrap();
         assert_eq!(what, "Readahead");
         assert!(value.starts_with("128 KiB") && !value.contains('\u{1b}'));
+    }
+
+    #[test]
+    fn what_is_not_stated_of_a_machine_is_left_out() {
+        let stated = Environment {
+            cpu: "Intel Celeron 533".to_owned(),
+            memory: Bytes(256_000_000),
+            ..Environment::default()
+        };
+        let facts = environment(&stated);
+        let facts: Vec<String> = facts.iter().map(|(a, b)| format!("{a}: {b}")).collect();
+        assert_eq!(
+            facts,
+            ["Processor: Intel Celeron 533", "Main memory: 256 MB"]
+        );
+        assert!(environment(&Environment::default()).is_empty());
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! What comes of a study that was run again, in sentences; the same in the terminal and on the page.
 
-use studies::{ThenAndNow, Verdict};
+use studies::{Ahead, ContenderTwice, FigureTwice, Side, ThenAndNow, Verdict};
 
 /// How far claims and orders of then hold now.
 pub fn summary(twice: &ThenAndNow) -> Vec<String> {
@@ -48,9 +48,9 @@ pub fn summary(twice: &ThenAndNow) -> Vec<String> {
     }
     sentences.push(match twice.tau_b {
         Some(tau) => format!(
-            "Then and now filesystems stand in {}: rank correlation {tau:.2} over {} figures.",
+            "Then and now filesystems stand in {}: rank correlation {tau:.2}, pooled over the pairs within {}.",
             likeness(tau),
-            twice.figures.len()
+            counted(twice.figures.len(), "figure", "figures")
         ),
         None => "No figure has numbers of two filesystems on both sides.".to_owned(),
     });
@@ -63,6 +63,29 @@ fn counted(number: usize, one: &str, several: &str) -> String {
         1 => format!("1 {one}"),
         _ => format!("{number} {several}"),
     }
+}
+
+/// Who was or is ahead of those that have a number on both sides: `best then of all: reiser4 (reiserfs 1.35×)`.
+pub fn ahead(figure: &FigureTwice) -> Vec<String> {
+    let then = ahead_on("then", figure, figure.best_then.as_ref(), |one| &one.then);
+    let now = ahead_on("now", figure, figure.best_now.as_ref(), |one| &one.now);
+    then.into_iter().chain(now).collect()
+}
+
+fn ahead_on(
+    when: &str,
+    figure: &FigureTwice,
+    best: Option<&Ahead>,
+    side: fn(&ContenderTwice) -> &Side,
+) -> Option<String> {
+    let best = best?;
+    let is_first = |one: &&ContenderTwice| matches!(side(one), Side::Ratio { rank: 1, .. });
+    let first = figure.contenders.iter().find(is_first)?;
+    let by = times(best.times);
+    Some(format!(
+        "best {when} of all: {} ({} {by})",
+        best.name, first.name
+    ))
 }
 
 /// A rank correlation in words.

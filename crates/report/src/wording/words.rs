@@ -1,6 +1,6 @@
 //! The words of the reports: what every metric, state and rule is called and how it is defined.
 
-use analyse::{ContenderFeatures, Estimate, Found, Interval, Ranking};
+use analyse::{Analysis, ContenderFeatures, Estimate, Found, Interval, Ranking};
 use model::{CacheState, Class, Clock, Direction, Driver, End, FACTS, Feature, Metric};
 
 use crate::wording::text::clean;
@@ -280,8 +280,15 @@ pub(crate) fn found(found: &Found) -> String {
     }
 }
 
+/// Whether features were tried: what others measured says nothing of them.
+pub(crate) fn has_tried(analysis: &Analysis) -> bool {
+    let features = analysis.features.iter().flat_map(|c| &c.features);
+    let mut tried = features.filter(|state| state.found != Found::NotProbed);
+    !analysis.measured_elsewhere || tried.next().is_some()
+}
+
 /// What a contender gives to programs, and what the catalog knows of it, in one line.
-pub(crate) fn abilities(contender: &ContenderFeatures) -> String {
+pub(crate) fn abilities(contender: &ContenderFeatures, tried: bool) -> String {
     let facts = FACTS.iter().zip(contender.facts.lines());
     let said = facts.filter(|(_, line)| !line.is_empty());
     let said = said.map(|(fact, line)| format!("{} {}", fact.to_lowercase(), clean(&line)));
@@ -292,8 +299,13 @@ pub(crate) fn abilities(contender: &ContenderFeatures) -> String {
             Found::UpTo(size) => Some(format!("files here up to {}", size.as_limit())),
             _ => None,
         });
-    let class = std::iter::once(class(contender.class).to_owned());
-    class.chain(here).chain(said).collect::<Vec<_>>().join("; ")
+    let class = tried.then(|| class(contender.class).to_owned());
+    class
+        .into_iter()
+        .chain(here)
+        .chain(said)
+        .collect::<Vec<_>>()
+        .join("; ")
 }
 
 /// Things one after the other: `Linux`, `Linux and OS/2`, `Linux, macOS and OS/2`.
