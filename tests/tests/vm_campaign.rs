@@ -207,6 +207,7 @@ const COMMANDS: &str = r#"
 name = "commands"
 title = "Commands"
 source = "made for a test"
+requires = { packages = ["e2fsprogs"], programs = ["mke2fs"] }
 [[test]]
 name = "commands"
 title = "Commands"

@@ -54,12 +54,22 @@ impl Recipe {
         recipe.in_order()
     }
 
-    /// The same with the programs of a suite's commands.
+    /// The same with the programs of a suite's commands; the very same where it has them all.
     pub fn with_programs(mut self, of_suite: &Programs) -> Self {
+        if self.has(of_suite) {
+            return self;
+        }
         self.programs.extend(of_suite.programs.iter().cloned());
         self.files.extend(of_suite.files.iter().cloned());
         self.packages.push(of_suite.packages.clone());
         self.in_order()
+    }
+
+    fn has(&self, of_suite: &Programs) -> bool {
+        let is_in = |all: &[String], some: &[String]| some.iter().all(|one| all.contains(one));
+        is_in(&self.programs, &of_suite.programs)
+            && is_in(&self.files, &of_suite.files)
+            && is_in(&self.packages.concat(), &of_suite.packages)
     }
 
     fn in_order(mut self) -> Self {
@@ -127,6 +137,7 @@ mod tests {
         let recipe = Recipe::of(&all, &[]).with_programs(&of_suite);
         assert_eq!(recipe.programs, ["mke2fs", "sort"]);
         assert_eq!(recipe.packages[1], ["coreutils"]);
+        assert_eq!(recipe.clone().with_programs(&of_suite), recipe);
     }
 
     #[test]
