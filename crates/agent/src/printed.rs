@@ -75,6 +75,7 @@ impl Printed {
             }
         };
         result.stated = first.values.iter().map(mean).collect();
+        result.too_fast = first.too_fast;
         if others.is_empty() {
             result.latency.clone_from(&first.latency);
         }

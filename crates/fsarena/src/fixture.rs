@@ -118,6 +118,7 @@ fn phase(name: &str, status: Status, failure: Option<Failure>) -> PhaseResult {
         bytes: Bytes(200_000_000),
         bytes_written: Bytes(200_000_000),
         cut_short: false,
+        too_fast: false,
         cpu: CpuTime::default(),
         faults: Faults::default(),
         device: None,

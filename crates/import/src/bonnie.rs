@@ -7,7 +7,7 @@
 //! has no value but for its longest latency. Empty columns were not asked for. `-x` prints a line of headings first. How
 //! many processes there are, and the sizes and numbers of files, are part of the test's identity.
 
-use model::Metric;
+use model::{Figure, Metric};
 
 use crate::gathering::{Gathering, figure};
 use crate::number::{number, seconds};
@@ -186,7 +186,11 @@ fn result(
         );
         let test = gathering.variant(test, &parameters(test, columns, layout));
         gathering.rank_by(&test, phase, metric);
-        gathering.add(line, figure(&contender, &test, phase, values))?;
+        let taken = Figure {
+            too_fast: is_too_quick(columns[at]),
+            ..figure(&contender, &test, phase, values)
+        };
+        gathering.add(line, taken)?;
     }
     Ok(())
 }

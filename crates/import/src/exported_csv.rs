@@ -114,8 +114,10 @@ impl Figures {
         }
         let taken = &mut self.all[place].1;
         // Of what was not measured nothing became.
-        if word != "not measured" {
-            taken.status = status(word, line)?;
+        match word {
+            "not measured" => {}
+            "too fast" => taken.too_fast = true,
+            _ => taken.status = status(word, line)?,
         }
         if !reason.is_empty() {
             taken.reason = Some(reason.to_owned());

@@ -444,6 +444,7 @@ pub fn figure(contender: &str, test: &str, phase: &str, values: Vec<(Metric, f64
         round: 0,
         group: group(phase),
         total: false,
+        too_fast: false,
         status: Status::Ok,
         reason: None,
         values: values

@@ -188,6 +188,9 @@ pub struct PhaseResult {
     pub bytes_written: Bytes,
     /// Whether the time limit of the phase ended it before all operations were done.
     pub cut_short: bool,
+    /// Whether it ended too soon for the program that measured it to time it, and so has no number.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub too_fast: bool,
     /// Processor time.
     pub cpu: CpuTime,
     /// Page faults.
@@ -323,6 +326,7 @@ impl PhaseResult {
             bytes: Bytes(0),
             bytes_written: Bytes(0),
             cut_short: false,
+            too_fast: false,
             cpu: CpuTime::default(),
             faults: Faults::default(),
             device: None,

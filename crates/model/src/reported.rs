@@ -65,6 +65,8 @@ pub struct Figure {
     pub group: Option<Group>,
     /// Whether it is a total over the other phases of its test, which is not to be added to them.
     pub total: bool,
+    /// Whether it ended too soon to be timed: it is as good as any number, and has none.
+    pub too_fast: bool,
     /// What became of it.
     pub status: Status,
     /// Why, where it is not `ok`, or why it has no number.
@@ -85,6 +87,7 @@ impl Figure {
             round: 1,
             group: None,
             total: false,
+            too_fast: false,
             status: Status::Ok,
             reason: None,
             values: vec![Stated { metric, value }],
@@ -352,6 +355,7 @@ fn result(test: &Test, figures: &[&Figure], started: Option<Nanos>) -> CellResul
         let figure = by_phase.get(phase.name.as_str());
         result.phases.extend(figure.map(|figure| PhaseResult {
             status: figure.status,
+            too_fast: figure.too_fast,
             failure: failure(figure),
             latency: figure.latency.clone(),
             stated: figure.values.clone(),

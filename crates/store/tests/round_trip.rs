@@ -156,6 +156,7 @@ fn phase() -> impl Strategy<Value = PhaseResult> {
                     operations: n[1],
                     bytes: Bytes(n[2]),
                 }],
+                too_fast: cut,
                 operations: n[1],
                 bytes: Bytes(n[2]),
                 bytes_written: Bytes(n[3]),

@@ -128,6 +128,7 @@ impl Study {
                 round: 1,
                 group,
                 total,
+                too_fast: first.censored,
                 status: status(first.status),
                 reason: reason(first),
                 values: values.collect(),

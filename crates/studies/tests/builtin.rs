@@ -244,3 +244,18 @@ fn figures_are_a_campaign() {
         }
     }
 }
+
+/// What a table leaves empty may as well have failed.
+#[test]
+fn only_what_is_printed_as_too_fast_is_taken_for_it() {
+    let catalog = Catalog::builtin().unwrap();
+    let too_fast = |name: &str, contender: &str, phase: &str| {
+        let reported = study(name).reported(&catalog).unwrap();
+        let figures = reported.figures.iter();
+        let mut found = figures.filter(|f| f.contender == contender && f.phase == phase);
+        found.next().unwrap().too_fast
+    };
+    assert!(too_fast("emerging-filesystems-2007", "ext2", "stat-seq"));
+    assert!(!too_fast("emerging-filesystems-2007", "ext2", "create-seq"));
+    assert!(!too_fast("bonnie-linux-2011", "hfs", "create-seq"));
+}

@@ -2,10 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use model::{
-    CacheState, CampaignResults, Direction, End, Measurement, Metric, Op, Phase, Test, Unit,
-    Withheld,
-};
+use model::{CacheState, CampaignResults, Direction, End, Metric, Phase, Test, Unit, Withheld};
 use serde::{Deserialize, Serialize};
 
 use crate::rows::facts::{Facts, PhaseFact};
@@ -215,15 +212,8 @@ fn round_value(
 
 /// Other programs leave out the number of what ended too soon for their clocks.
 fn without_number(fact: &PhaseFact<'_>, phase: &Phase, metric: Metric) -> RoundOutcome {
-    let is_elsewhere = matches!(phase.op, Op::Elsewhere(_));
-    let is_timed = |number: &Measurement| {
-        matches!(
-            number.metric,
-            Metric::Elapsed | Metric::Throughput | Metric::Rate
-        )
-    };
-    match is_elsewhere && metric == phase.op.primary_metric() && !fact.numbers.iter().any(is_timed)
-    {
+    let is_too_fast = fact.phase.is_some_and(|phase| phase.too_fast);
+    match is_too_fast && metric == phase.op.primary_metric() {
         true => RoundOutcome::TooFast,
         false => RoundOutcome::NotMeasured,
     }

@@ -146,6 +146,7 @@ pub fn phase(name: &str) -> PhaseResult {
         bytes: Bytes::mib(100),
         bytes_written: Bytes::mib(100),
         cut_short: false,
+        too_fast: false,
         cpu: CpuTime::default(),
         faults: Faults::default(),
         device: None,
