@@ -25,6 +25,13 @@ pub fn judge(statements: &[Statement], evidence: &dyn Evidence) -> Judgement {
     let findings: Vec<(Finding, Option<HoldsIn>)> =
         statements.iter().map(|s| judge.statement(s)).collect();
     let holds_in = findings.iter().find_map(|(_, holds_in)| *holds_in);
+    // What is said in two statements holds now only where both have numbers that say something now.
+    let is_lacking = |finding: &Finding| {
+        let of_its_machine = |why: &Why| why.reason == OF_ITS_MACHINE;
+        finding.truth == Truth::Unknown && !finding.why.iter().any(of_its_machine)
+    };
+    let lacks_one =
+        evidence.is_measured() && findings.iter().any(|(finding, _)| is_lacking(finding));
     let mut all = together(findings.into_iter().map(|(finding, _)| finding).collect());
     // What is so in every figure has no need of their names.
     for why in &mut all.why {
@@ -38,6 +45,7 @@ pub fn judge(statements: &[Statement], evidence: &dyn Evidence) -> Judgement {
     };
     Judgement {
         verdict: match all.truth {
+            Truth::Holds if lacks_one => nothing,
             Truth::Holds => Verdict::Supported,
             Truth::Partly => Verdict::Partly,
             Truth::Fails => Verdict::Contradicted,

@@ -446,6 +446,37 @@ fn what_is_as_it_was_is_no_difference() {
     );
 }
 
+/// Nobody looked for errors now, so that none having failed does not make the claim hold.
+#[test]
+fn a_claim_of_two_statements_holds_only_where_both_have_numbers() {
+    let catalog = Catalog::builtin().unwrap();
+    let study = catalog.study("emerging-filesystems-2007").unwrap();
+    let study = Study::read(&study).unwrap().unwrap();
+    let figures = ["btrfs", "ext2"]
+        .map(|name| Figure::number(name, "emerging", "kernbench", Metric::Elapsed, 800.0));
+    let contenders = ["btrfs", "ext2"].map(|name| ReportedContender {
+        name: name.to_owned(),
+        filesystem: catalog.filesystem(name).ok().cloned(),
+    });
+    let reported = Reported {
+        name: "again".to_owned(),
+        program: "made".to_owned(),
+        source: "made".to_owned(),
+        started: None,
+        environment: Environment::default(),
+        contenders: contenders.into(),
+        figures: figures.into(),
+    };
+    let results = reported.into_results("emerging").unwrap();
+    let evidence = Measured::of(&study, &results, &analyse(&results));
+    let claim = study
+        .claims
+        .iter()
+        .find(|claim| claim.id == "ef-15")
+        .unwrap();
+    assert_eq!(claim.judge(&evidence).verdict, Verdict::NotMeasured);
+}
+
 /// What a filesystem keeps for itself on a small volume says nothing of a large one.
 #[test]
 fn claims_of_capacity_are_judged_on_the_studys_own_volume_alone() {
