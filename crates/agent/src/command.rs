@@ -135,9 +135,13 @@ fn tail(output: &File) -> String {
     let read = output
         .read_at(&mut bytes, length.saturating_sub(OUTPUT_KEPT))
         .unwrap_or(0);
-    String::from_utf8_lossy(&bytes[..read])
-        .trim_end()
-        .to_owned()
+    let text = String::from_utf8_lossy(&bytes[..read]);
+    let text = text.trim_end();
+    // A line that is cut says half of what it means; one that is all there is says more than none.
+    match text.split_once('\n') {
+        Some((_, whole)) if length > OUTPUT_KEPT => whole.to_owned(),
+        _ => text.to_owned(),
+    }
 }
 
 /// The line that says why: the last that begins with the program's name, as complaints do, and banners, advice

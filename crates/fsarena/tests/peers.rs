@@ -16,25 +16,27 @@ fn fsarena(home: &TempDir, arguments: &[&str]) -> Output {
     command.stdin(Stdio::null()).output().unwrap()
 }
 
-#[test]
-fn what_a_program_prints_is_phases_of_its_test() {
-    let home = tempfile::tempdir().unwrap();
+/// Runs a job of fio in a directory.
+fn run_job(home: &TempDir, name: &str, job: &str) {
     let place = home.path().join("place");
     fs::create_dir(&place).unwrap();
-    let job = home.path().join("My job.fio");
-    fs::write(
-        &job,
-        "[global]\nsize=64k\n[a]\nrw=write\n[b]\nrw=randrw\nstonewall\n",
-    )
-    .unwrap();
-    let suite = format!("fio:{}", job.display());
+    let file = home.path().join(name);
+    fs::write(&file, job).unwrap();
+    let suite = format!("fio:{}", file.display());
     let directory = place.display().to_string();
     let run = [
         "run", "--rounds", "1", "-q", "--dir", &directory, "-s", &suite,
     ];
-    let output = fsarena(&home, &run);
+    let output = fsarena(home, &run);
     let error = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{error}");
+}
+
+#[test]
+fn what_a_program_prints_is_phases_of_its_test() {
+    let home = tempfile::tempdir().unwrap();
+    let job = "[global]\nsize=64k\n[a]\nrw=write\n[b]\nrw=randrw\nstonewall\n";
+    run_job(&home, "My job.fio", job);
     let show = fsarena(&home, &["show", "1", "--json"]).stdout;
     let show: Value = serde_json::from_slice(&show).unwrap();
     let phases = show["cells"][0]["result"]["phases"].as_array().unwrap();
@@ -63,22 +65,9 @@ fn what_a_program_prints_is_phases_of_its_test() {
 #[test]
 fn no_value_of_a_job_becomes_an_option() {
     let home = tempfile::tempdir().unwrap();
-    let place = home.path().join("place");
-    fs::create_dir(&place).unwrap();
-    let job = home.path().join("job.fio");
     let hostile = "x' '--exec_prerun=touch started' '--description=y";
-    fs::write(
-        &job,
-        format!("[don't]\nrw=write\nsize=4k\ndescription={hostile}\n"),
-    )
-    .unwrap();
-    let suite = format!("fio:{}", job.display());
-    let directory = place.display().to_string();
-    let run = [
-        "run", "--rounds", "1", "-q", "--dir", &directory, "-s", &suite,
-    ];
-    let output = fsarena(&home, &run);
-    assert!(output.status.success(), "{output:?}");
+    let job = format!("[don't]\nrw=write\nsize=4k\ndescription={hostile}\n");
+    run_job(&home, "job.fio", &job);
     let cell = fsarena(&home, &["show", "1", "--cell", "0", "--json"]).stdout;
     let cell: Value = serde_json::from_slice(&cell).unwrap();
     let steps = cell["result"]["steps"].as_array().unwrap();
@@ -116,6 +105,13 @@ fn what_cannot_run_is_refused_in_one_line() {
             "a comma would be in what it prints",
         ),
         ("dbench:--dir=x 1", 2, "`--dir=x` names a place"),
+        ("dbench:-B sockio 4", 2, "`-B` names a place"),
+        (
+            "mdtest:-n 1 --run-cmd-before-phase=reboot",
+            2,
+            "names a place",
+        ),
+        ("mdtest:-a S3 -n 1", 2, "`-a` names a place"),
         ("iozone:-s 1m -r 4k -U /", 2, "`-U` names a place"),
         ("bonnie++:'", 2, "that is not closed"),
         ("filebench:/nowhere.f", 2, "cannot read /nowhere.f"),

@@ -8,9 +8,7 @@
 
 use std::collections::BTreeMap;
 
-use model::{
-    Axis, Campaign, Direction, Figure, Metric, Stated, Status, SweepPoint, Unit, check_name,
-};
+use model::{Axis, Campaign, Figure, Metric, Stated, Status, SweepPoint, check_name};
 
 use crate::gathering::{Gathering, figure};
 use crate::number::signed;
@@ -145,20 +143,8 @@ fn is_of<'a>(
     value: f64,
     field: &impl Fn(&'static str) -> &'a str,
 ) -> Result<(), String> {
-    let unit = match metric.unit() {
-        Unit::BytesPerSecond => "B/s",
-        Unit::PerSecond => "1/s",
-        Unit::Seconds => "s",
-        Unit::Percent => "%",
-        Unit::Bytes => "B",
-        Unit::Count => "count",
-        Unit::Ratio => "ratio",
-    };
-    let direction = match metric.direction() {
-        Direction::Higher => "higher",
-        Direction::Lower => "lower",
-        Direction::Neutral => "neutral",
-    };
+    let unit = metric.unit().name();
+    let direction = metric.direction().name();
     for (column, wanted) in [("unit", unit), ("direction", direction)] {
         let shown: String = field(column).chars().take(40).collect();
         if !shown.is_empty() && shown != wanted {

@@ -142,8 +142,12 @@ impl Guests {
         environment.memory = parts.memory;
         environment.cpu = match self.campaign.clock {
             Clock::Virtual => format!(
-                "a model (QEMU's {}), an instruction a nanosecond",
-                parts.cpu
+                "a model (QEMU's {}), {}",
+                parts.cpu,
+                match parts.instruction() {
+                    1 => "an instruction a nanosecond".to_owned(),
+                    time => format!("an instruction {time} ns"),
+                }
             ),
             Clock::Real => {
                 let accelerator = parts.accelerator.name();

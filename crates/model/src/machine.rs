@@ -179,6 +179,11 @@ impl GuestMachine {
 }
 
 impl GuestMachine {
+    /// How long an instruction takes in virtual time, in nanoseconds.
+    pub const fn instruction(&self) -> u64 {
+        1 << self.shift
+    }
+
     /// The machine in words, with these for each of its disks.
     pub fn with_disk(&self, disk: impl fmt::Display) -> String {
         let processors = match self.processors {
@@ -189,9 +194,9 @@ impl GuestMachine {
             1 => "1 disk".to_owned(),
             count => format!("{count} disks"),
         };
-        let speed = match self.shift {
-            0 => String::new(),
-            shift => format!(", {} ns an instruction", 1_u64 << shift),
+        let speed = match self.instruction() {
+            1 => String::new(),
+            time => format!(", {time} ns an instruction"),
         };
         format!(
             "{} of memory, {processors} ({}, {}{speed}), {disks}: {disk}; Linux {}",

@@ -177,7 +177,28 @@ impl fmt::Display for Metric {
     }
 }
 
+impl Direction {
+    /// The word in exports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Higher => "higher",
+            Self::Lower => "lower",
+            Self::Neutral => "neutral",
+        }
+    }
+}
+
 impl Unit {
+    /// The word in exports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::PerSecond => "1/s",
+            Self::Count => "count",
+            Self::Ratio => "ratio",
+            unit => unit.symbol(),
+        }
+    }
+
     /// The symbol behind a number.
     pub const fn symbol(self) -> &'static str {
         match self {

@@ -361,6 +361,12 @@ impl Reader<'_> {
                 "a number, or `>` in `censored`, stands with the status `ok` and no other";
             return Err(wrong(message.to_owned()));
         }
+        if censored && value.is_none() && self.direction(&metric) != Direction::Higher {
+            let message = format!(
+                "`>` without a number says that a rate was above all others, which `{metric}` is not"
+            );
+            return Err(wrong(message));
+        }
         let contender = self.contender(&filesystem, &version, &os, &driver);
         let contender = contender.map_err(wrong)?;
         self.figures.rows += 1;

@@ -3,10 +3,17 @@
 //! Whether a statement holds is a matter of what it says and of the numbers, and of nothing else. It is partly true where it
 //! holds for some of those it speaks of, or where a ratio goes the right way and has another size.
 
+mod places;
+mod sizes;
+
 use crate::evidence::{Comparison, Evidence, Known, NOT_IN_CAMPAIGN, Order, Place};
 use crate::finding::{Finding, Truth, gathered, together};
 use crate::judgement::{HoldsIn, Judgement, Shown, Values, Verdict, Why, label};
-use crate::language::{Amount, How, Outcome, Rank, Statement, Subjects, What};
+use crate::language::{How, Outcome, Statement, Subjects, What};
+
+pub(crate) use sizes::range;
+
+use sizes::{digits, ends};
 
 /// Of more than so many who share a place of an order, the first and the last are shown.
 const SHOWN_OF_A_PLACE: usize = 4;
@@ -311,177 +318,6 @@ impl Judge<'_> {
         together(findings)
     }
 
-    fn rank(&self, at: At<'_>, who: &[String], rank: &Rank) -> Finding {
-        let ranked = |one: &&String| {
-            let place = at.place(one);
-            matches!(self.evidence.known(place), Known::Number(_))
-        };
-        let field: Vec<&String> = rank.of.iter().filter(ranked).collect();
-        let findings = who.iter().map(|one| match self.says_little(&field, rank) {
-            Some(why) => Finding::unknown(one, &why),
-            None => self.rank_of(at, one, &field, rank),
-        });
-        let mut all = together(findings.collect());
-        let rivals = field.into_iter().filter(|one| !who.contains(one));
-        let mut shown: Vec<&String> = who.iter().collect();
-        let rivals: Vec<String> = rivals.cloned().collect();
-        if let Some(rival) = self.foremost(at, &rivals, rank.from_worst) {
-            shown.push(rival);
-        }
-        all.values = self.values(at, &shown, None);
-        all
-    }
-
-    /// Why a place among the first few, or the last, says little where others of the study are missing: of two somebody is
-    /// always among the worst two.
-    fn says_little(&self, field: &[&String], rank: &Rank) -> Option<String> {
-        let several = rank.first == 1 && rank.last > 1;
-        let is_most = 2 * rank.last > field.len();
-        (several && is_most && field.len() < rank.of.len()).then(|| {
-            let all = rank.of.len();
-            let have = match field.len() {
-                0 => format!("none of {all} has a result"),
-                1 => format!("only 1 of {all} has a result"),
-                some => format!("only {some} of {all} have a result"),
-            };
-            format!(
-                "{have}, and it is said of the {} {}",
-                if rank.from_worst { "worst" } else { "best" },
-                rank.last
-            )
-        })
-    }
-
-    fn rank_of(&self, at: At<'_>, one: &String, field: &[&String], rank: &Rank) -> Finding {
-        if !field.contains(&one) {
-            return self.unknown(at, &[one]);
-        }
-        let (mut before, mut not_behind) = (Vec::new(), 0);
-        for other in field.iter().copied().filter(|other| *other != one) {
-            let order = self.evidence.compare(at.place(other), at.place(one));
-            let order = order.map_or(Order::Open, |found| found.order);
-            let order = match rank.from_worst {
-                true => order.reversed(),
-                false => order,
-            };
-            if order == Order::Better {
-                before.push(other.as_str());
-            }
-            not_behind += usize::from(order.may_be_better());
-        }
-        let (least, most) = (before.len() + 1, not_behind + 1);
-        if least >= rank.first && most <= rank.last {
-            return Finding::new(Truth::Holds);
-        }
-        let (first, last) = match rank.from_worst {
-            true => (field.len() + 1 - most, field.len() + 1 - least),
-            false => (least, most),
-        };
-        let is = match first == last {
-            true => format!("{one} is {} of {}", ordinal(first), field.len()),
-            false => format!(
-                "{one} is {} to {} of {}",
-                ordinal(first),
-                ordinal(last),
-                field.len()
-            ),
-        };
-        if most < rank.first || least > rank.last {
-            let behind = match (&before[..], rank.from_worst) {
-                ([only], false) => format!(", behind {only}"),
-                _ => String::new(),
-            };
-            return Finding::off(Truth::Fails, is + &behind);
-        }
-        Finding::open(is)
-    }
-
-    /// That nobody has a rank in every figure.
-    fn nobody(&self, rank: &Rank, figures: &[String]) -> Finding {
-        let mut findings = Vec::new();
-        for one in &rank.of {
-            let whos = std::slice::from_ref(one);
-            let everywhere = figures.iter().map(|figure| {
-                let at = self.in_figure(figure);
-                self.rank(at, whos, rank)
-            });
-            let everywhere = together(everywhere.collect());
-            findings.push(match everywhere.truth {
-                Truth::Holds => Finding::off(Truth::Fails, format!("{one} is, everywhere")),
-                Truth::Partly | Truth::Fails => Finding::new(Truth::Holds),
-                Truth::Open | Truth::Unknown => everywhere,
-            });
-        }
-        let mut all = together(findings);
-        if all.truth == Truth::Partly {
-            all.truth = Truth::Fails;
-        }
-        let values = figures.iter().flat_map(|figure| {
-            let at = self.in_figure(figure);
-            self.values(at, &rank.of.iter().collect::<Vec<_>>(), None)
-        });
-        all.values = values.collect();
-        all
-    }
-
-    fn ratio(&self, at: At<'_>, who: &[String], times: &Amount, than: &[String]) -> Finding {
-        let mut sizes: Vec<(f64, f64)> = Vec::new();
-        let mut findings = Vec::new();
-        for a in who {
-            for b in than.iter().filter(|b| *b != a) {
-                let Some(found) = self.evidence.compare(at.place(a), at.place(b)) else {
-                    findings.push(self.unknown(at, &[a, b]));
-                    continue;
-                };
-                let truth = size(found, times);
-                if truth == Truth::Open {
-                    findings.push(self.open(at, a, b));
-                    continue;
-                }
-                sizes.push((found.low, found.high));
-                findings.push(Finding::new(truth));
-            }
-        }
-        let mut all = together(findings);
-        let (least, most) = ends(&sizes);
-        if matches!(all.truth, Truth::Partly | Truth::Fails) {
-            all.off = vec![format!(
-                "said {} times, is {}",
-                times.said,
-                range((least, most))
-            )];
-        }
-        let mut shown: Vec<&String> = self.ends(at, who);
-        shown.extend(self.ends(at, than));
-        let is_as_said = all.off.is_empty() && !sizes.is_empty();
-        let times = is_as_said.then(|| range((least, most)));
-        all.values = self.values(at, &shown, times);
-        all
-    }
-
-    fn bound(&self, at: At<'_>, who: &[String], amount: &Amount) -> Finding {
-        let findings = who.iter().map(|one| {
-            let Known::Number(number) = self.evidence.known(at.place(one)) else {
-                return self.unknown(at, &[one]);
-            };
-            let (low, high) = (number.low, number.high);
-            match () {
-                () if self.evidence.is_of_another_machine(at.place(one)) => {
-                    Finding::unknown(one, OF_ITS_MACHINE)
-                }
-                () if low >= amount.low && high <= amount.high => Finding::new(Truth::Holds),
-                () if high < amount.low || low > amount.high => Finding::off(
-                    Truth::Fails,
-                    format!("said {}, {one} is {}", amount.said, number.shown),
-                ),
-                () => Finding::open(format!("{one} is {}", number.shown)),
-            }
-        });
-        let mut all = together(findings.collect());
-        all.values = self.values(at, &self.ends(at, who), None);
-        all
-    }
-
     fn outcome(&self, at: At<'_>, who: &[String], outcome: Outcome) -> Finding {
         let findings = who.iter().map(|one| {
             let known = self.evidence.known(at.place(one));
@@ -641,68 +477,6 @@ fn shorten(findings: &mut [Finding]) {
     for number in order.into_iter().skip(SHOWN_FIGURES) {
         findings[number].values.clear();
     }
-}
-
-/// Whether a ratio has the size that is said; another one is partly true where it goes the same way and is, as a
-/// logarithm, at least half and at most twice what is said.
-fn size(found: Comparison, said: &Amount) -> Truth {
-    if found.low >= said.low && found.high <= said.high {
-        return Truth::Holds;
-    }
-    let (missed, is) = match () {
-        () if found.high < said.low => (said.low, found.high),
-        () if found.low > said.high => (said.high, found.low),
-        () => return Truth::Open,
-    };
-    let share = is.ln() / missed.ln();
-    match (0.5..=2.0).contains(&share) {
-        // It may be any larger one just as well, which would not be true in part.
-        true if found.high.is_infinite() => Truth::Open,
-        true => Truth::Partly,
-        false => Truth::Fails,
-    }
-}
-
-fn ends(sizes: &[(f64, f64)]) -> (f64, f64) {
-    let least = sizes
-        .iter()
-        .map(|size| size.0)
-        .fold(f64::INFINITY, f64::min);
-    let most = sizes.iter().map(|size| size.1).fold(0.0, f64::max);
-    (least, most)
-}
-
-/// A range in few digits; one number where both ends look the same.
-pub(crate) fn range((low, high): (f64, f64)) -> String {
-    let is_bound = high.is_infinite();
-    let [low, high] = [low, high].map(digits);
-    match low == high {
-        _ if is_bound => format!("at least {low}"),
-        true => low,
-        false => format!("{low} to {high}"),
-    }
-}
-
-/// A ratio in three digits.
-fn digits(value: f64) -> String {
-    match value {
-        value if !value.is_finite() => "any number of".to_owned(),
-        value if value >= 99.95 => format!("{value:.0}"),
-        value if value >= 9.995 => format!("{value:.1}"),
-        value if value >= 0.0995 => format!("{value:.2}"),
-        value => format!("{value:.3}"),
-    }
-}
-
-fn ordinal(place: usize) -> String {
-    let end = match (place % 10, place % 100) {
-        (_, 11..=13) => "th",
-        (1, _) => "st",
-        (2, _) => "nd",
-        (3, _) => "rd",
-        _ => "th",
-    };
-    format!("{place}{end}")
 }
 
 fn came_to(known: &Known) -> String {

@@ -78,7 +78,11 @@ impl Published<'_> {
         }
         let figure = self.0.place(path).filter(|_| cell.censored)?;
         let contenders = 0..self.0.contenders.len();
-        let timed = contenders.filter_map(|one| self.0.cell(one, figure)?.value);
+        let timed = contenders.filter_map(|one| {
+            let cell = self.0.cell(one, figure)?;
+            let end = cell.value.or(cell.range.map(|(_, high)| high))?;
+            end.is_finite().then_some(end)
+        });
         Some((timed.fold(0.0, f64::max).next_up(), f64::INFINITY))
     }
 

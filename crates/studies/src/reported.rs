@@ -128,7 +128,7 @@ impl Study {
                 round: 1,
                 group,
                 total,
-                too_fast: first.censored,
+                too_fast: first.censored && first.value.is_none(),
                 status: status(first.status),
                 reason: reason(first),
                 values: values.collect(),

@@ -162,6 +162,11 @@ fn what_is_wrong_with_figures_is_told_with_its_line() {
             ":2: expected 14 fields and found 13",
         ),
         (
+            "elapsed,s,10,,ok",
+            "elapsed,s,,>,ok",
+            ":5: `>` without a number says that a rate was above all others",
+        ),
+        (
             "MB/s,50,",
             "KiB/s,50,",
             ":3: `unit` is `KiB/s`; reading/front_to_back/throughput is in MB/s",
@@ -223,6 +228,29 @@ fn a_number_that_is_a_bound_decides_what_it_can() {
     assert_eq!(why, "ext4 (above 100) beside old-xfs (50)");
 }
 
+/// ext4 is best where it has a number, and may be so where it has none.
+#[test]
+fn whoever_lacks_a_figure_may_be_best_everywhere() {
+    let said = "says = [\"nobody is best in every reading/front_to_back/throughput, reading/both/elapsed\"]";
+    let text = STUDY.replacen(
+        "says = [\"ext4 is about 0.5 times old-xfs in reading/both/elapsed\"]",
+        said,
+        1,
+    );
+    assert_ne!(text, STUDY);
+    let verdict = |figures: &str| read(&text, figures).unwrap().judged()[2].1.verdict;
+    assert_eq!(verdict(FIGURES), Verdict::Contradicted);
+    let lacking = FIGURES.replacen(
+        "ours,2019,linux,kernel,ext4,,reading,both,elapsed,s,20,,ok,\n",
+        "",
+        1,
+    );
+    assert_ne!(lacking, FIGURES);
+    assert_eq!(verdict(&lacking), Verdict::Undecidable);
+    let other = FIGURES.replacen("elapsed,s,40,", "elapsed,s,2,", 1);
+    assert_eq!(verdict(&other), Verdict::Supported);
+}
+
 #[test]
 fn ranges_that_touch_leave_only_one_side_to_be_better() {
     let range = |name: &str, low: &str, high: &str| {
@@ -263,9 +291,27 @@ fn ranges_that_touch_leave_only_one_side_to_be_better() {
     }
 }
 
+/// A campaign of these filesystems that somebody measured.
+fn reported(names: &[&str], figures: Vec<Figure>, suite: &str) -> model::CampaignResults {
+    let catalog = Catalog::builtin().unwrap();
+    let contenders = names.iter().map(|name| ReportedContender {
+        name: (*name).to_owned(),
+        filesystem: catalog.filesystem(name).ok().cloned(),
+    });
+    let reported = Reported {
+        name: "again".to_owned(),
+        program: "made".to_owned(),
+        source: "made".to_owned(),
+        started: None,
+        environment: Environment::default(),
+        contenders: contenders.collect(),
+        figures,
+    };
+    reported.into_results(suite).unwrap()
+}
+
 /// A campaign in which ext4 takes `ext4` seconds to read, and XFS 20.
 fn campaign(rounds: u32, ext4: f64, jfs: Option<Status>) -> model::CampaignResults {
-    let catalog = Catalog::builtin().unwrap();
     let mut figures = Vec::new();
     for round in 1..=rounds {
         let noise = 1.0 + 0.002 * f64::from(round % 3);
@@ -290,21 +336,7 @@ fn campaign(rounds: u32, ext4: f64, jfs: Option<Status>) -> model::CampaignResul
             });
         }
     }
-    let contenders = ["ext4", "xfs", "jfs"].map(|name| ReportedContender {
-        name: name.to_owned(),
-        filesystem: catalog.filesystem(name).ok().cloned(),
-    });
-    Reported {
-        name: "again".to_owned(),
-        program: "made".to_owned(),
-        source: "made".to_owned(),
-        started: None,
-        environment: Environment::default(),
-        contenders: contenders.into(),
-        figures,
-    }
-    .into_results("large-file")
-    .unwrap()
+    reported(&["ext4", "xfs", "jfs"], figures, "large-file")
 }
 
 fn verdicts(results: &model::CampaignResults) -> Vec<Verdict> {
@@ -337,7 +369,6 @@ fn what_was_measured_since_is_judged_by_its_intervals() {
 
 /// ext3 and XFS on an empty volume of this size, and how long mkfs took.
 fn lifecycle(size: u64) -> model::CampaignResults {
-    let catalog = Catalog::builtin().unwrap();
     let figures = (1..=6).flat_map(|round| {
         let noise = 1.0 + 0.001 * f64::from(round % 3);
         [("ext3", 90.0, 9.0), ("xfs", 80.0, 1.0)]
@@ -353,20 +384,7 @@ fn lifecycle(size: u64) -> model::CampaignResults {
                 ]
             })
     });
-    let contenders = ["ext3", "xfs"].map(|name| ReportedContender {
-        name: name.to_owned(),
-        filesystem: catalog.filesystem(name).ok().cloned(),
-    });
-    let reported = Reported {
-        name: "again".to_owned(),
-        program: "made".to_owned(),
-        source: "made".to_owned(),
-        started: None,
-        environment: Environment::default(),
-        contenders: contenders.into(),
-        figures: figures.collect(),
-    };
-    let mut results = reported.into_results("lifecycle").unwrap();
+    let mut results = reported(&["ext3", "xfs"], figures.collect(), "lifecycle");
     results.campaign.size = model::Bytes(size);
     results
 }
@@ -454,20 +472,7 @@ fn a_claim_of_two_statements_holds_only_where_both_have_numbers() {
     let study = Study::read(&study).unwrap().unwrap();
     let figures = ["btrfs", "ext2"]
         .map(|name| Figure::number(name, "emerging", "kernbench", Metric::Elapsed, 800.0));
-    let contenders = ["btrfs", "ext2"].map(|name| ReportedContender {
-        name: name.to_owned(),
-        filesystem: catalog.filesystem(name).ok().cloned(),
-    });
-    let reported = Reported {
-        name: "again".to_owned(),
-        program: "made".to_owned(),
-        source: "made".to_owned(),
-        started: None,
-        environment: Environment::default(),
-        contenders: contenders.into(),
-        figures: figures.into(),
-    };
-    let results = reported.into_results("emerging").unwrap();
+    let results = reported(&["btrfs", "ext2"], figures.into(), "emerging");
     let evidence = Measured::of(&study, &results, &analyse(&results));
     let claim = study
         .claims

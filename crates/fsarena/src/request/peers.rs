@@ -25,23 +25,23 @@ struct Peer {
     package: Option<&'static str>,
     /// How it is started; the user's own options stand behind.
     start: &'static str,
-    /// Options that name another place or file, or reach beyond what is measured: letters, or words behind `--`.
-    places: &'static [&'static str],
+    /// Options that name another place or file, or reach beyond what is measured.
+    places: &'static [char],
 }
 
 impl Peer {
     /// Whether a word of the user's could lead out of the filesystem that is measured. Letters may stand in one word, with
     /// their values behind them, so that none may hold one.
     fn leads_out(&self, word: &str) -> bool {
-        let has = |option: &str| match (word.strip_prefix("--"), word.strip_prefix('-')) {
+        let is_other = match (word.strip_prefix("--"), word.strip_prefix('-')) {
             (Some(long), _) => {
                 let long = long.split('=').next().unwrap_or_default();
-                option.len() > 1 && option.starts_with(long)
+                self.format != Format::Dbench || !LONG_OF_DBENCH.contains(&long)
             }
-            (None, Some(letters)) => option.len() == 1 && letters.contains(option),
+            (None, Some(letters)) => letters.contains(self.places),
             (None, None) => false,
         };
-        word.contains('/') || word.contains("..") || self.places.iter().any(|option| has(option))
+        is_other || word.contains('/') || word.contains("..")
     }
 
     fn packages(&self) -> Vec<String> {
@@ -63,6 +63,19 @@ impl Peer {
     }
 }
 
+/// Options in words, which dbench alone may have: how it loads the filesystem.
+const LONG_OF_DBENCH: [&str; 9] = [
+    "clients-per-process",
+    "fsync",
+    "no-resolve",
+    "one-byte-write-fix",
+    "run-once",
+    "sync",
+    "sync-dir",
+    "target-rate",
+    "timelimit",
+];
+
 const PEERS: [Peer; 7] = [
     peer(
         Format::Bonnie,
@@ -70,14 +83,14 @@ const PEERS: [Peer; 7] = [
         Some("bonnie++"),
         "bonnie++ -d . -q",
         // A comma in the name of a machine (-m) is a column more.
-        &["d", "Z"],
+        &['d', 'Z'],
     ),
     peer(
         Format::Iozone,
         "iozone",
         Some("iozone3"),
         "iozone -f iozone.tmp",
-        &["f", "F", "b", "U", "+"],
+        &['f', 'F', 'b', 'U', '+'],
     ),
     peer(
         Format::Fio,
@@ -92,15 +105,21 @@ const PEERS: [Peer; 7] = [
         "fs_mark",
         Some("fsmark"),
         "fs_mark -d .",
-        &["d", "l"],
+        &['d', 'l'],
     ),
-    peer(Format::Mdtest, "mdtest", None, "mdtest -d .", &["d", "x"]),
+    peer(
+        Format::Mdtest,
+        "mdtest",
+        None,
+        "mdtest -d .",
+        &['a', 'd', 'x'],
+    ),
     peer(
         Format::Dbench,
         "dbench",
         Some("dbench"),
         "dbench -D .",
-        &["D", "c", "directory", "loadfile"],
+        &['B', 'D', 'c'],
     ),
     peer(
         Format::Filebench,
@@ -118,7 +137,7 @@ const fn peer(
     program: &'static str,
     package: Option<&'static str>,
     start: &'static str,
-    places: &'static [&'static str],
+    places: &'static [char],
 ) -> Peer {
     Peer {
         format,
@@ -208,12 +227,11 @@ pub fn taken(names: &[String], as_root: bool) -> anyhow::Result<(Option<Suite>, 
             requires.programs.extend(of_peer.programs);
         }
         let mut test = test(peer, options, as_root)?;
-        let same = tests
-            .iter()
-            .filter(|t| t.name.starts_with(&test.name))
-            .count();
-        if same > 0 {
-            test.name = format!("{}-{}", test.name, same + 1);
+        let stem = test.name.clone();
+        let mut number = 1;
+        while tests.iter().any(|known| known.name == test.name) {
+            number += 1;
+            test.name = format!("{stem}-{number}");
         }
         tests.push(test);
     }
@@ -289,7 +307,7 @@ fn own_words(peer: &Peer, options: &str) -> anyhow::Result<Vec<String>> {
             match own.iter().find(|word| peer.leads_out(word)) {
                 None => Ok(own),
                 Some(word) => Err(wrong(format!(
-                    "`{word}` names a place or a file: leave it out, for the program runs in the filesystem that is measured"
+                    "`{word}` names a place, a file or another program: leave it out, for the program runs in the filesystem that is measured"
                 ))
                 .into()),
             }

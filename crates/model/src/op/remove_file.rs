@@ -26,7 +26,8 @@ impl Operation for RemoveFile {
         stage.remove_file(&self.file)
     }
 
+    /// One file is not many, and what it takes is none of reading or writing it.
     fn group(&self) -> Option<Group> {
-        Some(Group::ManyFiles)
+        None
     }
 }

@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 
 use analyse::{Analysis, CellFailure, MetricResult, PhaseFailure, RoundOutcome, RoundValue, Row};
-use model::{Axis, CampaignResults, Direction, SweepPoint, Unit};
+use model::{Axis, CampaignResults, SweepPoint};
 
 use crate::wording::text::{no_formula, visible};
 
@@ -178,8 +178,8 @@ fn fields(
         visible(&row.phase),
         round.round.to_string(),
         row.metric.to_string(),
-        unit(row.unit).to_owned(),
-        direction(row.direction).to_owned(),
+        row.unit.name().to_owned(),
+        row.direction.name().to_owned(),
         number(round.value),
         cache.to_string(),
         round.outcome.to_string(),
@@ -222,26 +222,6 @@ fn of_cell(failure: &CellFailure, outcome: RoundOutcome) -> String {
             format!("after {}: {}", failure.step, failure.reason)
         }
         _ => failure.reason.clone(),
-    }
-}
-
-const fn unit(unit: Unit) -> &'static str {
-    match unit {
-        Unit::BytesPerSecond => "B/s",
-        Unit::PerSecond => "1/s",
-        Unit::Seconds => "s",
-        Unit::Percent => "%",
-        Unit::Bytes => "B",
-        Unit::Count => "count",
-        Unit::Ratio => "ratio",
-    }
-}
-
-const fn direction(direction: Direction) -> &'static str {
-    match direction {
-        Direction::Higher => "higher",
-        Direction::Lower => "lower",
-        Direction::Neutral => "neutral",
     }
 }
 

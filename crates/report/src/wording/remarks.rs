@@ -164,7 +164,7 @@ fn failures(analysis: &Analysis) -> Option<String> {
         ),
     };
     if analysis.counts.run == 0 {
-        return Some("No cell has run yet: `fsarena resume` goes on.".to_owned());
+        return Some("No cell has run yet: `fsarena resume` goes on where it began.".to_owned());
     }
     let run = counted(analysis.counts.run, "cell");
     if failed.is_empty() {

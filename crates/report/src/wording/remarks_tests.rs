@@ -34,7 +34,10 @@ fn where_nothing_ran_no_cell_is_said_to_be_good() {
     results.cells.iter_mut().for_each(|cell| cell.result = None);
     let all = remarks(&analyse(&results));
     let said: Vec<_> = all.iter().filter(|one| one.contains("resume")).collect();
-    assert_eq!(said, ["No cell has run yet: `fsarena resume` goes on."]);
+    assert_eq!(
+        said,
+        ["No cell has run yet: `fsarena resume` goes on where it began."]
+    );
     assert!(
         !all.iter().any(|one| one.contains("none failed")),
         "{all:?}"

@@ -2,7 +2,7 @@
 //! of the cells.
 
 use analyse::{Analysis, Completeness, RoundOutcome};
-use model::{Bytes, CampaignResults, Clock, Environment};
+use model::{Bytes, CampaignResults, Clock, Environment, GuestMachine};
 
 use crate::wording::date::moment;
 use crate::wording::text::clean;
@@ -57,8 +57,12 @@ pub(crate) fn virtual_time(results: &CampaignResults) -> Option<String> {
         1 => "",
         _ => "; rounds differ by their seeds alone",
     };
+    let instruction = match campaign.guest.as_ref().map_or(1, GuestMachine::instruction) {
+        1 => "a nanosecond".to_owned(),
+        time => format!("{time} nanoseconds"),
+    };
     Some(format!(
-        "Times are those of a model machine{machine}: an instruction takes a nanosecond, the disk what its model says. \
+        "Times are those of a model machine{machine}: an instruction takes {instruction}, the disk what its model says. \
          They say how much work a filesystem makes for processor and disk, and not how fast it is on any real machine. \
          Run again, they are the same to the nanosecond{seeds}."
     ))

@@ -1,0 +1,145 @@
+//! Statements of places: who is best, worst, among the first few, or nobody in every figure.
+
+use super::{At, Judge};
+use crate::evidence::{Known, Order};
+use crate::finding::{Finding, Truth, together};
+use crate::language::Rank;
+
+impl Judge<'_> {
+    pub(super) fn rank(&self, at: At<'_>, who: &[String], rank: &Rank) -> Finding {
+        let ranked = |one: &&String| {
+            let place = at.place(one);
+            matches!(self.evidence.known(place), Known::Number(_))
+        };
+        let field: Vec<&String> = rank.of.iter().filter(ranked).collect();
+        let findings = who.iter().map(|one| match self.says_little(&field, rank) {
+            Some(why) => Finding::unknown(one, &why),
+            None => self.rank_of(at, one, &field, rank),
+        });
+        let mut all = together(findings.collect());
+        let rivals = field.into_iter().filter(|one| !who.contains(one));
+        let mut shown: Vec<&String> = who.iter().collect();
+        let rivals: Vec<String> = rivals.cloned().collect();
+        if let Some(rival) = self.foremost(at, &rivals, rank.from_worst) {
+            shown.push(rival);
+        }
+        all.values = self.values(at, &shown, None);
+        all
+    }
+
+    /// Why a place among the first few, or the last, says little where others of the study are missing: of two somebody is
+    /// always among the worst two.
+    fn says_little(&self, field: &[&String], rank: &Rank) -> Option<String> {
+        let several = rank.first == 1 && rank.last > 1;
+        let is_most = 2 * rank.last > field.len();
+        (several && is_most && field.len() < rank.of.len()).then(|| {
+            let all = rank.of.len();
+            let have = match field.len() {
+                0 => format!("none of {all} has a result"),
+                1 => format!("only 1 of {all} has a result"),
+                some => format!("only {some} of {all} have a result"),
+            };
+            format!(
+                "{have}, and it is said of the {} {}",
+                if rank.from_worst { "worst" } else { "best" },
+                rank.last
+            )
+        })
+    }
+
+    fn rank_of(&self, at: At<'_>, one: &String, field: &[&String], rank: &Rank) -> Finding {
+        if !field.contains(&one) {
+            return self.unknown(at, &[one]);
+        }
+        let (mut before, mut not_behind) = (Vec::new(), 0);
+        for other in field.iter().copied().filter(|other| *other != one) {
+            let order = self.evidence.compare(at.place(other), at.place(one));
+            let order = order.map_or(Order::Open, |found| found.order);
+            let order = match rank.from_worst {
+                true => order.reversed(),
+                false => order,
+            };
+            if order == Order::Better {
+                before.push(other.as_str());
+            }
+            not_behind += usize::from(order.may_be_better());
+        }
+        let (least, most) = (before.len() + 1, not_behind + 1);
+        if least >= rank.first && most <= rank.last {
+            return Finding::new(Truth::Holds);
+        }
+        let (first, last) = match rank.from_worst {
+            true => (field.len() + 1 - most, field.len() + 1 - least),
+            false => (least, most),
+        };
+        let is = match first == last {
+            true => format!("{one} is {} of {}", ordinal(first), field.len()),
+            false => format!(
+                "{one} is {} to {} of {}",
+                ordinal(first),
+                ordinal(last),
+                field.len()
+            ),
+        };
+        if most < rank.first || least > rank.last {
+            let behind = match (&before[..], rank.from_worst) {
+                ([only], false) => format!(", behind {only}"),
+                _ => String::new(),
+            };
+            return Finding::off(Truth::Fails, is + &behind);
+        }
+        Finding::open(is)
+    }
+
+    /// That nobody has a rank in every figure.
+    pub(super) fn nobody(&self, rank: &Rank, figures: &[String]) -> Finding {
+        let mut findings = Vec::new();
+        let mut may_be = false;
+        for one in &rank.of {
+            let whos = std::slice::from_ref(one);
+            let everywhere = figures.iter().map(|figure| {
+                let at = self.in_figure(figure);
+                self.rank(at, whos, rank)
+            });
+            let everywhere: Vec<Finding> = everywhere.collect();
+            let lacks_one = everywhere.iter().any(|f| f.truth == Truth::Unknown);
+            let everywhere = together(everywhere);
+            findings.push(match everywhere.truth {
+                Truth::Holds if lacks_one => {
+                    may_be = true;
+                    Finding {
+                        truth: Truth::Unknown,
+                        ..everywhere
+                    }
+                }
+                Truth::Holds => Finding::off(Truth::Fails, format!("{one} is, in every figure")),
+                Truth::Partly | Truth::Fails => Finding::new(Truth::Holds),
+                Truth::Open | Truth::Unknown => everywhere,
+            });
+        }
+        let mut all = together(findings);
+        match all.truth {
+            Truth::Partly => all.truth = Truth::Fails,
+            // Who is so wherever there is a number may be so where there is none.
+            Truth::Holds if may_be => all.truth = Truth::Unknown,
+            _ => {}
+        }
+        let values = figures.iter().flat_map(|figure| {
+            let at = self.in_figure(figure);
+            self.values(at, &rank.of.iter().collect::<Vec<_>>(), None)
+        });
+        all.values = values.collect();
+        all
+    }
+}
+
+fn ordinal(place: usize) -> String {
+    let end = match (place % 10, place % 100) {
+        (_, 11..=13) => "th",
+        (1, _) => "st",
+        (2, _) => "nd",
+        (3, _) => "rd",
+        _ => "th",
+    };
+    format!("{place}{end}")
+}
