@@ -2,20 +2,20 @@
 //! and the same state of the cache. The list, and nothing else.
 
 use model::{
-    Access, Bytes, End, Io, Op, Order, Phase, ReadStream, RemoveFile, Sharing, StreamUnit,
-    WriteStream,
+    AccessPattern, Bytes, FileSharing, Io, Op, Phase, ReadStream, RemoveFile, StreamUnit,
+    SyncAtEnd, TraversalOrder, WriteStream,
 };
 
 use crate::bench::bonnie_files;
-use crate::contest::{Against, Contest, Quantity, Row, Runner, Side, Target, Unit};
-use crate::peer::{bonnie, fio, iozone};
-use crate::plan::{Scale, cold, ending, phase, remove, write};
-use crate::scratch::Kind;
+use crate::comparison::{Benchmark, Competitor, Goal, Quantity, Reference, Row, Runner, Unit};
+use crate::peers::{bonnie, fio, iozone};
+use crate::plan::{BenchScale, cold, ending, phase, remove, write};
+use crate::scratch::FsType;
 
 const OURS: &str = "fsarena";
 const FILE: &str = "file";
 /// What counts as the same.
-const SAME: Target = Target::Within(0.1);
+const SAME: Goal = Goal::Within(0.1);
 /// bonnie++'s requests.
 const CHUNK: Bytes = Bytes::kib(8);
 /// Requests small enough that reading from memory is not too short for bonnie++, which gives no result
@@ -32,8 +32,8 @@ const PAGE: Bytes = Bytes::kib(4);
 const MEMORY: Bytes = Bytes::mib(128);
 
 /// Every comparison of what is measured.
-pub fn contests(scale: Scale) -> Vec<Contest> {
-    [Kind::Ext4, Kind::Xfs, Kind::Btrfs]
+pub fn contests(scale: BenchScale) -> Vec<Benchmark> {
+    [FsType::Ext4, FsType::Xfs, FsType::Btrfs]
         .into_iter()
         .flat_map(move |scratch| {
             [
@@ -49,8 +49,8 @@ pub fn contests(scale: Scale) -> Vec<Contest> {
         .collect()
 }
 
-fn side(name: &'static str, runner: Runner) -> Side {
-    Side { name, runner }
+fn side(name: &'static str, runner: Runner) -> Competitor {
+    Competitor { name, runner }
 }
 
 fn row(result: &str, words: &str, unit: Unit, peer: &'static str) -> Row {
@@ -58,7 +58,7 @@ fn row(result: &str, words: &str, unit: Unit, peer: &'static str) -> Row {
         title: words.to_owned(),
         unit,
         ours: Quantity::Rate(OURS, result.to_owned()),
-        against: Against::Peer(Quantity::Rate(peer, result.to_owned())),
+        against: Reference::Peer(Quantity::Rate(peer, result.to_owned())),
         target: SAME,
     }
 }
@@ -68,7 +68,7 @@ fn data(name: &str, io: Io) -> Phase {
 }
 
 fn synced(phase: Phase) -> Phase {
-    ending(End::Fsync, phase)
+    ending(SyncAtEnd::Fsync, phase)
 }
 
 /// IOzone's `-c` puts closing the file within the time. Ours puts opening it there as well, once for a whole file.
@@ -79,17 +79,17 @@ fn with_close(mut phase: Phase) -> Phase {
     phase
 }
 
-fn bonnie_block(scale: Scale, scratch: Kind) -> Contest {
+fn bonnie_block(scale: BenchScale, scratch: FsType) -> Benchmark {
     let access = |name: &str, access| data(name, Io::new(FILE, access, CHUNK));
     let byte = Bytes(1);
     let chars = [
         synced(write("write-chars", FILE, scale.chars, byte)),
-        synced(data("read-chars", Io::new(FILE, Access::Read, byte))),
+        synced(data("read-chars", Io::new(FILE, AccessPattern::Read, byte))),
         remove(FILE),
     ];
     let blocks = [
         synced(write("write", FILE, scale.bonnie, CHUNK)),
-        synced(access("rewrite", Access::Rewrite)),
+        synced(access("rewrite", AccessPattern::Rewrite)),
         remove(FILE),
     ];
     let run = bonnie::Run {
@@ -98,7 +98,7 @@ fn bonnie_block(scale: Scale, scratch: Kind) -> Contest {
     };
     let peer = "bonnie++";
     let bytes = |result, words| row(result, words, Unit::Bytes, peer);
-    Contest {
+    Benchmark {
         name: "bonnie-block".to_owned(),
         scratch,
         memory: None,
@@ -117,17 +117,17 @@ fn bonnie_block(scale: Scale, scratch: Kind) -> Contest {
 }
 
 /// What bonnie++ does from memory, with requests so small and seeks so many that it takes long enough.
-fn bonnie_warm(scale: Scale, scratch: Kind) -> Contest {
+fn bonnie_warm(scale: BenchScale, scratch: FsType) -> Benchmark {
     let access = |name: &str, access| data(name, Io::new(FILE, access, SMALL_CHUNK));
     let seek = Io {
         operations: Some(scale.seeks),
         threads: SEEKERS,
-        ..Io::new(FILE, Access::Seek { write_share: 0.1 }, SMALL_CHUNK)
+        ..Io::new(FILE, AccessPattern::Seek { write_share: 0.1 }, SMALL_CHUNK)
     };
     let ours = vec![
         synced(write("write", FILE, scale.bonnie, SMALL_CHUNK)),
-        synced(access("rewrite", Access::Rewrite)),
-        synced(access("read", Access::Read)),
+        synced(access("rewrite", AccessPattern::Rewrite)),
+        synced(access("read", AccessPattern::Read)),
         synced(data("seek", seek)),
         remove(FILE),
     ];
@@ -137,7 +137,7 @@ fn bonnie_warm(scale: Scale, scratch: Kind) -> Contest {
         ..bonnie::Run::large(scale.bonnie, SMALL_CHUNK)
     };
     let peer = "bonnie++";
-    Contest {
+    Benchmark {
         name: "bonnie-warm".to_owned(),
         scratch,
         memory: None,
@@ -153,11 +153,11 @@ fn bonnie_warm(scale: Scale, scratch: Kind) -> Contest {
     }
 }
 
-fn bonnie_small(scale: Scale, scratch: Kind) -> Contest {
+fn bonnie_small(scale: BenchScale, scratch: FsType) -> Benchmark {
     let files = scale.files * 1024;
     let phases = [
-        bonnie_files(files, "sequential", Order::Sequential, ""),
-        bonnie_files(files, "random", Order::Random, "-random"),
+        bonnie_files(files, "sequential", TraversalOrder::Sequential, ""),
+        bonnie_files(files, "random", TraversalOrder::Random, "-random"),
     ];
     let run = bonnie::Run::files(scale.files);
     let peer = "bonnie++";
@@ -172,7 +172,7 @@ fn bonnie_small(scale: Scale, scratch: Kind) -> Contest {
             )
         })
     });
-    Contest {
+    Benchmark {
         name: "bonnie-files".to_owned(),
         scratch,
         memory: None,
@@ -185,7 +185,7 @@ fn bonnie_small(scale: Scale, scratch: Kind) -> Contest {
     }
 }
 
-fn iozone(scale: Scale, scratch: Kind) -> Contest {
+fn iozone(scale: BenchScale, scratch: FsType) -> Benchmark {
     let access = |name: &str, access| data(name, Io::new(FILE, access, RECORD));
     let stream = "stream".to_owned();
     let unit = StreamUnit::Record(RECORD);
@@ -200,14 +200,14 @@ fn iozone(scale: Scale, scratch: Kind) -> Contest {
     });
     let ours = [
         synced(write("write", FILE, scale.streamed, RECORD)),
-        synced(access("overwrite", Access::Overwrite)),
-        cold(access("read", Access::Read)),
-        access("reread", Access::Read),
-        access("random-read", Access::RandomRead),
-        synced(access("random-write", Access::RandomWrite)),
-        access("read-backward", Access::ReadBackward),
-        access("read-stride", Access::ReadStride { stride: STRIDE }),
-        synced(access("record-rewrite", Access::RecordRewrite)),
+        synced(access("overwrite", AccessPattern::Overwrite)),
+        cold(access("read", AccessPattern::Read)),
+        access("reread", AccessPattern::Read),
+        access("random-read", AccessPattern::RandomRead),
+        synced(access("random-write", AccessPattern::RandomWrite)),
+        access("read-backward", AccessPattern::ReadBackward),
+        access("read-stride", AccessPattern::ReadStride { stride: STRIDE }),
+        synced(access("record-rewrite", AccessPattern::RecordRewrite)),
         synced(phase("fwrite", fwrite)),
         cold(phase("fread", fread.clone())),
         phase("refread", fread),
@@ -247,7 +247,7 @@ fn iozone(scale: Scale, scratch: Kind) -> Contest {
         bytes(("fwrite", "fwrite")),
         bytes(("refread", "fread again, warm")),
     ];
-    Contest {
+    Benchmark {
         name: "iozone".to_owned(),
         scratch,
         memory: None,
@@ -263,7 +263,7 @@ fn iozone(scale: Scale, scratch: Kind) -> Contest {
 const IOZONE: &str = "IOzone";
 
 /// A run of IOzone's tests by their numbers, each with caches emptied before it or not.
-fn iozone_run(scale: Scale, tests: &[(u32, bool)]) -> iozone::Run {
+fn iozone_run(scale: BenchScale, tests: &[(u32, bool)]) -> iozone::Run {
     let step = |&(test, cold): &(u32, bool)| iozone::Step {
         test,
         cold,
@@ -286,7 +286,7 @@ fn iozone_row((result, words): (&str, &str)) -> Row {
 }
 
 /// What IOzone reads from the device.
-fn iozone_cold(scale: Scale, scratch: Kind) -> Contest {
+fn iozone_cold(scale: BenchScale, scratch: FsType) -> Benchmark {
     let unit = StreamUnit::Record(RECORD);
     let [file, stream] = [FILE, "stream"].map(str::to_owned);
     let fwrite = Op::WriteStream(WriteStream {
@@ -296,7 +296,7 @@ fn iozone_cold(scale: Scale, scratch: Kind) -> Contest {
     });
     let ours = [
         synced(write("write", &file, scale.streamed, RECORD)),
-        cold(data("read", Io::new(&file, Access::Read, RECORD))),
+        cold(data("read", Io::new(&file, AccessPattern::Read, RECORD))),
         synced(phase("fwrite", fwrite)),
         cold(phase(
             "fread",
@@ -308,7 +308,7 @@ fn iozone_cold(scale: Scale, scratch: Kind) -> Contest {
     .map(with_close)
     .to_vec();
     let run = iozone_run(scale, &[(0, false), (1, true), (6, false), (7, true)]);
-    Contest {
+    Benchmark {
         name: "iozone-cold".to_owned(),
         scratch,
         memory: Some(MEMORY),
@@ -343,10 +343,10 @@ fn job(result: &'static str, rw: &'static str, file: &'static str, size: Bytes) 
     }
 }
 
-fn tiobench(scale: Scale, scratch: Kind) -> Contest {
+fn tiobench(scale: BenchScale, scratch: FsType) -> Benchmark {
     let own = |access| Io {
         threads: TIOBENCH_THREADS,
-        sharing: Sharing::Own,
+        sharing: FileSharing::Own,
         size: Some(scale.tiobench),
         ..Io::new("tiobench", access, PAGE)
     };
@@ -355,10 +355,10 @@ fn tiobench(scale: Scale, scratch: Kind) -> Contest {
         ..own(access)
     };
     let ours = vec![
-        synced(data("write", own(Access::Write))),
-        synced(data("random-write", random(Access::RandomWrite))),
-        cold(data("read", own(Access::Read))),
-        cold(data("random-read", random(Access::RandomRead))),
+        synced(data("write", own(AccessPattern::Write))),
+        synced(data("random-write", random(AccessPattern::RandomWrite))),
+        cold(data("read", own(AccessPattern::Read))),
+        cold(data("random-read", random(AccessPattern::RandomRead))),
         phase(
             "remove",
             Op::RemoveFile(RemoveFile {
@@ -395,7 +395,7 @@ fn tiobench(scale: Scale, scratch: Kind) -> Contest {
     ];
     let peer = "fio";
     let line = |result, words, unit| row(result, words, unit, peer);
-    Contest {
+    Benchmark {
         name: "tiobench".to_owned(),
         scratch,
         memory: Some(MEMORY),
@@ -422,9 +422,9 @@ fn tiobench(scale: Scale, scratch: Kind) -> Contest {
 }
 
 /// One file that both read, so that the layout is the same.
-fn same_file(scale: Scale, scratch: Kind) -> Contest {
+fn same_file(scale: BenchScale, scratch: FsType) -> Benchmark {
     let block = Bytes::mib(1);
-    let read = cold(data("read", Io::new(FILE, Access::Read, block)));
+    let read = cold(data("read", Io::new(FILE, AccessPattern::Read, block)));
     let job = |more: &str| fio::Job {
         block,
         cold: true,
@@ -433,7 +433,7 @@ fn same_file(scale: Scale, scratch: Kind) -> Contest {
     };
     let plain = "fio";
     let hinted = "fio, with its hints";
-    Contest {
+    Benchmark {
         name: "same-file".to_owned(),
         scratch,
         memory: Some(MEMORY),

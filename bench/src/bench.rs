@@ -1,11 +1,14 @@
 //! `fsarena-bench bench`: how fast the engine is beside its peers. The list, and nothing else.
 
-use model::{Access, Action, Bytes, CacheState, End, Io, IoEngine, Order, Phase};
+use model::{
+    AccessPattern, Bytes, CacheState, Io, IoEngine, MetadataAction, Phase, SyncAtEnd,
+    TraversalOrder,
+};
 
-use crate::contest::{Against, Contest, Quantity, Row, Runner, Side, Target, Unit};
-use crate::peer::{bonnie, boot, dd, fio, fsmark, loop_c};
-use crate::plan::{Scale, create, each, ending, for_seconds, phase, remove, write};
-use crate::scratch::Kind;
+use crate::comparison::{Benchmark, Competitor, Goal, Quantity, Reference, Row, Runner, Unit};
+use crate::peers::{bonnie, boot, dd, fio, fsmark, loop_c};
+use crate::plan::{BenchScale, create, each, ending, for_seconds, phase, remove, write};
+use crate::scratch::FsType;
 
 const OURS: &str = "fsarena";
 const FILE: &str = "file";
@@ -16,39 +19,39 @@ const THREADS: u32 = 8;
 const DEPTH: u32 = 32;
 
 /// Every comparison of speed, and the time in which a guest boots.
-pub fn contests(scale: Scale) -> Vec<Contest> {
+pub fn contests(scale: BenchScale) -> Vec<Benchmark> {
     vec![
         random_read(scale),
         uring(scale),
         sequential(scale),
-        files(scale, Kind::Tmpfs),
-        files(scale, Kind::Ext4),
+        files(scale, FsType::Tmpfs),
+        files(scale, FsType::Ext4),
         scaling(scale),
         verifying(scale),
         booting(),
     ]
 }
 
-fn side(name: &'static str, runner: Runner) -> Side {
-    Side { name, runner }
+fn side(name: &'static str, runner: Runner) -> Competitor {
+    Competitor { name, runner }
 }
 
 fn rate(side: &'static str, result: &str) -> Quantity {
     Quantity::Rate(side, result.to_owned())
 }
 
-fn row(title: &str, unit: Unit, result: &str, peer: &'static str, target: Target) -> Row {
+fn row(title: &str, unit: Unit, result: &str, peer: &'static str, target: Goal) -> Row {
     Row {
         title: title.to_owned(),
         unit,
         ours: rate(OURS, result),
-        against: Against::Peer(rate(peer, result)),
+        against: Reference::Peer(rate(peer, result)),
         target,
     }
 }
 
 /// fio's job for random reads of what is in the cache.
-fn cached_job(scale: Scale, result: &'static str, threads: u32) -> fio::Job {
+fn cached_job(scale: BenchScale, result: &'static str, threads: u32) -> fio::Job {
     fio::Job {
         result,
         rw: "randread",
@@ -66,26 +69,26 @@ fn cached_job(scale: Scale, result: &'static str, threads: u32) -> fio::Job {
     }
 }
 
-fn cached_phase(scale: Scale, name: &str, threads: u32) -> Phase {
+fn cached_phase(scale: BenchScale, name: &str, threads: u32) -> Phase {
     let io = Io {
         threads,
-        ..Io::new(FILE, Access::RandomRead, BLOCK)
+        ..Io::new(FILE, AccessPattern::RandomRead, BLOCK)
     };
     for_seconds(scale.seconds, name, io)
 }
 
-fn random_read(scale: Scale) -> Contest {
+fn random_read(scale: BenchScale) -> Benchmark {
     let result = "random-read";
-    let looped = loop_c::Loop {
+    let looped = loop_c::CLoopRun {
         result,
         file: FILE,
         seconds: scale.seconds,
         threads: 1,
     };
     let title = "4 KiB cached random read, 1 thread";
-    Contest {
+    Benchmark {
         name: result.to_owned(),
-        scratch: Kind::Tmpfs,
+        scratch: FsType::Tmpfs,
         memory: None,
         prepare: vec![write("prepare", FILE, scale.cached, LARGE)],
         sides: vec![
@@ -94,25 +97,19 @@ fn random_read(scale: Scale) -> Contest {
             side("C loop", Runner::Loop(vec![looped])),
         ],
         rows: vec![
-            row(
-                title,
-                Unit::Operations,
-                result,
-                "fio",
-                Target::AtLeast(1.25),
-            ),
+            row(title, Unit::Operations, result, "fio", Goal::AtLeast(1.25)),
             row(
                 title,
                 Unit::Operations,
                 result,
                 "C loop",
-                Target::AtLeast(0.9),
+                Goal::AtLeast(0.9),
             ),
         ],
     }
 }
 
-fn uring(scale: Scale) -> Contest {
+fn uring(scale: BenchScale) -> Benchmark {
     let result = "io_uring";
     let job = |more: &[&str]| fio::Job {
         ioengine: "io_uring",
@@ -127,7 +124,7 @@ fn uring(scale: Scale) -> Contest {
     let io = Io {
         engine: IoEngine::IoUring,
         depth: DEPTH,
-        ..Io::new(FILE, Access::RandomRead, BLOCK)
+        ..Io::new(FILE, AccessPattern::RandomRead, BLOCK)
     };
     let phase = Phase {
         cache: CacheState::Direct,
@@ -139,20 +136,20 @@ fn uring(scale: Scale) -> Contest {
             title: format!("{title}: processor time per operation"),
             unit: Unit::Seconds,
             ours: Quantity::Processor(OURS, result.to_owned()),
-            against: Against::Peer(Quantity::Processor(peer, result.to_owned())),
-            target: Target::AtMost(1.0),
+            against: Reference::Peer(Quantity::Processor(peer, result.to_owned())),
+            target: Goal::AtMost(1.0),
         };
         [
-            row(title, Unit::Operations, result, peer, Target::AtLeast(1.0)),
+            row(title, Unit::Operations, result, peer, Goal::AtLeast(1.0)),
             cost,
         ]
     };
-    Contest {
+    Benchmark {
         name: result.to_owned(),
-        scratch: Kind::Ext4,
+        scratch: FsType::Ext4,
         memory: None,
         prepare: vec![ending(
-            End::Fsync,
+            SyncAtEnd::Fsync,
             write("prepare", FILE, scale.streamed, LARGE),
         )],
         sides: vec![
@@ -164,7 +161,7 @@ fn uring(scale: Scale) -> Contest {
     }
 }
 
-fn sequential(scale: Scale) -> Contest {
+fn sequential(scale: BenchScale) -> Benchmark {
     let job = |result, rw, file, fresh| fio::Job {
         result,
         rw,
@@ -176,18 +173,21 @@ fn sequential(scale: Scale) -> Contest {
         last: fresh,
         ..cached_job(scale, result, 1)
     };
-    let copy = |result, file, write| dd::Copy {
+    let copy = |result, file, write| dd::DdRun {
         result,
         file,
         block: LARGE,
         write,
     };
-    let read = phase("read", model::Op::Io(Io::new(FILE, Access::Read, LARGE)));
+    let read = phase(
+        "read",
+        model::Op::Io(Io::new(FILE, AccessPattern::Read, LARGE)),
+    );
     let (reading, writing) = ("1 MiB sequential read", "1 MiB sequential write");
-    let wanted = Target::AtLeast(1.0);
-    Contest {
+    let wanted = Goal::AtLeast(1.0);
+    Benchmark {
         name: "sequential".to_owned(),
-        scratch: Kind::Tmpfs,
+        scratch: FsType::Tmpfs,
         memory: None,
         prepare: vec![write("prepare", FILE, scale.streamed, LARGE)],
         sides: vec![
@@ -224,34 +224,42 @@ fn sequential(scale: Scale) -> Contest {
 }
 
 /// The phases that bonnie++ has for empty files, with the results' names of [`bonnie`].
-pub fn bonnie_files(files: u64, set: &str, order: Order, suffix: &str) -> Vec<Phase> {
+pub fn bonnie_files(files: u64, set: &str, order: TraversalOrder, suffix: &str) -> Vec<Phase> {
     let name = |word: &str| format!("{word}{suffix}");
-    let look = Action::Stat { read: true };
+    let look = MetadataAction::Stat { read: true };
     vec![
-        ending(End::Syncfs, create(&name("create"), set, files, order)),
+        ending(
+            SyncAtEnd::Syncfs,
+            create(&name("create"), set, files, order),
+        ),
         each(&name("stat"), set, look, order),
         ending(
-            End::Syncfs,
-            each(&name("delete"), set, Action::Remove { fsync: false }, order),
+            SyncAtEnd::Syncfs,
+            each(
+                &name("delete"),
+                set,
+                MetadataAction::Remove { fsync: false },
+                order,
+            ),
         ),
     ]
 }
 
-fn files(scale: Scale, scratch: Kind) -> Contest {
+fn files(scale: BenchScale, scratch: FsType) -> Benchmark {
     let thousands = match scratch {
-        Kind::Tmpfs => scale.files_in_memory,
+        FsType::Tmpfs => scale.files_in_memory,
         _ => scale.files,
     };
     let count = thousands * 1024;
-    let like_bonnie = bonnie_files(count, "bonnie", Order::Sequential, "");
+    let like_bonnie = bonnie_files(count, "bonnie", TraversalOrder::Sequential, "");
     // fs_mark without its syncs ends with the last call, and its names are random.
     let like_fs_mark = vec![
-        create("create", "fs-mark", count, Order::Random),
+        create("create", "fs-mark", count, TraversalOrder::Random),
         each(
             "delete",
             "fs-mark",
-            Action::Remove { fsync: false },
-            Order::Sequential,
+            MetadataAction::Remove { fsync: false },
+            TraversalOrder::Sequential,
         ),
     ];
     let bonnie = bonnie::Run::files(thousands);
@@ -260,10 +268,10 @@ fn files(scale: Scale, scratch: Kind) -> Contest {
         title: format!("{result}, empty files"),
         unit: Unit::Operations,
         ours: rate(ours, result),
-        against: Against::Peer(rate(peer, result)),
-        target: Target::AtLeast(1.0),
+        against: Reference::Peer(rate(peer, result)),
+        target: Goal::AtLeast(1.0),
     };
-    Contest {
+    Benchmark {
         name: "files".to_owned(),
         scratch,
         memory: None,
@@ -272,7 +280,10 @@ fn files(scale: Scale, scratch: Kind) -> Contest {
             side(OURS, Runner::Engine(like_bonnie)),
             side("bonnie++", Runner::Bonnie(bonnie)),
             side(ours_again, Runner::Engine(like_fs_mark)),
-            side("fs_mark", Runner::FsMark(fsmark::Files { files: count })),
+            side(
+                "fs_mark",
+                Runner::FsMark(fsmark::FsMarkRun { files: count }),
+            ),
         ],
         rows: vec![
             against(OURS, "bonnie++", "create"),
@@ -284,11 +295,11 @@ fn files(scale: Scale, scratch: Kind) -> Contest {
     }
 }
 
-fn scaling(scale: Scale) -> Contest {
+fn scaling(scale: BenchScale) -> Benchmark {
     let growth = |side| Quantity::Growth(side, "one".to_owned(), "many".to_owned());
-    Contest {
+    Benchmark {
         name: "scaling".to_owned(),
-        scratch: Kind::Tmpfs,
+        scratch: FsType::Tmpfs,
         memory: None,
         prepare: vec![write("prepare", FILE, scale.cached, LARGE)],
         sides: vec![
@@ -311,17 +322,17 @@ fn scaling(scale: Scale) -> Contest {
             title: "4 KiB cached random read: 8 threads by 1".to_owned(),
             unit: Unit::Times,
             ours: growth(OURS),
-            against: Against::Peer(growth("fio")),
-            target: Target::AtLeast(0.95),
+            against: Reference::Peer(growth("fio")),
+            target: Goal::AtLeast(0.95),
         }],
     }
 }
 
-fn verifying(scale: Scale) -> Contest {
+fn verifying(scale: BenchScale) -> Benchmark {
     let read = |name: &str, verify| {
         let io = Io {
             verify,
-            ..Io::new(FILE, Access::Read, LARGE)
+            ..Io::new(FILE, AccessPattern::Read, LARGE)
         };
         phase(name, model::Op::Io(io))
     };
@@ -329,12 +340,12 @@ fn verifying(scale: Scale) -> Contest {
         title: title.to_owned(),
         unit: Unit::Bytes,
         ours,
-        against: Against::Fixed(2e9),
-        target: Target::AtLeast(1.0),
+        against: Reference::Fixed(2e9),
+        target: Goal::AtLeast(1.0),
     };
-    Contest {
+    Benchmark {
         name: "verify".to_owned(),
-        scratch: Kind::Tmpfs,
+        scratch: FsType::Tmpfs,
         memory: None,
         prepare: vec![write("prepare", FILE, scale.streamed, LARGE)],
         sides: vec![side(
@@ -358,11 +369,11 @@ fn verifying(scale: Scale) -> Contest {
     }
 }
 
-fn booting() -> Contest {
+fn booting() -> Benchmark {
     let result = "boot";
-    Contest {
+    Benchmark {
         name: "guest-boot".to_owned(),
-        scratch: Kind::Tmpfs,
+        scratch: FsType::Tmpfs,
         memory: None,
         prepare: Vec::new(),
         sides: vec![side(OURS, Runner::Boot(boot::Boot { result }))],
@@ -370,8 +381,8 @@ fn booting() -> Contest {
             title: "boot of an emulated guest".to_owned(),
             unit: Unit::Seconds,
             ours: Quantity::Time(OURS, result.to_owned()),
-            against: Against::Fixed(4.0),
-            target: Target::AtMost(1.0),
+            against: Reference::Fixed(4.0),
+            target: Goal::AtMost(1.0),
         }],
     }
 }

@@ -8,16 +8,18 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, ensure};
-use batch::{Batch, Collected, Part, Planned, Results, Share};
-use catalog::Catalog;
+use batch::{Batch, CollectBackend, EntryRange, PlanInput, ResultDirectory, WorkerShare};
 use clap::Args;
-use guest::Carried;
+use config::Catalog;
+use guest::GuestCopy;
 use model::{
     Calibration, Campaign, CampaignResults, Cell, CellResult, Environment, Nanos, SeededRng, Test,
 };
-use orchestrate::in_memory::{self, Cells};
-use orchestrate::{Backend, Ended, Ledger, Limits, News, Stop, Stored};
-use report::{Format, Options, render};
+use orchestrate::in_memory::{self, FakeBackend};
+use orchestrate::{
+    CampaignEnd, CellBackend, CellUpdate, ResultSink, RunLimits, StopFlag, StoredCampaign,
+};
+use report::{DocumentOptions, ReportFormat, render};
 use store::Store;
 use sys::clock;
 
@@ -64,7 +66,7 @@ fn campaign(cells: u32, options: &HostOptions) -> anyhow::Result<()> {
             count: options.hosts as usize,
             news: VecDeque::new(),
         };
-        let mut ledger = in_memory::Results::new(&campaign);
+        let mut ledger = in_memory::MemorySink::new(&campaign);
         complete(&mut ledger, &mut hosts)?;
         Ok(ledger)
     })?;
@@ -86,13 +88,13 @@ fn campaign(cells: u32, options: &HostOptions) -> anyhow::Result<()> {
 
 /// Analyses results, and makes the page.
 fn shown(results: &CampaignResults) -> anyhow::Result<()> {
-    let analysis = measured("analysis", || Ok(analyse::analyse(results)))?;
+    let analysis = measured("analysis", || Ok(stats::analyse(results)))?;
     let page = measured("page", || {
         Ok(render(
-            Format::Html,
+            ReportFormat::Html,
             results,
             &analysis,
-            &Options::default(),
+            &DocumentOptions::default(),
         ))
     })?;
     println!("{:<12} {:>10.1} MB\n", "the page", page.len() as f64 / 1e6);
@@ -142,9 +144,9 @@ fn many(rounds: u32) -> anyhow::Result<Campaign> {
 /// What a cell comes to: it varies a little.
 fn outcome(cell: &Cell, test: &Test) -> CellResult {
     let mut rng = SeededRng::new(cell.seed);
-    let mut result = in_memory::success(test);
+    let mut result = in_memory::ok_result(test);
     for phase in &mut result.phases {
-        phase.wall = Nanos(1_000_000_000 + rng.below(50_000_000));
+        phase.elapsed = Nanos(1_000_000_000 + rng.below(50_000_000));
     }
     result
 }
@@ -152,13 +154,13 @@ fn outcome(cell: &Cell, test: &Test) -> CellResult {
 /// Very many hosts, on which cells end in the order in which they began.
 struct Hosts {
     count: usize,
-    news: VecDeque<News>,
+    news: VecDeque<CellUpdate>,
 }
 
-impl Backend for Hosts {
+impl CellBackend for Hosts {
     type Error = Infallible;
 
-    fn side_by_side(&self) -> usize {
+    fn parallel_cells(&self) -> usize {
         self.count
     }
 
@@ -172,30 +174,36 @@ impl Backend for Hosts {
 
     fn start(&mut self, cell: &Cell, test: &Test) {
         let result = Box::new(outcome(cell, test));
-        self.news.push_back(News::Ended(cell.id, result));
+        self.news.push_back(CellUpdate::Finished(cell.id, result));
     }
 
-    fn next(&mut self) -> News {
+    fn next_update(&mut self) -> CellUpdate {
         self.news.pop_front().expect("a cell was started")
     }
 }
 
-fn complete<L: Ledger, B: Backend>(ledger: &mut L, backend: &mut B) -> anyhow::Result<()> {
-    let ended = orchestrate::run(ledger, backend, &Limits::default(), &(), &Stop::default());
+fn complete<L: ResultSink, B: CellBackend>(ledger: &mut L, backend: &mut B) -> anyhow::Result<()> {
+    let ended = orchestrate::run(
+        ledger,
+        backend,
+        &RunLimits::default(),
+        &(),
+        &StopFlag::default(),
+    );
     let ended = ended.map_err(|error| anyhow::anyhow!("{error}"))?;
-    ensure!(ended == Ended::Complete, "cells have no result");
+    ensure!(ended == CampaignEnd::Complete, "cells have no result");
     Ok(())
 }
 
 fn planned(campaign: &Campaign, directory: &Path) -> anyhow::Result<()> {
     let carry = |_: &Path| {
-        Ok(Carried {
+        Ok(GuestCopy {
             name: "guest".into(),
             manifest: String::new(),
             add_ons: Vec::new(),
         })
     };
-    let planned = Planned {
+    let planned = PlanInput {
         campaign,
         cells: &plan::plan(campaign),
         environment: in_memory::environment(),
@@ -204,9 +212,9 @@ fn planned(campaign: &Campaign, directory: &Path) -> anyhow::Result<()> {
         version: "1",
         traces: &[],
         checked: 0,
-        now: clock::calendar(),
+        planned_at: clock::realtime(),
     };
-    Batch::make(directory, &planned)?;
+    Batch::create(directory, &planned)?;
     Ok(())
 }
 
@@ -217,9 +225,9 @@ fn work(directory: &Path, hosts: u32) -> anyhow::Result<()> {
     for first in (0..entries).step_by(each as usize) {
         let batch = Batch::open(directory)?;
         let host = format!("host-{}", first / each);
-        let part = batch.part(Part { first, count: each })?;
-        let (mut share, _) = Share::new(&batch, &batch.plan().campaign, part, &host);
-        complete(&mut share, &mut Cells::new(outcome))?;
+        let part = batch.entries_in(EntryRange { first, count: each })?;
+        let (mut share, _) = WorkerShare::new(&batch, &batch.plan().campaign, part, &host);
+        complete(&mut share, &mut FakeBackend::new(outcome))?;
     }
     Ok(())
 }
@@ -227,11 +235,11 @@ fn work(directory: &Path, hosts: u32) -> anyhow::Result<()> {
 /// Takes all into a database, and reads them from there.
 fn collect(directory: &Path, store: &mut Store) -> anyhow::Result<CampaignResults> {
     let batch = Batch::open(directory)?;
-    let results = Results::of(&batch)?;
+    let results = ResultDirectory::of(&batch)?;
     let plan = batch.plan();
     let id = store.begin_campaign(&plan.campaign, &plan::plan(&plan.campaign), plan.planned)?;
-    let mut backend = Collected::new(&results, &plan.environment);
-    complete(&mut Stored { store, id }, &mut backend)?;
+    let mut backend = CollectBackend::new(&results, &plan.environment);
+    complete(&mut StoredCampaign { store, id }, &mut backend)?;
     Ok(store.load(id)?)
 }
 

@@ -4,12 +4,12 @@
 
 mod agreement;
 mod bench;
-mod contest;
-mod emulated;
+mod comparison;
+mod guest_paths;
 mod hosts;
 mod instructions;
-mod pairs;
-mod peer;
+mod paired;
+mod peers;
 mod plan;
 mod record;
 mod scratch;
@@ -21,12 +21,12 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 
-use crate::plan::Scale;
+use crate::plan::BenchScale;
 use anyhow::Context;
 use clap::{Args, Parser, Subcommand};
-use contest::{Contest, RowResult, RunOptions, Verdict};
+use comparison::{Benchmark, RowResult, RunOptions, Verdict};
 use model::Bytes;
-use scratch::{Image, Kind};
+use scratch::{FsType, Image};
 use sys::namespace;
 
 /// Where the generated part of the document begins and ends.
@@ -88,11 +88,11 @@ struct Options {
 }
 
 impl Options {
-    const fn scale(&self) -> Scale {
+    const fn scale(&self) -> BenchScale {
         if self.smoke {
-            Scale::SMOKE
+            BenchScale::SMOKE
         } else {
-            Scale::FULL
+            BenchScale::FULL
         }
     }
 }
@@ -110,7 +110,7 @@ fn main() -> ExitCode {
 fn run(choice: &Choice) -> anyhow::Result<ExitCode> {
     let (contests, options) = match choice {
         Choice::Serve { directory } => {
-            peer::engine::serve_parent(directory)?;
+            peers::engine::serve_parent(directory)?;
             return Ok(ExitCode::SUCCESS);
         }
         Choice::Instructions(options) => {
@@ -132,7 +132,7 @@ fn run(choice: &Choice) -> anyhow::Result<ExitCode> {
     if !options.inside {
         return go_inside();
     }
-    namespace::die_with_parent()?;
+    namespace::set_pdeathsig()?;
     namespace::mount_proc_and_run()?;
     let outcomes = compare(&contests, options)?;
     show(&outcomes, options)?;
@@ -140,8 +140,8 @@ fn run(choice: &Choice) -> anyhow::Result<ExitCode> {
 }
 
 /// Those that are named; all where none is.
-fn chosen(contests: Vec<Contest>, only: &[String]) -> anyhow::Result<Vec<Contest>> {
-    let is = |contest: &Contest, name: &String| {
+fn chosen(contests: Vec<Benchmark>, only: &[String]) -> anyhow::Result<Vec<Benchmark>> {
+    let is = |contest: &Benchmark, name: &String| {
         *name == contest.name || *name == format!("{}@{}", contest.name, contest.scratch)
     };
     if let Some(unknown) = only.iter().find(|n| !contests.iter().any(|c| is(c, n))) {
@@ -151,13 +151,13 @@ fn chosen(contests: Vec<Contest>, only: &[String]) -> anyhow::Result<Vec<Contest
             .collect();
         anyhow::bail!("no comparison `{unknown}`; there are {}", known.join(", "));
     }
-    let wanted = |c: &Contest| only.is_empty() || only.iter().any(|name| is(c, name));
+    let wanted = |c: &Benchmark| only.is_empty() || only.iter().any(|name| is(c, name));
     Ok(contests.into_iter().filter(wanted).collect())
 }
 
 /// Starts this program again with mounts and processes of its own, which end with it.
 fn go_inside() -> anyhow::Result<ExitCode> {
-    namespace::leave().context("this needs root: mounts of its own")?;
+    namespace::unshare().context("this needs root: mounts of its own")?;
     let status = Command::new(env::current_exe()?)
         .args(env::args_os().skip(1))
         .arg("--inside")
@@ -166,8 +166,8 @@ fn go_inside() -> anyhow::Result<ExitCode> {
     Ok(code.map_or(ExitCode::FAILURE, ExitCode::from))
 }
 
-fn compare(contests: &[Contest], options: &Options) -> anyhow::Result<Vec<RowResult>> {
-    let needs_image = contests.iter().any(|c| c.scratch != Kind::Tmpfs);
+fn compare(contests: &[Benchmark], options: &Options) -> anyhow::Result<Vec<RowResult>> {
+    let needs_image = contests.iter().any(|c| c.scratch != FsType::Tmpfs);
     let image = needs_image.then(|| write_image(options)).transpose()?;
     let setting = RunOptions {
         pairs: options.pairs.into(),
@@ -185,7 +185,7 @@ fn compare(contests: &[Contest], options: &Options) -> anyhow::Result<Vec<RowRes
             }
             Err(error) => {
                 eprintln!("fsarena-bench: {error:#}");
-                outcomes.extend(contest.without_results(&error));
+                outcomes.extend(contest.failed_rows(&error));
             }
         }
     }
@@ -197,7 +197,7 @@ fn write_image(options: &Options) -> anyhow::Result<Image> {
     let directory = options
         .work_dir
         .clone()
-        .unwrap_or_else(|| scratch::place_of_image(size));
+        .unwrap_or_else(|| scratch::image_path(size));
     eprintln!("writing an image of {size} in {}", directory.display());
     Image::write(&directory, size)
 }

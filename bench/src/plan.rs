@@ -1,13 +1,13 @@
 //! Short ways to write down phases of the engine for the lists of comparisons.
 
 use model::{
-    Access, Action, Bytes, CacheState, Create, End, EntryKind, Io, Metadata, Nanos, Op, Order,
-    Phase, RemoveFile, Sharing,
+    AccessPattern, Bytes, CacheState, Create, EntryKind, FileSharing, Io, Metadata, MetadataAction,
+    Nanos, Op, Phase, RemoveFile, SyncAtEnd, TraversalOrder,
 };
 
 /// How much is done in each comparison.
 #[derive(Clone, Copy, Debug)]
-pub struct Scale {
+pub struct BenchScale {
     /// A file that is read at random from the cache: larger than the caches of a processor, small
     /// enough for every machine.
     pub cached: Bytes,
@@ -31,7 +31,7 @@ pub struct Scale {
     pub seconds: u64,
 }
 
-impl Scale {
+impl BenchScale {
     /// What results are taken with.
     pub const FULL: Self = Self {
         cached: Bytes::mib(256),
@@ -65,7 +65,7 @@ pub fn phase(name: &str, op: Op) -> Phase {
     Phase {
         name: name.to_owned(),
         cache: CacheState::Warm,
-        ends: End::Call,
+        sync_at_end: SyncAtEnd::Call,
         at_most: None,
         scaling: None,
         step: None,
@@ -78,7 +78,7 @@ pub fn phase(name: &str, op: Op) -> Phase {
 pub fn write(name: &str, file: &str, size: Bytes, block: Bytes) -> Phase {
     let io = Io {
         size: Some(size),
-        ..Io::new(file, Access::Write, block)
+        ..Io::new(file, AccessPattern::Write, block)
     };
     phase(name, Op::Io(io))
 }
@@ -111,8 +111,11 @@ pub fn for_seconds(seconds: u64, name: &str, io: Io) -> Phase {
 const ENDLESS: u64 = 1 << 32;
 
 /// The phase with another end.
-pub fn ending(ends: End, phase: Phase) -> Phase {
-    Phase { ends, ..phase }
+pub fn ending(ends: SyncAtEnd, phase: Phase) -> Phase {
+    Phase {
+        sync_at_end: ends,
+        ..phase
+    }
 }
 
 /// The phase with caches emptied before it.
@@ -124,7 +127,7 @@ pub fn cold(phase: Phase) -> Phase {
 }
 
 /// Empty files in one directory.
-pub fn create(name: &str, set: &str, files: u64, order: Order) -> Phase {
+pub fn create(name: &str, set: &str, files: u64, order: TraversalOrder) -> Phase {
     phase(
         name,
         Op::Create(Create {
@@ -134,18 +137,18 @@ pub fn create(name: &str, set: &str, files: u64, order: Order) -> Phase {
             directories: 1,
             depth: 1,
             size: Bytes(0),
-            spread: model::op::Spread::Fixed,
+            spread: model::op::SizeDistribution::Fixed,
             order,
             fsync: false,
             fsync_directory: false,
             threads: 1,
-            sharing: Sharing::Shared,
+            sharing: FileSharing::Shared,
         }),
     )
 }
 
 /// Something done with each file of a set.
-pub fn each(name: &str, set: &str, action: Action, order: Order) -> Phase {
+pub fn each(name: &str, set: &str, action: MetadataAction, order: TraversalOrder) -> Phase {
     phase(
         name,
         Op::Metadata(Metadata {

@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
-use analyse::median;
 use anyhow::{Context, ensure};
 use clap::Args;
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeValLike;
+use stats::median;
 
-use crate::pairs::order;
+use crate::paired::order;
 
 /// Options of `record`.
 #[derive(Debug, Args)]
@@ -59,7 +59,7 @@ const WORKS: [Work; 2] = [
 
 /// What one run took, in seconds.
 #[derive(Clone, Copy)]
-struct Took {
+struct RunTime {
     wall: f64,
     processor: f64,
 }
@@ -136,8 +136,8 @@ fn rounds(
     sides: &[Side; 4],
     work: &Work,
     directory: &Path,
-) -> anyhow::Result<[Vec<Took>; 4]> {
-    let mut took: [Vec<Took>; 4] = Default::default();
+) -> anyhow::Result<[Vec<RunTime>; 4]> {
+    let mut took: [Vec<RunTime>; 4] = Default::default();
     for round in 0..=usize::from(options.rounds) {
         for side in order(round, sides.len()) {
             let one = once(&sides[side], work, directory)?;
@@ -149,7 +149,7 @@ fn rounds(
     Ok(took)
 }
 
-fn once(side: &Side, work: &Work, directory: &Path) -> anyhow::Result<Took> {
+fn once(side: &Side, work: &Work, directory: &Path) -> anyhow::Result<RunTime> {
     let words = side.words.iter().map(String::as_str);
     let words: Vec<&str> = words.chain(["sh", "-c", work.command]).collect();
     let before = processor_time()?;
@@ -167,7 +167,7 @@ fn once(side: &Side, work: &Work, directory: &Path) -> anyhow::Result<Took> {
         work.name,
         side.name
     );
-    Ok(Took {
+    Ok(RunTime {
         wall,
         processor: processor_time()? - before,
     })
@@ -180,8 +180,8 @@ fn processor_time() -> anyhow::Result<f64> {
     Ok(total.num_microseconds() as f64 / 1e6)
 }
 
-fn medians(took: &[Took]) -> (f64, f64) {
-    let of = |part: fn(&Took) -> f64| {
+fn medians(took: &[RunTime]) -> (f64, f64) {
+    let of = |part: fn(&RunTime) -> f64| {
         let parts: Vec<f64> = took.iter().map(part).collect();
         median(&parts).unwrap_or(f64::NAN)
     };

@@ -12,11 +12,11 @@ use std::process::Command;
 use anyhow::Context;
 use model::{Bytes, SeededRng};
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
-use provision::LoopDevice;
 use serde::{Deserialize, Serialize};
+use storage::LoopDevice;
 use sys::caches;
 
-use crate::peer;
+use crate::peers;
 
 /// Where mounts go; empty and private in a namespace of its own.
 const MOUNTS: &str = "/run/fsarena-bench";
@@ -30,7 +30,7 @@ const USED: Bytes = Bytes::mib(1536);
 /// A kind of filesystem to work on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Kind {
+pub enum FsType {
     /// Memory.
     Tmpfs,
     /// ext4 on a loop device.
@@ -41,7 +41,7 @@ pub enum Kind {
     Btrfs,
 }
 
-impl Kind {
+impl FsType {
     /// The kernel's name for it.
     pub const fn name(self) -> &'static str {
         match self {
@@ -72,7 +72,7 @@ impl Kind {
     }
 }
 
-impl fmt::Display for Kind {
+impl fmt::Display for FsType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.name())
     }
@@ -80,7 +80,7 @@ impl fmt::Display for Kind {
 
 /// The best place for an image: memory, where the machine has three times as much to give. A disk below
 /// would lend its noise to both sides of each pair, and it is programs that are compared here, not disks.
-pub fn place_of_image(size: Bytes) -> PathBuf {
+pub fn image_path(size: Bytes) -> PathBuf {
     let information = fs::read_to_string("/proc/meminfo").unwrap_or_default();
     let enough = available_memory(&information) >= Bytes(3 * size.0);
     PathBuf::from(if enough { MEMORY } else { DISK })
@@ -110,10 +110,10 @@ impl Image {
     /// # Errors
     /// When there is no room, or the directory cannot be written.
     pub fn write(directory: &Path, size: Bytes) -> anyhow::Result<Self> {
-        provision::require(directory, size, "give another --work-dir")?;
+        storage::require_free_space(directory, size, "give another --work-dir")?;
         let mut file = tempfile::tempfile_in(directory)
             .with_context(|| format!("an image in {}", directory.display()))?;
-        let mut rng = SeededRng::for_purpose(size.0, "image");
+        let mut rng = SeededRng::substream(size.0, "image");
         let mut chunk = vec![0; CHUNK];
         let mut written = 0;
         while written < size.0 {
@@ -134,22 +134,22 @@ impl Image {
 
 /// A freshly made filesystem, mounted for as long as the value lives.
 #[derive(Debug)]
-pub struct Scratch {
-    kind: Kind,
+pub struct ScratchFs {
+    kind: FsType,
     path: PathBuf,
     device: Option<LoopDevice>,
     /// What those who work here may use of the memory.
     memory: Bytes,
 }
 
-impl Scratch {
+impl ScratchFs {
     /// Makes and mounts a filesystem; the image is needed for all but tmpfs. Who works there may use this much
     /// of the memory; all where it is absent.
     ///
     /// # Errors
     /// When a program is missing or anything of it fails.
     pub fn prepare(
-        kind: Kind,
+        kind: FsType,
         image: Option<&Image>,
         memory: Option<Bytes>,
     ) -> anyhow::Result<Self> {
@@ -160,7 +160,7 @@ impl Scratch {
             Some(command) => {
                 let image = image.context("this filesystem needs an image")?;
                 let device = LoopDevice::attach(&image.path())?;
-                peer::run(
+                peers::run(
                     Command::new(command[0])
                         .args(&command[1..])
                         .arg(device.path()),
@@ -208,7 +208,7 @@ impl Scratch {
 
     /// Writes back everything on the machine, so that what one side has left does not burden the next
     /// (bonnie++ ends phases with a `sync` of all filesystems), and has memory at hand.
-    pub fn settle(&self) {
+    pub fn sync(&self) {
         nix::unistd::sync();
         self.fetch_memory();
     }
@@ -240,7 +240,7 @@ impl Scratch {
     }
 }
 
-impl Drop for Scratch {
+impl Drop for ScratchFs {
     fn drop(&mut self) {
         // Where a child still holds it, it goes with the namespace.
         let _ = umount2(&self.path, MntFlags::MNT_DETACH);

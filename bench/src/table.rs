@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::contest::{RowResult, Target, Unit, Verdict};
+use crate::comparison::{Goal, RowResult, Unit, Verdict};
 
 const HEADS: [&str; 9] = [
     "comparison",
@@ -20,16 +20,16 @@ const NUMBERS: [bool; 9] = [false, false, true, true, true, true, true, true, fa
 
 /// For a terminal.
 pub fn terminal(outcomes: &[RowResult]) -> String {
-    in_columns(&rows(outcomes), NUMBERS)
+    align(&rows(outcomes), NUMBERS)
 }
 
 /// For a document.
 pub fn markdown(outcomes: &[RowResult]) -> String {
-    in_markdown(rows(outcomes), NUMBERS)
+    to_markdown(rows(outcomes), NUMBERS)
 }
 
 /// Rows below each other, the heads first; columns of numbers stand at the right.
-pub fn in_columns<const N: usize>(rows: &[[String; N]], numbers: [bool; N]) -> String {
+pub fn align<const N: usize>(rows: &[[String; N]], numbers: [bool; N]) -> String {
     let width = |i: usize| rows.iter().map(|r| r[i].chars().count()).max().unwrap_or(0);
     let widths: [usize; N] = std::array::from_fn(width);
     let mut text = String::new();
@@ -50,7 +50,7 @@ pub fn in_columns<const N: usize>(rows: &[[String; N]], numbers: [bool; N]) -> S
 }
 
 /// The same as a table in Markdown.
-pub fn in_markdown<const N: usize>(mut rows: Vec<[String; N]>, numbers: [bool; N]) -> String {
+pub fn to_markdown<const N: usize>(mut rows: Vec<[String; N]>, numbers: [bool; N]) -> String {
     rows.insert(
         1,
         numbers.map(|right| if right { "---:" } else { "---" }.to_owned()),
@@ -138,11 +138,11 @@ fn cells(outcome: &RowResult) -> [String; 9] {
 }
 
 /// A target in words.
-pub fn target(target: Target) -> String {
+pub fn target(target: Goal) -> String {
     match target {
-        Target::AtLeast(bound) => format!("≥ {bound:.2}"),
-        Target::AtMost(bound) => format!("≤ {bound:.2}"),
-        Target::Within(share) => format!("± {:.0}%", 100.0 * share),
+        Goal::AtLeast(bound) => format!("≥ {bound:.2}"),
+        Goal::AtMost(bound) => format!("≤ {bound:.2}"),
+        Goal::Within(share) => format!("± {:.0}%", 100.0 * share),
     }
 }
 
@@ -155,11 +155,11 @@ fn verdict(outcome: &RowResult) -> String {
 }
 
 /// A verdict in words.
-pub const fn word(verdict: Verdict, target: Target) -> &'static str {
+pub const fn word(verdict: Verdict, target: Goal) -> &'static str {
     match (verdict, target) {
-        (Verdict::Met, Target::Within(_)) => "agrees",
-        (Verdict::MissedWithinNoise, Target::Within(_)) => "differs, within the noise",
-        (Verdict::Missed, Target::Within(_)) => "differs",
+        (Verdict::Met, Goal::Within(_)) => "agrees",
+        (Verdict::MissedWithinNoise, Goal::Within(_)) => "differs, within the noise",
+        (Verdict::Missed, Goal::Within(_)) => "differs",
         (Verdict::Met, _) => "met",
         (Verdict::MissedWithinNoise, _) => "missed, within the noise",
         (Verdict::Missed, _) => "missed",
@@ -206,18 +206,18 @@ fn digits(value: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use crate::pairs::compare;
-    use crate::scratch::Kind;
+    use crate::paired::compare;
+    use crate::scratch::FsType;
 
     use super::*;
 
     fn outcomes() -> Vec<RowResult> {
-        let outcome = |title: &str, peer, unit, target: Target, pairs: &[(f64, f64)]| {
+        let outcome = |title: &str, peer, unit, target: Goal, pairs: &[(f64, f64)]| {
             let comparison = compare(pairs);
             RowResult {
                 contest: "contest".into(),
                 title: title.into(),
-                scratch: Kind::Tmpfs,
+                scratch: FsType::Tmpfs,
                 peer,
                 unit,
                 target,
@@ -226,7 +226,7 @@ mod tests {
                 obstacle: None,
             }
         };
-        let at_least = Target::AtLeast(1.25);
+        let at_least = Goal::AtLeast(1.25);
         vec![
             outcome(
                 "random read",
@@ -239,14 +239,14 @@ mod tests {
                 "cost",
                 Some("fio"),
                 Unit::Seconds,
-                Target::AtMost(1.0),
+                Goal::AtMost(1.0),
                 &[(1.6e-6, 1.5e-6), (1.7e-6, 1.5e-6), (1.8e-6, 1.6e-6)],
             ),
             outcome(
                 "sequential write",
                 Some("bonnie++"),
                 Unit::Bytes,
-                Target::Within(0.1),
+                Goal::Within(0.1),
                 &[(1.0e9, 1.1e9), (1.0e9, 1.2e9), (1.0e9, 1.0e9)],
             ),
             outcome(
@@ -261,19 +261,19 @@ mod tests {
                 "scaling",
                 Some("fio"),
                 Unit::Times,
-                Target::AtLeast(0.95),
+                Goal::AtLeast(0.95),
                 &[(1.9, 1.8)],
             ),
             outcome(
                 "boot",
                 None,
                 Unit::Seconds,
-                Target::AtMost(1.0),
+                Goal::AtMost(1.0),
                 &[(3.2, 4.0), (2.96, 4.0)],
             ),
             RowResult {
                 obstacle: Some("there is no such program".into()),
-                ..outcome("boot", None, Unit::Seconds, Target::AtMost(1.0), &[])
+                ..outcome("boot", None, Unit::Seconds, Goal::AtMost(1.0), &[])
             },
         ]
     }

@@ -6,14 +6,14 @@ use std::fs;
 use std::path::Path;
 use std::sync::LazyLock;
 
-use batch::{Batch, Digest, Planned, Results};
-use guest::Carried;
+use batch::{Batch, Digest, PlanInput, ResultDirectory};
+use guest::GuestCopy;
 use model::{CellId, Nanos};
 use orchestrate::in_memory;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::edits::{self, Base};
+use crate::json_edits::{self, Base};
 use crate::property::is_one_line;
 use crate::sample::CATALOG;
 
@@ -28,7 +28,7 @@ static BASES: LazyLock<[Base; 2]> = LazyLock::new(|| {
 
 /// A plan is refused in one line, or all of its entries are read; a result is taken or not.
 pub fn run(input: &[u8]) {
-    let (name, edited) = edits::of_base(&*BASES, input);
+    let (name, edited) = json_edits::of_base(&*BASES, input);
     let (_place, batch) = planned();
     match name {
         RESULT => is_kept_or_not(&batch, edited),
@@ -38,7 +38,7 @@ pub fn run(input: &[u8]) {
 
 /// A plan and a result as they are.
 pub fn seeds() -> Vec<Vec<u8>> {
-    edits::seeds(&*BASES)
+    json_edits::seeds(&*BASES)
 }
 
 fn is_opened_or_not(batch: &Batch, plan: &Value) {
@@ -59,15 +59,15 @@ fn is_opened_or_not(batch: &Batch, plan: &Value) {
 fn is_kept_or_not(batch: &Batch, mut result: Value) {
     // Of this plan it is, whatever else it says: two plans are never the same.
     if let Some(plan) = result.get_mut("plan") {
-        *plan = json!(batch.name());
+        *plan = json!(batch.plan_id());
     }
     let text = format!("{result}\n");
-    let text = format!("{}\n{text}", Digest::of(text.as_bytes()));
-    let mut results = Results::of(batch).expect("it is sound");
-    if let Err(error) = results.keep(text.as_bytes(), "n1") {
+    let text = format!("{}\n{text}", Digest::sha256(text.as_bytes()));
+    let mut results = ResultDirectory::of(batch).expect("it is sound");
+    if let Err(error) = results.store(text.as_bytes(), "n1") {
         is_one_line(&error);
     }
-    if let Err(error) = results.take(CellId(0)) {
+    if let Err(error) = results.load(CellId(0)) {
         is_one_line(&error);
     }
 }
@@ -78,13 +78,13 @@ fn planned() -> (TempDir, Batch) {
     let contenders = ["ext4", "xfs"].map(|name| CATALOG.contender(name).expect("it is known"));
     let campaign = in_memory::campaign(contenders.into(), 1);
     let carry = |_: &Path| {
-        Ok(Carried {
+        Ok(GuestCopy {
             name: "guest-1".into(),
             manifest: String::new(),
             add_ons: Vec::new(),
         })
     };
-    let planned = Planned {
+    let planned = PlanInput {
         campaign: &campaign,
         cells: &plan::plan(&campaign),
         environment: in_memory::environment(),
@@ -93,9 +93,9 @@ fn planned() -> (TempDir, Batch) {
         version: "1",
         traces: &[],
         checked: 0,
-        now: Nanos(7),
+        planned_at: Nanos(7),
     };
-    let batch = Batch::make(&place.path().join("it"), &planned).expect("it can be planned");
+    let batch = Batch::create(&place.path().join("it"), &planned).expect("it can be planned");
     (place, batch)
 }
 
@@ -103,10 +103,10 @@ fn planned() -> (TempDir, Batch) {
 fn result(batch: &Batch) -> Value {
     let entry = batch.entry(0).expect("there are two");
     json!({
-        "plan": batch.name(),
+        "plan": batch.plan_id(),
         "cell": entry.name,
         "half": entry.half,
         "host": "n1",
-        "result": in_memory::success(&in_memory::test()),
+        "result": in_memory::ok_result(&in_memory::test()),
     })
 }

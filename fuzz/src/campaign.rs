@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use catalog::{CampaignFile, campaign_file};
+use config::{Settings, campaign_file};
 use model::{
-    Backend, Bytes, Campaign, Contender, DiskCache, MetricPattern, Nanos, Profile, Suite,
+    BackendKind, Bytes, Campaign, Contender, DiskCache, Nanos, ResultSelector, SizeProfile, Suite,
     percentage,
 };
 
@@ -12,7 +12,7 @@ use crate::property::{is_one_line, survives_json};
 use crate::sample::CATALOG;
 
 /// A plan of more is no question of parsing.
-const MOST_CELLS: u64 = 1000;
+const MAX_CELLS: u64 = 1000;
 
 /// A campaign file; each line of it is also read as a word of the command line.
 pub fn run(input: &[u8]) {
@@ -20,7 +20,7 @@ pub fn run(input: &[u8]) {
         return;
     };
     text.lines().take(8).for_each(word);
-    match campaign_file::of_file(Path::new("/home/a/c.toml"), text, &CATALOG) {
+    match campaign_file::load(Path::new("/home/a/c.toml"), text, &CATALOG) {
         Err(error) => is_one_line(&error),
         Ok(file) => planned(&file),
     }
@@ -33,8 +33,8 @@ pub fn seeds() -> Vec<Vec<u8>> {
     vec![example.unwrap_or_default().into()]
 }
 
-fn planned(file: &CampaignFile) {
-    let profile = file.profile.unwrap_or(Profile::Smoke);
+fn planned(file: &Settings) {
+    let profile = file.profile.unwrap_or(SizeProfile::Smoke);
     let suites = file.suites.iter().map(|name| {
         let suite = CATALOG.suite(name, profile);
         suite.expect("it was checked").clone()
@@ -52,13 +52,13 @@ fn planned(file: &CampaignFile) {
 pub fn has_a_plan(campaign: &Campaign) {
     let cost = plan::cost(
         campaign,
-        plan::Pace::default(),
-        &plan::Experience::default(),
+        plan::ThroughputModel::default(),
+        &plan::PastDurations::default(),
         1,
     );
-    let cells = plan::most_cells(campaign).expect("a small number");
+    let cells = plan::max_cells(campaign).expect("a small number");
     assert_eq!(cost.cells, cells);
-    if cells <= MOST_CELLS {
+    if cells <= MAX_CELLS {
         assert_eq!(plan::plan(campaign).len() as u64, cells);
     }
     survives_json(campaign);
@@ -71,14 +71,14 @@ pub fn campaign(contenders: Vec<Contender>, suites: Vec<Suite>) -> Campaign {
         contenders,
         groups: Vec::new(),
         suites,
-        profile: Profile::Smoke,
+        profile: SizeProfile::Smoke,
         rounds: 1,
-        until: None,
+        stopping_rule: None,
         budget: None,
         seed: 1,
         size: Bytes::mib(64),
         memory: None,
-        backend: Backend::Loop,
+        backend: BackendKind::Loop,
         measured_by: None,
         clock: model::Clock::Real,
         guest: None,
@@ -91,7 +91,7 @@ pub fn campaign(contenders: Vec<Contender>, suites: Vec<Suite>) -> Campaign {
         stall_timeout: Nanos::from_secs(60),
         host: None,
         archives: Vec::new(),
-        phase_limit: Profile::Smoke.phase_limit(Backend::Loop),
+        phase_limit: SizeProfile::Smoke.phase_limit(BackendKind::Loop),
     }
 }
 
@@ -109,7 +109,7 @@ fn word(word: &str) {
     if let Ok(time) = word.parse::<Nanos>() {
         survives_json(&time);
     }
-    if let Ok(pattern) = word.parse::<MetricPattern>() {
+    if let Ok(pattern) = word.parse::<ResultSelector>() {
         assert_eq!(pattern.to_string().parse(), Ok(pattern));
     }
     let _ = (percentage(word), word.parse::<DiskCache>());

@@ -3,20 +3,20 @@
 use std::fs;
 use std::path::Path;
 
-use catalog::{Catalog, Kind, Placeholders, resolve};
-use model::{Bytes, Profile, check_name};
+use config::{Catalog, CatalogKind, Placeholders, expand_commands};
+use model::{Bytes, SizeProfile, check_name};
 
 use crate::campaign::{campaign, has_a_plan};
 use crate::property::{is_one_line, survives_json};
 use crate::sample::CATALOG;
 
-const KINDS: [Kind; 6] = [
-    Kind::Filesystem,
-    Kind::Suite,
-    Kind::Use,
-    Kind::Disk,
-    Kind::Age,
-    Kind::Study,
+const KINDS: [CatalogKind; 6] = [
+    CatalogKind::Filesystem,
+    CatalogKind::Suite,
+    CatalogKind::Use,
+    CatalogKind::Disk,
+    CatalogKind::Age,
+    CatalogKind::Study,
 ];
 
 /// One file, taken for one of each kind.
@@ -25,9 +25,9 @@ pub fn run(input: &[u8]) {
         return;
     };
     for kind in KINDS {
-        match CATALOG.of_file(kind, "own\n.toml", text) {
+        match CATALOG.from_file(kind, "own\n.toml", text) {
             Err(error) => is_one_line(&error),
-            Ok(catalog) if kind == Kind::Study => studies_are_sound(&catalog),
+            Ok(catalog) if kind == CatalogKind::Study => studies_are_sound(&catalog),
             Ok(catalog) => is_sound(&catalog),
         }
     }
@@ -65,7 +65,7 @@ fn is_sound(catalog: &Catalog) {
         survives_json(filesystem);
         commands_are_filled(catalog, &filesystem.name);
     }
-    for profile in Profile::ALL {
+    for profile in SizeProfile::ALL {
         for suite in catalog.suites(profile) {
             survives_json(suite);
             has_a_plan(&campaign(Vec::new(), vec![suite.clone()]));
@@ -89,7 +89,7 @@ fn commands_are_filled(catalog: &Catalog, name: &str) {
         size: Bytes::mib(64),
         fsarena: "/bin/fsarena",
     };
-    let commands = resolve(&contender, &place);
+    let commands = expand_commands(&contender, &place);
     for line in [
         &commands.mkfs,
         &commands.mount,

@@ -5,14 +5,15 @@
 
 use std::sync::LazyLock;
 
-use analyse::{
-    Analysed, SuitesByGroup, Wanted, advise, analyse, compare_campaigns, fixture, history,
-};
 use model::CampaignResults;
-use report::{Form, Format, Options, Sides};
+use report::{DocumentOptions, ReportFormat, SideLabels, TextStyle};
 use serde_json::json;
+use stats::{
+    AnalysedCampaign, CompareFilter, SuitesByGroup, advise, analyse, compare_campaigns, fixture,
+    history,
+};
 
-use crate::edits::{self, Base};
+use crate::json_edits::{self, Base};
 use crate::property::survives_json;
 use crate::sample::CATALOG;
 
@@ -35,7 +36,7 @@ pub fn run(input: &[u8]) {
     let read = if input.starts_with(b"{") {
         report::read_json(input)
     } else {
-        report::read_json(edits::edited(&*BASES, input).to_string().as_bytes())
+        report::read_json(json_edits::edited(&*BASES, input).to_string().as_bytes())
     };
     if let Ok(results) = read {
         is_shown(&results);
@@ -44,17 +45,17 @@ pub fn run(input: &[u8]) {
 
 /// Every base as it is.
 pub fn seeds() -> Vec<Vec<u8>> {
-    edits::seeds(&*BASES)
+    json_edits::seeds(&*BASES)
 }
 
 /// What was read is read again as it was, and every form of report can show it.
 fn is_shown(results: &CampaignResults) {
     survives_json(results);
     let mut analysis = analyse(results);
-    analysis.weigh_uses(CATALOG.uses(), &SuitesByGroup::new());
-    for format in Format::ALL {
-        let shown = report::render(format, results, &analysis, &Options::default());
-        if format == Format::Json {
+    analysis.score_use_cases(CATALOG.uses(), &SuitesByGroup::new());
+    for format in ReportFormat::ALL {
+        let shown = report::render(format, results, &analysis, &DocumentOptions::default());
+        if format == ReportFormat::Json {
             let again = report::read_json(shown.as_bytes());
             assert_eq!(again.as_ref(), Ok(results));
         }
@@ -67,7 +68,7 @@ fn is_shown(results: &CampaignResults) {
     for one in &analysis.uses {
         report::advice_text(&advise(one), &analysis, results);
     }
-    let campaign = Analysed::new(results, &analysis);
+    let campaign = AnalysedCampaign::new(results, &analysis);
     let result = "*/*".parse().expect("a pattern");
     let mut past = history(&result, &[]);
     past.add(campaign);
@@ -77,17 +78,17 @@ fn is_shown(results: &CampaignResults) {
 }
 
 /// A campaign beside itself: nothing can have become worse.
-fn compared(campaign: Analysed<'_>) {
-    let wanted = Wanted::default();
+fn compared(campaign: AnalysedCampaign<'_>) {
+    let wanted = CompareFilter::default();
     let Ok(found) = compare_campaigns(campaign, campaign, &wanted) else {
         return;
     };
     assert_eq!(found.regressions().count(), 0, "it is the same campaign");
-    let sides = Sides {
+    let sides = SideLabels {
         before: "before",
         after: "after",
     };
-    for form in [Form::Text { columns: None }, Form::Markdown] {
+    for form in [TextStyle::Text { columns: None }, TextStyle::Markdown] {
         report::compare_text(&found, sides, form);
     }
 }

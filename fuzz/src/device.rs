@@ -7,7 +7,7 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 
 use nix::sys::memfd::{MFdFlags, memfd_create};
-use provision::{Content, look};
+use storage::{DeviceContent, scan};
 
 const SIZE: u64 = 1 << 40;
 const SECTOR: u64 = 512;
@@ -38,15 +38,15 @@ pub fn run(input: &[u8]) {
         Some(place + written as u64)
     });
     let first = first.collect::<Vec<u64>>();
-    match look(&device, SIZE).expect("it can be read") {
-        Content::Data { offset, .. } => {
+    match scan(&device, SIZE).expect("it can be read") {
+        DeviceContent::Data { offset, .. } => {
             let mut byte = [0];
             device
                 .read_exact_at(&mut byte, offset)
                 .expect("it is there");
             assert_ne!(byte, [0], "there is no data at {offset}");
         }
-        Content::Blank(_) => assert!(is_zero(&device, &first), "data was not seen"),
+        DeviceContent::Blank(_) => assert!(is_zero(&device, &first), "data was not seen"),
     }
 }
 

@@ -1,23 +1,23 @@
 //! What an agent or a guest says, and what becomes of it; the job that an agent reads.
 
-use analyse::fixture;
-use model::{CellId, MountIdentity, Nanos, PhaseResult, StepRecord};
-use run::{Collector, Ending, events};
-use wire::{Event, Job, Target};
+use model::{CellId, CommandRecord, MountId, Nanos, PhaseResult};
+use run::{CellEnd, CellResultBuilder, events};
+use stats::fixture;
+use wire::{CellEvent, CellJob, WorkTarget};
 
 use crate::property::survives_json;
 use crate::sample::TEST;
 
 /// What was read from a channel; each line is also taken for a job.
 pub fn run(input: &[u8]) {
-    let mut collector = Collector::new(&TEST);
+    let mut collector = CellResultBuilder::new(&TEST);
     for event in events::read(input) {
         let line = event.to_line();
         assert_eq!(line.matches('\n').count(), 1, "an event is a line");
         survives_json(&event);
-        collector.take(event);
+        collector.apply(event);
     }
-    let result = collector.finish(Ending::Done, None);
+    let result = collector.finish(CellEnd::Done, None);
     let phases = result.phases.iter().map(|phase| &phase.phase);
     assert!(
         phases.eq(TEST.phases.iter().map(|phase| &phase.name)),
@@ -25,7 +25,7 @@ pub fn run(input: &[u8]) {
     );
     survives_json(&result);
     for line in input.split(|byte| *byte == b'\n') {
-        if let Ok(job) = serde_json::from_slice::<Job>(line) {
+        if let Ok(job) = serde_json::from_slice::<CellJob>(line) {
             survives_json(&job);
             assert_eq!(job.to_line().matches('\n').count(), 1);
         }
@@ -35,8 +35,8 @@ pub fn run(input: &[u8]) {
 /// A session that goes well, one that fails, and a job.
 pub fn seeds() -> Vec<Vec<u8>> {
     let phases = TEST.phases.iter();
-    let well = phases.map(|phase| Event::Phase(Box::new(PhaseResult::blank(phase))));
-    let ended = Event::Step(StepRecord {
+    let well = phases.map(|phase| CellEvent::Phase(Box::new(PhaseResult::not_run(phase))));
+    let ended = CellEvent::Step(CommandRecord {
         step: "mkfs".into(),
         command: vec!["mkfs.ext4".into(), "/dev/a".into()],
         exit: Some(0),
@@ -45,21 +45,21 @@ pub fn seeds() -> Vec<Vec<u8>> {
         output: "done".into(),
     });
     let well: String = well
-        .chain([ended, Event::Done])
+        .chain([ended, CellEvent::Done])
         .map(|e| e.to_line())
         .collect();
-    let failed = Event::Failed {
+    let failed = CellEvent::Failed {
         crashed: true,
         failure: fixture::failure("mount", "it said no", Some(("EIO", 5, "mount"))),
     };
-    let job = Job {
+    let job = CellJob {
         version: wire::VERSION,
         cell: CellId(1),
         source: None,
-        target: Target::Directory {
+        target: WorkTarget::Directory {
             path: "/a/b".into(),
             top: "/a".into(),
-            mount: MountIdentity {
+            mount: MountId {
                 device: (8, 1),
                 mount: 1,
                 inode: 2,

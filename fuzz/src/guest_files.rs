@@ -4,8 +4,8 @@ use guest::{check_mirror, elf, payload};
 
 /// A file, taken for a program and for a kernel; its text for a mirror.
 pub fn run(input: &[u8]) {
-    elf::needs(input);
-    let loaded = elf::loaded(input);
+    elf::dependencies(input);
+    let loaded = elf::strip(input);
     assert!(loaded.len() <= input.len());
     assert_eq!(
         elf::is_elf(&loaded),

@@ -8,13 +8,13 @@ mod campaign;
 mod catalog_file;
 mod database;
 mod device;
-mod edits;
 mod events;
 mod guest_files;
+mod json_edits;
+mod kernel_oops;
 pub mod mutation;
-mod oops;
-mod printed;
-mod proc;
+mod procfs;
+mod program_output;
 mod property;
 mod sample;
 mod study;
@@ -61,13 +61,13 @@ pub const TARGETS: [Target; 12] = [
     },
     Target {
         name: "proc",
-        run: proc::run,
-        seeds: proc::seeds,
+        run: procfs::run,
+        seeds: procfs::seeds,
         longest: 4096,
     },
     Target {
         name: "oops",
-        run: oops::run,
+        run: kernel_oops::run,
         seeds: Vec::new,
         longest: 8192,
     },
@@ -97,8 +97,8 @@ pub const TARGETS: [Target; 12] = [
     },
     Target {
         name: "import",
-        run: printed::run,
-        seeds: printed::seeds,
+        run: program_output::run,
+        seeds: program_output::seeds,
         longest: 8192,
     },
     Target {

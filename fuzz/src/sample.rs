@@ -2,9 +2,9 @@
 
 use std::sync::LazyLock;
 
-use analyse::fixture;
-use catalog::Catalog;
+use config::Catalog;
 use model::Test;
+use stats::fixture;
 
 /// The catalog that is compiled into the program.
 pub static CATALOG: LazyLock<Catalog> =

@@ -18,7 +18,7 @@ pub fn run(input: &[u8]) {
     };
     let (study, figures) = text.split_once(BETWEEN).unwrap_or((text, ""));
     let files = ("own\n/figures.csv", figures);
-    let catalog = match CATALOG.of_study("own\n/study.toml", study, files) {
+    let catalog = match CATALOG.from_study("own\n/study.toml", study, files) {
         Err(error) => return is_one_line(&error),
         Ok(catalog) => catalog,
     };
@@ -27,8 +27,8 @@ pub fn run(input: &[u8]) {
             Err(error) => is_one_line(&error),
             Ok(None) => {}
             Ok(Some(study)) => {
-                assert_eq!(study.judged().len(), study.claims.len());
-                study.does_not_add_up();
+                assert_eq!(study.evaluate_claims().len(), study.claims.len());
+                study.inconsistencies();
                 if let Some(reported) = study.reported(&catalog) {
                     reported.into_results("published").expect("names differ");
                 }

@@ -2,8 +2,8 @@
 
 use model::Nanos;
 use trace::{
-    Call, Entry, EntryKind, HandleId, ImportFormat, OpenFlags, Operation, Order, Outcome, PathId,
-    Trace,
+    EntryKind, HandleId, ImportFormat, OpenFlags, PathId, SyncEvent, Syscall, SyscallResult, Trace,
+    TraceRecord, TreeEntry,
 };
 
 use crate::property::is_one_line;
@@ -52,40 +52,40 @@ pub fn seeds() -> Vec<Vec<u8>> {
 fn sample() -> Trace {
     let mut trace = Trace::default();
     let path = trace.paths.intern(b"src/main.c");
-    trace.before.push(Entry {
+    trace.before.push(TreeEntry {
         path: trace.paths.parent(path).unwrap_or_default(),
         kind: EntryKind::Directory,
         mode: 0o755,
     });
     let handle = HandleId(0);
     let calls = [
-        Call::Open {
+        Syscall::Open {
             path,
             flags: OpenFlags(OpenFlags::CREATE | 1),
             mode: 0o644,
             handle: Some(handle),
         },
-        Call::Write {
+        Syscall::Write {
             handle,
             offset: 0,
             length: 4096,
         },
-        Call::Close { handle },
-        Call::Symlink {
+        Syscall::Close { handle },
+        Syscall::Symlink {
             text: b"main.c".to_vec(),
             path: PathId(1),
         },
-        Call::Order(Order::Starts { thread: 1 }),
+        Syscall::Order(SyncEvent::Spawn { thread: 1 }),
     ];
     trace.operations = calls
         .into_iter()
-        .map(|call| Operation {
+        .map(|call| TraceRecord {
             process: 0,
             thread: 0,
             began: Nanos(5),
-            took: Nanos(7),
+            duration: Nanos(7),
             call,
-            outcome: Outcome::Done(0),
+            outcome: SyscallResult::Ok(0),
         })
         .collect();
     trace

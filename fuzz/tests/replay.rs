@@ -13,7 +13,7 @@ use model::SeededRng;
 fn replay(name: &str, mutations: usize) {
     let target = target(name).expect("it is one");
     let inputs = inputs(target);
-    let mut chance = SeededRng::for_purpose(1, name);
+    let mut chance = SeededRng::substream(1, name);
     let mutations = (0..mutations).map(|number| {
         let input = &inputs[number % inputs.len()];
         mutated(input, target.longest, &mut chance)

@@ -149,7 +149,7 @@ impl Debian {
     ///
     /// # Panics
     /// When the directory is gone.
-    pub fn stop_at(&self, step: &str) {
+    pub fn pause_at(&self, step: &str) {
         let _ = fs::remove_file(self.directory.join("stands-still"));
         fs::write(self.directory.join(format!("stop-at-{step}")), "").unwrap();
     }
@@ -167,7 +167,7 @@ impl Debian {
     }
 
     /// Has what stands still go on, and nothing stand still any more.
-    pub fn go_on(&self) {
+    pub fn resume(&self) {
         for step in STEPS {
             let _ = fs::remove_file(self.directory.join(format!("stop-at-{step}")));
         }

@@ -41,9 +41,9 @@ impl Gate {
     ///
     /// # Panics
     /// When the pipe cannot be opened.
-    pub fn reached(self) -> Waiting {
+    pub fn reached(self) -> BlockedContender {
         let pipe = OpenOptions::new().write(true).open(&self.pipe);
-        Waiting {
+        BlockedContender {
             _pipe: pipe.expect("the pipe is there"),
             path: self.pipe,
         }
@@ -52,17 +52,17 @@ impl Gate {
 
 /// A contender that waits.
 #[derive(Debug)]
-pub struct Waiting {
+pub struct BlockedContender {
     _pipe: File,
     path: PathBuf,
 }
 
-impl Waiting {
+impl BlockedContender {
     /// Lets it go on; from now on it does not wait any more.
     ///
     /// # Panics
     /// When the gate cannot be opened for good.
-    pub fn go_on(self) {
+    pub fn release(self) {
         std::fs::remove_file(&self.path).expect("the pipe is there");
         std::fs::write(&self.path, "").expect("a sandbox is writable");
     }

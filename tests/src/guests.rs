@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use catalog::Catalog;
+use config::Catalog;
 use guest::{Guest, Recipe};
 
 use crate::program;
@@ -31,7 +31,7 @@ pub fn guest() -> Guest {
 /// When the catalog does not load.
 pub fn guest_recipe() -> Recipe {
     let catalog = Catalog::builtin().expect("the catalog loads");
-    Recipe::of(catalog.filesystems(), &[])
+    Recipe::for_filesystems(catalog.filesystems(), &[])
 }
 
 /// Where it is kept: where an fsarena with the cache of the tests keeps its own.

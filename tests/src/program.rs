@@ -52,7 +52,7 @@ fn build_directory() -> PathBuf {
 
 /// How a run of fsarena ended.
 #[derive(Clone, Debug)]
-pub struct Ended {
+pub struct CommandOutput {
     /// Exit code; `None` where a signal ended it.
     pub code: Option<i32>,
     /// Standard output.
@@ -61,7 +61,7 @@ pub struct Ended {
     pub stderr: String,
 }
 
-impl From<Output> for Ended {
+impl From<Output> for CommandOutput {
     fn from(output: Output) -> Self {
         let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("fsarena speaks UTF-8");
         Self {
@@ -72,13 +72,13 @@ impl From<Output> for Ended {
     }
 }
 
-impl Ended {
+impl CommandOutput {
     /// Demands an exit code.
     ///
     /// # Panics
     /// When it was another; says all that was printed.
     #[track_caller]
-    pub fn with(self, code: i32) -> Self {
+    pub fn assert_code(self, code: i32) -> Self {
         assert_eq!(
             self.code,
             Some(code),

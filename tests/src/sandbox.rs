@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use model::{CampaignResults, CellResult, StoredCell};
+use model::{CampaignResults, CellRecord, CellResult};
 use nix::unistd::Uid;
 use tempfile::TempDir;
 
 use crate::entries::{self, Entry};
-use crate::leftovers;
-use crate::program::{self, Ended};
+use crate::leak_check;
+use crate::program::{self, CommandOutput};
 
 /// What every campaign begins with: a file, because options given beside it win.
 const CAMPAIGN: &str = r#"
@@ -65,7 +65,7 @@ impl Sandbox {
     ///
     /// # Panics
     /// As [`Sandbox::new`].
-    pub fn alone() -> Self {
+    pub fn exclusive() -> Self {
         static TURN: Mutex<()> = Mutex::new(());
         let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
         let mut sandbox = Self::new();
@@ -173,7 +173,7 @@ impl Sandbox {
 
     /// What runs have left behind in the sandbox, the kernel's tear-down awaited.
     pub fn leftovers(&self) -> Vec<String> {
-        let mut found = leftovers::find_lasting(self.root());
+        let mut found = leak_check::find_lasting(self.root());
         let files = fs::read_dir(self.path("work"))
             .into_iter()
             .flatten()
@@ -203,7 +203,7 @@ impl Drop for Sandbox {
     fn drop(&mut self) {
         // A second panic would hide the first one.
         if !std::thread::panicking() {
-            let left = leftovers::find_lasting(self.root());
+            let left = leak_check::find_lasting(self.root());
             assert!(left.is_empty(), "left behind:\n{}", left.join("\n"));
         }
     }
@@ -213,8 +213,8 @@ impl Drop for Sandbox {
 ///
 /// # Panics
 /// When it cannot be started.
-pub fn run(command: &mut Command) -> Ended {
-    Ended::from(command.output().expect("the program can be started"))
+pub fn run(command: &mut Command) -> CommandOutput {
+    CommandOutput::from(command.output().expect("the program can be started"))
 }
 
 /// What is stored of a campaign, from its report in JSON.
@@ -222,8 +222,8 @@ pub fn run(command: &mut Command) -> Ended {
 /// # Panics
 /// When there is none.
 #[track_caller]
-pub fn results_of(report: Ended) -> CampaignResults {
-    let report = report.with(0);
+pub fn results_of(report: CommandOutput) -> CampaignResults {
+    let report = report.assert_code(0);
     let mut document: serde_json::Value =
         serde_json::from_str(&report.stdout).expect("the report is JSON");
     serde_json::from_value(document["results"].take()).expect("it holds the campaign's results")
@@ -234,7 +234,7 @@ pub fn results_of(report: Ended) -> CampaignResults {
 /// # Panics
 /// When a cell of it has none: a campaign that is over has no holes.
 pub fn cells_of<'a>(results: &'a CampaignResults, contender: &str) -> Vec<&'a CellResult> {
-    let result = |stored: &'a StoredCell| {
+    let result = |stored: &'a CellRecord| {
         let result = stored.result.as_ref();
         result.unwrap_or_else(|| panic!("no result for {:?}", stored.cell))
     };

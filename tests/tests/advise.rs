@@ -41,14 +41,14 @@ fn sandbox() -> Sandbox {
 fn advice(sandbox: &Sandbox, of_use: &str) -> Value {
     let mut command = sandbox.fsarena();
     command.args(["advise", "--use", of_use, "--json"]);
-    let text = run(&mut command).with(0).stdout;
+    let text = run(&mut command).assert_code(0).stdout;
     let mut value: Value = serde_json::from_str(&text).unwrap();
     value["advice"].take()
 }
 
 fn words(sandbox: &Sandbox, of_use: &str) -> String {
     let text = run(sandbox.fsarena().args(["advise", "--use", of_use]));
-    text.with(0).stdout
+    text.assert_code(0).stdout
 }
 
 #[test]
@@ -57,7 +57,7 @@ fn what_lacks_a_feature_or_keeps_nothing_is_ruled_out_with_the_reason() {
     sandbox.add(&Entry::ext4("made"));
     sandbox.add_faulty("linkless", &["no-links"]);
     let mut command = sandbox.campaign(&["made", "linkless"], "trial");
-    run(command.args(["--suite", "abilities"])).with(0);
+    run(command.args(["--suite", "abilities"])).assert_code(0);
     let text = words(&sandbox, "shelf");
     assert!(
         text.contains("Take made: no other is comparable."),
@@ -93,7 +93,7 @@ fn what_lacks_a_feature_or_keeps_nothing_is_ruled_out_with_the_reason() {
         carried.contains("made: only Linux reads it: a disk that neither Windows nor macOS reads"),
         "{carried}"
     );
-    run(&mut sandbox.campaign(&["made", "tmpfs"], "trial")).with(0);
+    run(&mut sandbox.campaign(&["made", "tmpfs"], "trial")).assert_code(0);
     let text = words(&sandbox, "shelf");
     let baseline = "tmpfs: a baseline, which keeps nothing";
     assert!(text.contains(baseline), "{text}");
@@ -105,7 +105,7 @@ fn one_round_is_not_enough_for_an_answer_and_a_feature_that_nobody_tried_for_an_
     let sandbox = sandbox();
     sandbox.add(&Entry::ext4("one"));
     sandbox.add(&Entry::ext4("other"));
-    run(&mut sandbox.campaign(&["one", "other"], "trial")).with(0);
+    run(&mut sandbox.campaign(&["one", "other"], "trial")).assert_code(0);
     let advice = advice(&sandbox, "shelf");
     assert_eq!(advice["recommendation"], "no-advice");
     assert_eq!(advice["shortlist"], 2);
@@ -131,7 +131,7 @@ fn a_crash_in_what_counts_rules_out() {
     let sandbox = sandbox();
     sandbox.add(&Entry::ext4("made"));
     sandbox.add_faulty("mortal", &["die-after=3MiB"]);
-    run(&mut sandbox.campaign(&["made", "mortal"], "trial")).with(0);
+    run(&mut sandbox.campaign(&["made", "mortal"], "trial")).assert_code(0);
     let text = words(&sandbox, "shelf");
     assert!(
         text.contains("mortal: data/write: crashed in 1 of 1 rounds"),
@@ -147,7 +147,9 @@ fn a_crash_in_what_counts_rules_out() {
 #[test]
 fn uses_are_listed_and_a_wrong_one_is_bad_input() {
     let sandbox = sandbox();
-    let list = run(sandbox.fsarena().args(["list", "uses"])).with(0).stdout;
+    let list = run(sandbox.fsarena().args(["list", "uses"]))
+        .assert_code(0)
+        .stdout;
     for word in [
         "file-server",
         "mail-spool",
@@ -157,13 +159,13 @@ fn uses_are_listed_and_a_wrong_one_is_bad_input() {
     ] {
         assert!(list.contains(word), "{word}: {list}");
     }
-    let ended = run(sandbox.fsarena().args(["advise", "--use", "file-sever"])).with(2);
+    let ended = run(sandbox.fsarena().args(["advise", "--use", "file-sever"])).assert_code(2);
     assert!(
         ended.stderr.contains("did you mean `file-server`?"),
         "{}",
         ended.stderr
     );
-    let ended = run(sandbox.fsarena().args(["advise", "--use", "shelf"])).with(2);
+    let ended = run(sandbox.fsarena().args(["advise", "--use", "shelf"])).assert_code(2);
     assert!(
         ended.stderr.contains("no campaign was run yet"),
         "{}",

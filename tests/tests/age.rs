@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use end_to_end::{Sandbox, cells_of, run};
-use model::{Age, AgeRecord, AgeStop, CellResult, Nanos, PerMille, Status};
+use model::{AgeingResult, AgeingSpec, AgeingStopReason, CellResult, Nanos, PerMille, Status};
 
 /// Files that come and go so often that it shows, and so seldom that a test ends soon.
 const OPERATIONS: &str = "operations = 1500";
@@ -24,7 +24,7 @@ fn campaign(sandbox: &Sandbox, contenders: &[&str], age: &str, options: &[&str])
     command
 }
 
-fn record(cell: &CellResult) -> AgeRecord {
+fn record(cell: &CellResult) -> AgeingResult {
     assert_eq!(cell.status, Status::Ok, "{:?}", cell.failure);
     cell.age.clone().expect("it was aged")
 }
@@ -35,7 +35,7 @@ fn each_filesystem_is_filled_as_far_as_is_asked_for_before_the_first_phase() {
     let contenders = ["ext4", "xfs", "btrfs"];
     let age = format!("profile = \"agrawal\", fill = \"80%\", {OPERATIONS}");
     let shown = run(&mut campaign(&sandbox, &contenders, &age, &[]))
-        .with(0)
+        .assert_code(0)
         .stdout;
     let results = sandbox.results();
     for name in contenders {
@@ -44,10 +44,10 @@ fn each_filesystem_is_filled_as_far_as_is_asked_for_before_the_first_phase() {
         let cells = cells_of(&results, &format!("{name}-aged"));
         let aged = record(cells[0]);
         assert!(
-            aged.fill.0.abs_diff(800) <= Age::TOLERANCE.0,
+            aged.fill.0.abs_diff(800) <= AgeingSpec::TOLERANCE.0,
             "{name}: {aged:?}"
         );
-        assert_eq!(aged.stopped, AgeStop::Operations);
+        assert_eq!(aged.stopped, AgeingStopReason::OperationLimit);
         assert!(aged.files > 1000 && aged.bytes < aged.written, "{aged:?}");
         assert!(aged.operations > aged.files + 1000, "{aged:?}");
         assert!(aged.elapsed > Nanos(0));
@@ -78,11 +78,11 @@ fn each_filesystem_is_filled_as_far_as_is_asked_for_before_the_first_phase() {
         assert!(shown.contains(said), "{said}: {shown}");
     }
     let page = run(sandbox.fsarena().args(["report", "--format", "html"]))
-        .with(0)
+        .assert_code(0)
         .stdout;
     assert!(page.contains("<section id=\"ageing\""));
     let json = run(sandbox.fsarena().args(["report", "--format", "json"]))
-        .with(0)
+        .assert_code(0)
         .stdout;
     let json: serde_json::Value = serde_json::from_str(&json).unwrap();
     let prices = json["analysis"]["ageing"]["prices"].as_array().unwrap();
@@ -101,11 +101,14 @@ fn a_full_filesystem_fails_nothing_and_its_like_is_aged_alike() {
         &age,
         &[],
     ))
-    .with(0);
+    .assert_code(0);
     let results = sandbox.results();
     let [one, two] = ["one-aged", "two-aged"].map(|name| record(cells_of(&results, name)[0]));
     for aged in [&one, &two] {
-        assert!(aged.fill.0.abs_diff(950) <= Age::TOLERANCE.0, "{aged:?}");
+        assert!(
+            aged.fill.0.abs_diff(950) <= AgeingSpec::TOLERANCE.0,
+            "{aged:?}"
+        );
     }
     // How full ext4 is depends a little on what its mkfs draws by lot; nothing else differs.
     assert!(
@@ -135,7 +138,7 @@ fn a_test_without_room_beside_the_fill_is_refused_with_the_size_that_it_needs() 
         ]);
         run(&mut command)
     };
-    let refused = run_with("64MiB").with(2).stderr;
+    let refused = run_with("64MiB").assert_code(2).stderr;
     assert_eq!(refused.lines().count(), 1, "{refused}");
     assert!(refused.contains("ext4-aged: the test `"), "{refused}");
     assert!(
@@ -146,7 +149,7 @@ fn a_test_without_room_beside_the_fill_is_refused_with_the_size_that_it_needs() 
         .split_once("give --size ")
         .expect("it says which size would do");
     let (size, _) = rest.split_once(',').unwrap();
-    run_with(size).with(0);
+    run_with(size).assert_code(0);
     sandbox.assert_clean();
 }
 
@@ -162,10 +165,12 @@ fn what_cannot_be_aged_is_said_in_one_line() {
         ),
     ] {
         let mut command = sandbox.campaign(&["ext4"], "trial");
-        let refused = run(command.args(options)).with(2).stderr;
+        let refused = run(command.args(options)).assert_code(2).stderr;
         assert!(refused.contains(said), "{refused}");
     }
-    let listed = run(sandbox.fsarena().args(["list", "ages"])).with(0).stdout;
+    let listed = run(sandbox.fsarena().args(["list", "ages"]))
+        .assert_code(0)
+        .stdout;
     for name in ["agrawal", "git-history", "wang-os"] {
         assert!(listed.contains(name), "{listed}");
     }
@@ -176,7 +181,7 @@ fn a_test_that_makes_its_filesystem_is_unsupported_aged_and_runs_fresh() {
     let sandbox = Sandbox::new();
     let age = format!("profile = \"wang-os\", fill = \"50%\", {OPERATIONS}");
     let options = ["--suite", "lifecycle"];
-    run(&mut campaign(&sandbox, &["ext4"], &age, &options)).with(0);
+    run(&mut campaign(&sandbox, &["ext4"], &age, &options)).assert_code(0);
     let results = sandbox.results();
     let of = |contender: &str| {
         let mut cells = results.cells.iter();
@@ -199,7 +204,7 @@ fn an_error_while_it_is_aged_is_a_result_of_that_step() {
     let sandbox = Sandbox::new();
     sandbox.add_faulty("bad", &["errno-on=unlink:EIO"]);
     let age = format!("profile = \"agrawal\", fill = \"20%\", {OPERATIONS}");
-    run(&mut campaign(&sandbox, &["bad"], &age, &[])).with(0);
+    run(&mut campaign(&sandbox, &["bad"], &age, &[])).assert_code(0);
     let results = sandbox.results();
     let aged = cells_of(&results, "bad-aged")[0];
     assert_eq!(aged.status, Status::Failed);
@@ -230,7 +235,7 @@ fn a_kept_image_gives_the_next_campaign_the_same_state_and_a_damaged_one_is_repl
         let options = ["--keep-aged", "--seed", seed];
         let mut command = campaign(&sandbox, &["ext4"], &age, &options);
         command.env("XDG_CACHE_HOME", sandbox.path("cache"));
-        let shown = run(&mut command).with(0);
+        let shown = run(&mut command).assert_code(0);
         let results = sandbox.results();
         let cells = cells_of(&results, "ext4-aged");
         let records = cells.iter().map(|cell| record(cell));
@@ -254,13 +259,13 @@ fn a_kept_image_gives_the_next_campaign_the_same_state_and_a_damaged_one_is_repl
 
     let (second, remarks, shown) = campaign("2");
     for record in &second {
-        let hash = record.kept.clone().unwrap();
+        let hash = record.image_hash.clone().unwrap();
         assert!(images[0].ends_with(format!("{hash}.zst")));
         let kept = None;
-        let made = first.iter().find(|one| one.kept.is_none()).unwrap();
+        let made = first.iter().find(|one| one.image_hash.is_none()).unwrap();
         assert_eq!(
-            AgeRecord {
-                kept,
+            AgeingResult {
+                image_hash: kept,
                 ..record.clone()
             },
             *made,
@@ -279,7 +284,7 @@ fn a_kept_image_gives_the_next_campaign_the_same_state_and_a_damaged_one_is_repl
     let mut list = sandbox.fsarena();
     list.env("XDG_CACHE_HOME", sandbox.path("cache"))
         .args(["list", "aged"]);
-    let listed = run(&mut list).with(0).stdout;
+    let listed = run(&mut list).assert_code(0).stdout;
     assert!(
         listed.contains("ext4 (agrawal, 80% full, 1500 operations)"),
         "{listed}"
@@ -301,7 +306,12 @@ fn a_kept_image_gives_the_next_campaign_the_same_state_and_a_damaged_one_is_repl
         "it was aged by the same draws"
     );
     assert_eq!(kept_images(&sandbox), images);
-    assert!(campaign("4").0.iter().all(|record| record.kept.is_some()));
+    assert!(
+        campaign("4")
+            .0
+            .iter()
+            .all(|record| record.image_hash.is_some())
+    );
 }
 
 #[test]
@@ -322,7 +332,7 @@ fn what_cannot_be_kept_is_refused_in_one_line() {
         command
             .args(["run", "--keep-aged", "--dry-run"])
             .args(options);
-        let refused = run(&mut command).with(2).stderr;
+        let refused = run(&mut command).assert_code(2).stderr;
         assert!(refused.contains(reason), "{refused}");
     }
 }

@@ -49,7 +49,7 @@ fn traced(command: &Command, calls: &str, into: &Path) -> String {
             None => strace.env_remove(name),
         };
     }
-    run(&mut strace).with(0);
+    run(&mut strace).assert_code(0);
     fs::read_to_string(into).expect("strace has written what it saw")
 }
 

@@ -3,7 +3,7 @@
 use std::fs;
 
 use end_to_end::{LoopDevice, Sandbox, results_of, run};
-use model::{Calibration, RawDevice};
+use model::{Calibration, RawDevicePerformance};
 use serde_json::Value;
 
 fn calibration(json: &str) -> Calibration {
@@ -20,7 +20,7 @@ fn assert_whole(calibration: &Calibration) {
         cost.marking,
         cost.verification,
     ];
-    let RawDevice {
+    let RawDevicePerformance {
         sequential_read,
         sequential_write,
         random_read,
@@ -29,8 +29,8 @@ fn assert_whole(calibration: &Calibration) {
     } = calibration.raw_device.clone().expect("there is a device");
     let device = [sequential_read, sequential_write, random_read, random_write];
     for result in results.into_iter().chain(device.map(Option::unwrap)) {
-        assert!(result.least > 0.0 && result.repetitions >= 3, "{result:?}");
-        assert!(result.least <= result.median && result.median <= result.most);
+        assert!(result.min > 0.0 && result.repetitions >= 3, "{result:?}");
+        assert!(result.min <= result.median && result.median <= result.max);
     }
     assert!(calibration.elapsed.0 > 0 && calibration.taken.0 > 0);
 }
@@ -40,7 +40,7 @@ fn an_image_is_measured_and_nothing_is_left() {
     let sandbox = Sandbox::new();
     let mut command = sandbox.fsarena();
     command.args(["calibrate", "--json", "--size", "16MiB", "--work-dir"]);
-    let ended = run(command.arg(sandbox.path("work"))).with(0);
+    let ended = run(command.arg(sandbox.path("work"))).assert_code(0);
     assert_eq!(ended.stderr, "");
     let calibration = calibration(&ended.stdout);
     assert_whole(&calibration);
@@ -51,7 +51,7 @@ fn an_image_is_measured_and_nothing_is_left() {
 #[test]
 fn the_overhead_alone_is_measured_without_a_device() {
     let sandbox = Sandbox::new();
-    let ended = run(sandbox.fsarena().args(["calibrate", "--overhead"])).with(0);
+    let ended = run(sandbox.fsarena().args(["calibrate", "--overhead"])).assert_code(0);
     assert!(
         ended.stdout.contains("an operation without I/O"),
         "{}",
@@ -70,33 +70,36 @@ fn a_blank_device_stays_blank_and_any_other_is_refused() {
         command.args(["calibrate", "--json", "--device"]);
         run(command.arg(device.path()).args(more))
     };
-    assert_whole(&calibration(&calibrate(&[]).with(0).stdout));
+    assert_whole(&calibration(&calibrate(&[]).assert_code(0).stdout));
     let content = fs::read(device.path()).unwrap();
     assert!(content.len() == 8 << 20 && content.iter().all(|&b| b == 0));
 
     fs::write(device.path(), [7; 4096]).unwrap();
-    let refused = calibrate(&[]).with(3);
+    let refused = calibrate(&[]).assert_code(3);
     assert_eq!(refused.stdout, "");
     assert_eq!(fs::read(device.path()).unwrap()[..4096], [7; 4096]);
     let node = device.path().to_str().unwrap();
-    assert_whole(&calibration(&calibrate(&["--erase", node]).with(0).stdout));
+    assert_whole(&calibration(
+        &calibrate(&["--erase", node]).assert_code(0).stdout,
+    ));
 }
 
 #[test]
 fn a_campaign_keeps_its_calibration_and_every_report_shows_it() {
     let sandbox = Sandbox::new();
-    run(&mut sandbox.campaign(&["ext4"], "trial")).with(0);
+    run(&mut sandbox.campaign(&["ext4"], "trial")).assert_code(0);
     let results = sandbox.results();
     let stored = results.calibration.expect("it was taken");
     assert_whole(&stored);
-    let report = |format: &str| run(sandbox.fsarena().args(["report", "--format", format])).with(0);
+    let report =
+        |format: &str| run(sandbox.fsarena().args(["report", "--format", format])).assert_code(0);
     for format in ["html", "markdown"] {
         assert!(
             report(format).stdout.contains("sequential read"),
             "{format}"
         );
     }
-    let shown = run(sandbox.fsarena().arg("show")).with(0).stdout;
+    let shown = run(sandbox.fsarena().arg("show")).assert_code(0).stdout;
     assert!(shown.contains("an operation without I/O"), "{shown}");
     let document: Value = serde_json::from_str(&report("json").stdout).unwrap();
     let rows = document["analysis"]["rows"].as_array().unwrap();
@@ -110,14 +113,14 @@ fn a_campaign_keeps_its_calibration_and_every_report_shows_it() {
     assert!(shares("raw_device_share") > 0);
 
     // A campaign that is over is not measured again.
-    run(sandbox.fsarena().arg("resume")).with(0);
+    run(sandbox.fsarena().arg("resume")).assert_code(0);
     assert_eq!(sandbox.results().calibration, Some(stored));
 }
 
 #[test]
 fn memory_and_mounted_directories_have_no_raw_device_and_it_says_so() {
     let sandbox = Sandbox::new();
-    run(&mut sandbox.campaign(&["tmpfs"], "trial")).with(0);
+    run(&mut sandbox.campaign(&["tmpfs"], "trial")).assert_code(0);
     let memory = sandbox.results().calibration.unwrap();
     assert_eq!(memory.raw_device, None);
     assert!(memory.device.contains("memory"), "{}", memory.device);
@@ -139,7 +142,7 @@ fn memory_and_mounted_directories_have_no_raw_device_and_it_says_so() {
         .arg(&directory)
         .arg("--work-dir")
         .arg(sandbox.path("work"));
-    run(&mut command).with(0);
+    run(&mut command).assert_code(0);
     let report = run(sandbox.fsarena().args(["report", "--format", "json"]));
     let mounted = results_of(report).calibration.unwrap();
     assert_eq!(mounted.raw_device, None);

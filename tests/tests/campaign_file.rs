@@ -56,7 +56,7 @@ fn variants_of_one_filesystem_compete_under_their_own_names() {
         .arg("run")
         .arg(write(&sandbox, VARIANTS))
         .arg("--work-dir");
-    let ended = run(command.arg(sandbox.path("work"))).with(0);
+    let ended = run(command.arg(sandbox.path("work"))).assert_code(0);
     let results = sandbox.results();
     let campaign = &results.campaign;
     assert_eq!((campaign.name.as_str(), campaign.rounds), ("journals", 2));
@@ -129,7 +129,7 @@ fn what_is_wrong_is_told_in_one_line_with_its_place() {
     let sandbox = Sandbox::new();
     for (text, line, words) in WRONG {
         let file = write(&sandbox, text);
-        let ended = run(sandbox.fsarena().arg("run").arg(&file)).with(2);
+        let ended = run(sandbox.fsarena().arg("run").arg(&file)).assert_code(2);
         let said = ended.stderr.trim_end();
         assert_eq!(said.lines().count(), 1, "{text}:\n{said}");
         let place = format!("{}:{line}: ", file.display());

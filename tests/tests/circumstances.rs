@@ -16,16 +16,16 @@ fn a_campaign_on_an_image_has_its_readahead_and_says_so() {
         (vec![], "256", "128 KiB"),
         (vec!["--readahead", "64 KiB"], "128", "64 KiB"),
     ] {
-        run(sandbox.campaign(&["made"], "trial").args(words)).with(0);
+        run(sandbox.campaign(&["made"], "trial").args(words)).assert_code(0);
         let results = sandbox.results();
         let steps = &results.cells[0].result.as_ref().unwrap().steps;
         let made = steps.iter().find(|step| step.step == "mkfs").unwrap();
         assert_eq!(made.output, sectors);
         let conditions = &results.environments[0].conditions;
-        let found = conditions.iter().find(|c| c.what == "readahead").unwrap();
+        let found = conditions.iter().find(|c| c.name == "readahead").unwrap();
         assert_eq!(found.value, readahead);
     }
-    let compared = run(sandbox.fsarena().args(["compare", "1", "2"])).with(0);
+    let compared = run(sandbox.fsarena().args(["compare", "1", "2"])).assert_code(0);
     assert!(
         compared.stdout.contains("readahead") && compared.stdout.contains("64 KiB"),
         "{}",
@@ -34,7 +34,7 @@ fn a_campaign_on_an_image_has_its_readahead_and_says_so() {
     let campaign = sandbox.campaign(&[], "trial");
     let mut in_directory = campaign;
     in_directory.args(["--backend", "dir", "--dir", "/tmp", "--readahead", "64 KiB"]);
-    let refused = run(&mut in_directory).with(2);
+    let refused = run(&mut in_directory).assert_code(2);
     assert!(
         refused.stderr.contains("--readahead is for images"),
         "{}",
@@ -79,21 +79,21 @@ fn a_cell_that_was_disturbed_runs_once_more_and_both_results_are_kept() {
     let sandbox = Sandbox::new();
     let busy = Busy::begin();
     let mut command = sandbox.campaign(&["ext4"], "trial");
-    run(command.args(["--rounds", "10"])).with(0);
+    run(command.args(["--rounds", "10"])).assert_code(0);
     drop(busy);
     let results = sandbox.results();
     let cells = cells_of(&results, "ext4");
     let disturbed = cells
         .iter()
-        .filter(|c| c.disturbance.is_some_and(|d| d.is_much()));
+        .filter(|c| c.disturbance.is_some_and(|d| d.is_significant()));
     assert!(disturbed.count() >= 5, "{:?}", cells[0].disturbance);
     let twice: Vec<_> = cells
         .iter()
         .filter_map(|cell| cell.first.as_ref())
         .collect();
     assert_eq!(twice.len(), 1, "a tenth of ten");
-    assert!(twice[0].disturbance.unwrap().is_much());
+    assert!(twice[0].disturbance.unwrap().is_significant());
     assert_eq!(twice[0].phases.len(), cells[0].phases.len());
-    let report = run(sandbox.fsarena().arg("report")).with(0).stdout;
+    let report = run(sandbox.fsarena().arg("report")).assert_code(0).stdout;
     assert!(report.contains("Disturbed: while"), "{report}");
 }

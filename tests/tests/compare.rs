@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use end_to_end::{Ended, Entry, Sandbox, run};
+use end_to_end::{CommandOutput, Entry, Sandbox, run};
 use serde_json::Value;
 
 /// A campaign of so many rounds of two contenders, stored, and its report in JSON.
@@ -10,9 +10,9 @@ fn campaign(sandbox: &Sandbox, rounds: u32) -> Value {
     sandbox.add(&Entry::ext4("one"));
     sandbox.add(&Entry::ext4("other"));
     let mut command = sandbox.campaign(&["one", "other"], "trial");
-    run(command.args(["--rounds", &rounds.to_string()])).with(0);
+    run(command.args(["--rounds", &rounds.to_string()])).assert_code(0);
     let report = run(sandbox.fsarena().args(["report", "--format", "json"]));
-    serde_json::from_str(&report.with(0).stdout).unwrap()
+    serde_json::from_str(&report.assert_code(0).stdout).unwrap()
 }
 
 fn write(sandbox: &Sandbox, name: &str, report: &Value) -> PathBuf {
@@ -33,7 +33,7 @@ fn slowed(report: &Value, contender: &str) -> Value {
     slow
 }
 
-fn compare(sandbox: &Sandbox, words: &[&str]) -> Ended {
+fn compare(sandbox: &Sandbox, words: &[&str]) -> CommandOutput {
     run(sandbox.fsarena().arg("compare").args(words))
 }
 
@@ -45,7 +45,7 @@ fn a_sure_regression_above_the_threshold_ends_with_1_and_nothing_else_does() {
     let before = write(&sandbox, "before.json", &report);
     let after = write(&sandbox, "after.json", &slowed(&report, "one"));
     let (before, after) = (before.to_str().unwrap(), after.to_str().unwrap());
-    let found = compare(&sandbox, &[before, after, "--threshold", "5%"]).with(1);
+    let found = compare(&sandbox, &[before, after, "--threshold", "5%"]).assert_code(1);
     let worse = found
         .stdout
         .split("\nWorse\n")
@@ -58,29 +58,29 @@ fn a_sure_regression_above_the_threshold_ends_with_1_and_nothing_else_does() {
         found.stdout
     );
     // The other way round it got faster; and beside itself nothing changed.
-    compare(&sandbox, &[after, before, "--threshold", "5%"]).with(0);
-    let same = compare(&sandbox, &[before, before, "--threshold", "0%"]).with(2);
+    compare(&sandbox, &[after, before, "--threshold", "5%"]).assert_code(0);
+    let same = compare(&sandbox, &[before, before, "--threshold", "0%"]).assert_code(2);
     assert!(
         same.stderr.contains("both sides are campaign 1"),
         "{}",
         same.stderr
     );
-    compare(&sandbox, &[before, after]).with(0);
+    compare(&sandbox, &[before, after]).assert_code(0);
     compare(
         &sandbox,
         &[before, after, "--threshold", "5%", "-c", "other"],
     )
-    .with(0);
+    .assert_code(0);
     compare(
         &sandbox,
         &[before, after, "--threshold", "5%", "--only", "data/verify"],
     )
-    .with(0);
-    let json = compare(&sandbox, &["1", after, "--threshold", "5%", "--json"]).with(1);
+    .assert_code(0);
+    let json = compare(&sandbox, &["1", after, "--threshold", "5%", "--json"]).assert_code(1);
     let json: Value = serde_json::from_str(&json.stdout).unwrap();
     assert_eq!(json["regressions"], 1);
     let markdown = compare(&sandbox, &[before, after, "--markdown"])
-        .with(0)
+        .assert_code(0)
         .stdout;
     assert!(
         markdown.starts_with("# campaign 1") && markdown.contains("\n| contender |"),
@@ -98,7 +98,7 @@ fn what_must_not_be_compared_is_refused_and_what_differs_is_listed() {
     let mut other = report.clone();
     other["results"]["campaign"]["backend"] = "dir".into();
     let dir = write(&sandbox, "dir.json", &other);
-    let ended = compare(&sandbox, &[before, dir.to_str().unwrap()]).with(3);
+    let ended = compare(&sandbox, &[before, dir.to_str().unwrap()]).assert_code(3);
     assert_eq!(
         ended.stderr,
         "fsarena: backends loop and dir are never compared with each other\n"
@@ -107,41 +107,41 @@ fn what_must_not_be_compared_is_refused_and_what_differs_is_listed() {
     other["results"]["environments"][0]["kernel"] = "Linux 99.0".into();
     let kernel = write(&sandbox, "kernel.json", &other);
     let kernel = kernel.to_str().unwrap();
-    let text = compare(&sandbox, &[before, kernel]).with(0).stdout;
+    let text = compare(&sandbox, &[before, kernel]).assert_code(0).stdout;
     assert!(text.contains("What differs in the setting"), "{text}");
     assert!(
         text.lines()
             .any(|l| l.contains("kernel") && l.ends_with("Linux 99.0")),
         "{text}"
     );
-    let ended = compare(&sandbox, &[before, kernel, "--threshold", "5%"]).with(0);
+    let ended = compare(&sandbox, &[before, kernel, "--threshold", "5%"]).assert_code(0);
     let said = ended.stdout.replace('\n', " ");
     assert!(
         said.contains("costs twice as much may have been missed"),
         "{said}"
     );
     let words = [before, kernel, "--threshold", "5%", "--detect", "20%"];
-    let ended = compare(&sandbox, &words).with(3);
+    let ended = compare(&sandbox, &words).assert_code(3);
     assert!(
         ended.stderr.contains("costs 20 % more might be missed"),
         "{}",
         ended.stderr
     );
     assert_eq!(ended.stderr.lines().count(), 1, "{}", ended.stderr);
-    let ended = compare(&sandbox, &[before, "no-such-campaign"]).with(2);
+    let ended = compare(&sandbox, &[before, "no-such-campaign"]).assert_code(2);
     assert!(
         ended.stderr.contains("is no campaign and no file"),
         "{}",
         ended.stderr
     );
     let small = sandbox.path("small.toml");
-    let ended = compare(&sandbox, &[before, small.to_str().unwrap()]).with(2);
+    let ended = compare(&sandbox, &[before, small.to_str().unwrap()]).assert_code(2);
     assert!(
         ended.stderr.contains("is neither a database nor"),
         "{}",
         ended.stderr
     );
-    compare(&sandbox, &[before, before, "--threshold", "5"]).with(2);
+    compare(&sandbox, &[before, before, "--threshold", "5"]).assert_code(2);
     sandbox.assert_clean();
 }
 
@@ -159,7 +159,7 @@ fn what_crashes_after_and_did_not_before_ends_with_1() {
         "--threshold",
         "50%",
     ];
-    let text = compare(&sandbox, &words).with(1).stdout;
+    let text = compare(&sandbox, &words).assert_code(1).stdout;
     assert!(text.contains("Failed after, and not before"), "{text}");
     assert!(
         text.contains("data/rewrite: crashed in 1 of 2 rounds"),
@@ -175,10 +175,10 @@ fn two_contenders_of_one_campaign_are_set_side_by_side() {
     let file = write(&sandbox, "slow.json", &slow);
     let file = file.to_str().unwrap();
     let words = ["--within", file, "one", "other", "--threshold", "5%"];
-    let text = compare(&sandbox, &words).with(1).stdout;
+    let text = compare(&sandbox, &words).assert_code(1).stdout;
     assert!(text.starts_with("one → other\n"), "{text}");
     assert!(text.contains("data/write:throughput"), "{text}");
-    let ended = compare(&sandbox, &["--within", "1", "one", "third"]).with(2);
+    let ended = compare(&sandbox, &["--within", "1", "one", "third"]).assert_code(2);
     assert!(
         ended.stderr.contains("there is no contender `third`"),
         "{}",
@@ -192,14 +192,14 @@ fn a_history_has_a_point_for_each_campaign_that_is_comparable() {
     let sandbox = Sandbox::new();
     sandbox.add(&Entry::ext4("made"));
     for _ in 0..3 {
-        run(&mut sandbox.campaign(&["made"], "trial")).with(0);
+        run(&mut sandbox.campaign(&["made"], "trial")).assert_code(0);
     }
     std::fs::create_dir(sandbox.path("place")).unwrap();
     let mut elsewhere = sandbox.fsarena();
     elsewhere.args(["run", "--profile", "smoke", "-s", "trial", "--dir"]);
-    run(elsewhere.arg(sandbox.path("place"))).with(0);
-    run(&mut sandbox.campaign(&["made"], "trial")).with(0);
-    let history = run(sandbox.fsarena().args(["history", "data/write", "--json"])).with(0);
+    run(elsewhere.arg(sandbox.path("place"))).assert_code(0);
+    run(&mut sandbox.campaign(&["made"], "trial")).assert_code(0);
+    let history = run(sandbox.fsarena().args(["history", "data/write", "--json"])).assert_code(0);
     let history: Value = serde_json::from_str(&history.stdout).unwrap();
     let points = history["series"][0]["points"].as_array().unwrap();
     let campaigns: Vec<i64> = points
@@ -209,7 +209,7 @@ fn a_history_has_a_point_for_each_campaign_that_is_comparable() {
     assert_eq!(campaigns, [1, 2, 3, 5]);
     assert_eq!(history["left_out"][0]["campaign"], 4);
     let text = run(sandbox.fsarena().args(["history", "data/*"]))
-        .with(0)
+        .assert_code(0)
         .stdout;
     for result in [
         "data/write:throughput",
@@ -219,7 +219,7 @@ fn a_history_has_a_point_for_each_campaign_that_is_comparable() {
         assert!(text.contains(result), "{text}");
     }
     assert!(text.contains("campaign 4: its backend is dir"), "{text}");
-    let ended = run(sandbox.fsarena().args(["history", "data/nothing"])).with(2);
+    let ended = run(sandbox.fsarena().args(["history", "data/nothing"])).assert_code(2);
     assert!(
         ended
             .stderr
@@ -227,7 +227,7 @@ fn a_history_has_a_point_for_each_campaign_that_is_comparable() {
         "{}",
         ended.stderr
     );
-    run(sandbox.fsarena().args(["history", "data"])).with(2);
+    run(sandbox.fsarena().args(["history", "data"])).assert_code(2);
     sandbox.assert_clean();
 }
 
@@ -237,14 +237,20 @@ fn sessions_of_one_thing_are_compared_by_their_means() {
     sandbox.add(&Entry::ext4("one"));
     for name in ["old", "new"] {
         let mut command = sandbox.campaign(&["one"], "trial");
-        let ended = run(command.args(["--rounds", "1", "--sessions", "2", "--name", name])).with(0);
+        let ended =
+            run(command.args(["--rounds", "1", "--sessions", "2", "--name", name])).assert_code(0);
         assert!(
             ended.stderr.contains("session 2 of 2 is over"),
             "{}",
             ended.stderr
         );
     }
-    let said = |words: &[&str]| compare(&sandbox, words).with(0).stdout.replace('\n', " ");
+    let said = |words: &[&str]| {
+        compare(&sandbox, words)
+            .assert_code(0)
+            .stdout
+            .replace('\n', " ")
+    };
     let both = said(&["old", "new"]);
     assert!(
         both.contains("campaigns: 2 and 1 before, 4 and 3 after"),
@@ -254,14 +260,14 @@ fn sessions_of_one_thing_are_compared_by_their_means() {
     assert!(one.contains("campaigns: 2 and 1 before, 4 after"), "{one}");
     let numbers = said(&["2", "3"]);
     assert!(numbers.contains("these rounds do not say"), "{numbers}");
-    let same = compare(&sandbox, &["old", "2"]).with(2);
+    let same = compare(&sandbox, &["old", "2"]).assert_code(2);
     assert!(
         same.stderr.contains("both sides are campaign 2"),
         "{}",
         same.stderr
     );
     let history = run(sandbox.fsarena().args(["history", "data/write"]))
-        .with(0)
+        .assert_code(0)
         .stdout;
     assert!(
         !history.contains("rounds of a campaign by"),
@@ -284,21 +290,21 @@ fn a_guard_runs_both_in_turns_and_ends_with_1_where_the_second_is_worse() {
             .arg(sandbox.path("work"))
             .arg(sandbox.path("small.toml")))
     };
-    let ended = guard(&["one", "again=one", "--rounds", "3", "--threshold", "900%"]).with(0);
+    let ended = guard(&["one", "again=one", "--rounds", "3", "--threshold", "900%"]).assert_code(0);
     assert!(
         ended.stdout.starts_with("one → again\n"),
         "{}",
         ended.stdout
     );
-    let listed = run(sandbox.fsarena().args(["list", "campaigns", "--json"])).with(0);
+    let listed = run(sandbox.fsarena().args(["list", "campaigns", "--json"])).assert_code(0);
     assert!(listed.stdout.contains("again"), "{}", listed.stdout);
-    let refused = guard(&["one", "again=one", "-c", "one"]).with(2);
+    let refused = guard(&["one", "again=one", "-c", "one"]).assert_code(2);
     assert!(
         refused.stderr.contains("leave -c and --dir out"),
         "{}",
         refused.stderr
     );
     // Who cannot be mounted fails where the other does not.
-    guard(&["one", "bad=one:nonsense", "--rounds", "2"]).with(1);
+    guard(&["one", "bad=one:nonsense", "--rounds", "2"]).assert_code(1);
     sandbox.assert_clean();
 }

@@ -6,7 +6,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use end_to_end::{Ended, Sandbox, program, run};
+use end_to_end::{CommandOutput, Sandbox, program, run};
 
 /// A filesystem that goes with the test.
 struct Mounted(PathBuf);
@@ -77,8 +77,8 @@ fn with(sandbox: &Sandbox, database: &Path, words: &[&str]) -> Command {
 }
 
 #[track_caller]
-fn assert_told(ended: Ended, code: i32, database: &Path, words: &str) {
-    let ended = ended.with(code);
+fn assert_told(ended: CommandOutput, code: i32, database: &Path, words: &str) {
+    let ended = ended.assert_code(code);
     let said = ended.stderr.trim_end();
     assert_eq!(said.lines().count(), 1, "{said}");
     assert!(said.contains(words), "{said}");
@@ -104,8 +104,12 @@ fn on_a_full_disk_nothing_is_lost_and_everything_can_be_looked_at() {
     let sandbox = Sandbox::new();
     let disk = Mounted::tmpfs(&sandbox, "disk", "8m");
     let database = disk.0.join("fsarena.db");
-    run(&mut campaign(&sandbox, &database)).with(0);
-    let look = |words: &[&str]| run(&mut with(&sandbox, &database, words)).with(0).stdout;
+    run(&mut campaign(&sandbox, &database)).assert_code(0);
+    let look = |words: &[&str]| {
+        run(&mut with(&sandbox, &database, words))
+            .assert_code(0)
+            .stdout
+    };
     let before = look(&["report", "--format", "json"]);
     let filler = fill(&disk.0);
     assert_eq!(look(&["report", "--format", "json"]), before);
@@ -116,7 +120,7 @@ fn on_a_full_disk_nothing_is_lost_and_everything_can_be_looked_at() {
     }
     fs::remove_file(filler).unwrap();
     assert_eq!(look(&["report", "--format", "json"]), before);
-    run(&mut campaign(&sandbox, &database)).with(0);
+    run(&mut campaign(&sandbox, &database)).assert_code(0);
 }
 
 #[test]
@@ -124,10 +128,10 @@ fn a_read_only_disk_is_looked_at_and_not_written_to() {
     let sandbox = Sandbox::new();
     let disk = Mounted::tmpfs(&sandbox, "disk", "8m");
     let database = disk.0.join("fsarena.db");
-    run(&mut campaign(&sandbox, &database)).with(0);
+    run(&mut campaign(&sandbox, &database)).assert_code(0);
     disk.make_read_only();
     for words in [&["report"][..], &["list", "campaigns"], &["show"]] {
-        run(&mut with(&sandbox, &database, words)).with(0);
+        run(&mut with(&sandbox, &database, words)).assert_code(0);
     }
     for mut command in [
         campaign(&sandbox, &database),
@@ -144,10 +148,10 @@ fn a_read_only_disk_is_looked_at_and_not_written_to() {
 fn a_database_that_another_program_holds_is_told() {
     let sandbox = Sandbox::new();
     let database = sandbox.path("held.db");
-    run(&mut campaign(&sandbox, &database)).with(0);
+    run(&mut campaign(&sandbox, &database)).assert_code(0);
     let holder = rusqlite::Connection::open(&database).unwrap();
     holder.execute_batch("BEGIN IMMEDIATE").unwrap();
-    run(&mut with(&sandbox, &database, &["report"])).with(0);
+    run(&mut with(&sandbox, &database, &["report"])).assert_code(0);
     for mut command in [
         campaign(&sandbox, &database),
         with(&sandbox, &database, &["resume"]),
@@ -161,7 +165,7 @@ fn a_database_that_another_program_holds_is_told() {
 fn pages_of_two_databases_have_two_names() {
     let sandbox = Sandbox::new();
     for name in ["fsarena.db", "other.db"] {
-        run(&mut campaign(&sandbox, &sandbox.path(name))).with(0);
+        run(&mut campaign(&sandbox, &sandbox.path(name))).assert_code(0);
     }
     let pages = fs::read_dir(sandbox.path("reports")).unwrap();
     let mut pages: Vec<_> = pages.map(|page| page.unwrap().file_name()).collect();

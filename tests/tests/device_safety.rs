@@ -22,7 +22,7 @@ fn assert_refused(sandbox: &Sandbox, device: &LoopDevice, held: &str) {
     let before = fs::read(device.image()).unwrap();
     let word = device.path().to_str().unwrap();
     let mut command = sandbox.campaign(&["ext4"], "trial");
-    let ended = run(command.args(["--device", word])).with(3);
+    let ended = run(command.args(["--device", word])).assert_code(3);
     assert_eq!(
         ended.stderr.trim_end().lines().count(),
         1,
@@ -144,7 +144,7 @@ fn an_empty_device_is_taken_and_a_full_one_when_named_twice() {
         &["--device", word, "--erase", word],
     ] {
         // The first campaign leaves a filesystem there, which the second one is told to erase.
-        run(sandbox.campaign(&["ext4"], "trial").args(more)).with(0);
+        run(sandbox.campaign(&["ext4"], "trial").args(more)).assert_code(0);
         let results = sandbox.results();
         assert_eq!(cells_of(&results, "ext4")[0].status, Status::Ok);
         assert!(results.environments[0].device.contains(word));
@@ -163,7 +163,7 @@ fn naming_another_device_for_erasing_does_not_erase_this_one() {
     );
     let word = device.path().to_str().unwrap();
     let mut command = sandbox.campaign(&["ext4"], "trial");
-    run(command.args(["--erase", word])).with(2);
+    run(command.args(["--erase", word])).assert_code(2);
     let mut command = sandbox.campaign(&["ext4"], "trial");
     let ended = run(command.args(["--device", word, "--erase", "/dev/null"]));
     assert!(matches!(ended.code, Some(2 | 3)), "{ended:?}");

@@ -45,7 +45,7 @@ fn programs_have_a_tmp_of_their_own_where_nothing_of_the_campaign_lies_there() {
         "watched",
         "--work-dir",
     ]);
-    run(command.arg(work.path())).with(0);
+    run(command.arg(work.path())).assert_code(0);
     let results = sandbox.results();
     let count = &cells_of(&results, "watched")[0].phases[0];
     assert_eq!(count.status, Status::Ok, "{:?}", count.failure);
@@ -60,7 +60,7 @@ fn three_commands_are_ten_lines_and_one_that_fails_says_why() {
     assert_eq!(suite.lines().count(), 10);
     sandbox.add_suite("ours", &suite);
     sandbox.add(&Entry::ext4("watched"));
-    run(&mut sandbox.campaign(&["watched"], "ours")).with(0);
+    run(&mut sandbox.campaign(&["watched"], "ours")).assert_code(0);
     let results = sandbox.results();
     let cell = cells_of(&results, "watched")[0];
     let [count, sort, fails] = &cell.phases[..] else {
@@ -75,7 +75,7 @@ fn three_commands_are_ten_lines_and_one_that_fails_says_why() {
         cell.steps
     );
     for phase in [count, sort] {
-        assert!(phase.wall.0 > 0 && phase.faults.minor > 0, "{phase:?}");
+        assert!(phase.elapsed.0 > 0 && phase.faults.minor > 0, "{phase:?}");
         assert!(phase.cpu.user.0 + phase.cpu.system.0 > 0, "{phase:?}");
         assert_eq!((phase.operations, phase.passes.len()), (1, 0));
     }
@@ -92,7 +92,7 @@ fn three_commands_are_ten_lines_and_one_that_fails_says_why() {
     assert!(commands[0].command[2].starts_with("seq 200000"));
     assert_eq!(commands[2].output, "much\nthe reason");
     assert!(!elsewhere.exists(), "it wrote outside of its filesystem");
-    let table = run(sandbox.fsarena().arg("report")).with(0).stdout;
+    let table = run(sandbox.fsarena().arg("report")).assert_code(0).stdout;
     assert!(table.contains("`sh` ended with 7: the reason"), "{table}");
     let row = table
         .lines()
@@ -130,7 +130,7 @@ fn a_missing_program_is_unsupported_and_named_with_its_package() {
         "ours",
         "--dir",
     ]);
-    run(campaign.arg(&place)).with(0);
+    run(campaign.arg(&place)).assert_code(0);
     let results = sandbox.results();
     let phases = &results.cells[0].result.as_ref().unwrap().phases;
     let outcomes: Vec<_> = phases
@@ -154,13 +154,13 @@ fn a_missing_program_is_unsupported_and_named_with_its_package() {
         ]
     );
     assert_eq!(fs::read_dir(&place).unwrap().count(), 0, "nothing is left");
-    let doctor = run(sandbox.fsarena().arg("doctor")).with(0).stdout;
+    let doctor = run(sandbox.fsarena().arg("doctor")).assert_code(0).stdout;
     assert!(
         doctor.contains("Suite ours lacks no-such-program: "),
         "{doctor}"
     );
     let packages = run(sandbox.fsarena().args(["doctor", "--packages"]))
-        .with(0)
+        .assert_code(0)
         .stdout;
     assert!(
         packages.split_whitespace().any(|p| p == "no-such-package"),

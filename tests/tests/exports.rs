@@ -7,7 +7,7 @@ use serde_json::Value;
 
 fn report(sandbox: &Sandbox, words: &[&str]) -> String {
     run(sandbox.fsarena().arg("report").args(words))
-        .with(0)
+        .assert_code(0)
         .stdout
 }
 
@@ -16,7 +16,7 @@ fn a_campaign_leaves_in_every_form() {
     let sandbox = Sandbox::new();
     sandbox.add(&Entry::ext4("made"));
     let mut command = sandbox.campaign(&["made"], "trial");
-    run(command.args(["--suite", "iozone", "--size", "64 MiB"])).with(0);
+    run(command.args(["--suite", "iozone", "--size", "64 MiB"])).assert_code(0);
 
     let json: Value = serde_json::from_str(&report(&sandbox, &["--format", "json"])).unwrap();
     let schema: Value = serde_json::from_str(&report(&sandbox, &["--schema"])).unwrap();

@@ -6,8 +6,8 @@ use std::process::Stdio;
 use std::thread;
 use std::time::Duration;
 
-use end_to_end::{Entry, LoopDevice, Sandbox, cells_of, leftovers, run};
-use model::{CampaignResults, CellResult, Concern, Failure, PhaseResult, Status};
+use end_to_end::{Entry, LoopDevice, Sandbox, cells_of, leak_check, run};
+use model::{Attribution, CampaignResults, CellResult, Failure, PhaseResult, Status};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
@@ -17,7 +17,7 @@ const GOOD: &str = "ext4";
 /// failed, and must not notice.
 fn contest(sandbox: &Sandbox, bad: &str, good: &str, more: &[&str]) -> CampaignResults {
     let mut command = sandbox.campaign(&[bad, good], "trial");
-    run(command.args(["--rounds", "2"]).args(more)).with(0);
+    run(command.args(["--rounds", "2"]).args(more)).assert_code(0);
     let results = sandbox.results();
     for cell in cells_of(&results, good) {
         assert_eq!(cell.status, Status::Ok, "{good}: {:?}", cell.failure);
@@ -206,7 +206,7 @@ fn what_a_filesystem_cannot_do_is_unsupported() {
     sandbox.add_faulty("bad", &["no-links", "no-symlinks", "no-permissions"]);
     sandbox.add_faulty("forgetful", &["forgets-permissions"]);
     let contenders = ["bad", "forgetful", GOOD];
-    run(&mut sandbox.campaign(&contenders, "abilities")).with(0);
+    run(&mut sandbox.campaign(&contenders, "abilities")).assert_code(0);
     let results = sandbox.results();
     let cells = cells_of(&results, "bad");
     assert_eq!(cells.len(), 3);
@@ -254,7 +254,7 @@ fn old_content_of_a_rewritten_block_is_corrupt() {
 
 /// The agent above a driver that is being started: the only program with such a command line.
 fn agent_above(sandbox: &Sandbox) -> Option<Pid> {
-    let found = leftovers::find(sandbox.root());
+    let found = leak_check::find(sandbox.root());
     let line = found.iter().find(|line| line.contains("--serve"))?;
     let mut process = line.split([' ', ':']).nth(1)?.to_owned();
     while fs::read(format!("{process}/cmdline")).ok()? != b"/proc/self/exe\0agent\0--restricted\0" {
@@ -305,7 +305,7 @@ fn a_device_that_vanishes_is_a_failure_with_the_kernels_word_for_it() {
     let device = LoopDevice::vanishing(&sandbox.path("vanishing"), SIZE, STAMP);
     let word = device.path().to_str().unwrap();
     let mut command = sandbox.campaign(&[GOOD, "tmpfs"], "trial");
-    run(command.args(["--rounds", "2", "--device", word])).with(0);
+    run(command.args(["--rounds", "2", "--device", word])).assert_code(0);
     let results = sandbox.results();
     let cells = cells_of(&results, GOOD);
     let first = cells[0].failure.as_ref().unwrap();
@@ -317,7 +317,7 @@ fn a_device_that_vanishes_is_a_failure_with_the_kernels_word_for_it() {
     let complains = |line: &String| line.contains("I/O error") && line.contains(name);
     let complaint = log.iter().find(|event| event.lines.iter().any(complains));
     let concern = complaint.map(|event| event.concern);
-    assert_eq!(concern, Some(Concern::Cell), "{name}: {log:#?}");
+    assert_eq!(concern, Some(Attribution::Cell), "{name}: {log:#?}");
     assert_eq!(cells[1].status, Status::Failed, "{:?}", cells[1].failure);
     for cell in cells_of(&results, "tmpfs") {
         assert_eq!(cell.status, Status::Ok, "{:?}", cell.failure);

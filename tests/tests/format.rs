@@ -18,7 +18,7 @@ fn a_device_that_holds_anything_is_refused_unless_it_is_named_twice() {
         succeed(&mut Command::new("sync"));
         let before = fs::read(device.image()).unwrap();
         let format = ["format", filesystem, node];
-        let refused = run(sandbox.fsarena().args(format)).with(3);
+        let refused = run(sandbox.fsarena().args(format)).assert_code(3);
         assert_eq!(refused.stderr.trim_end().lines().count(), 1, "{refused:?}");
         assert!(refused.stderr.contains("--erase"), "{}", refused.stderr);
         assert!(
@@ -26,12 +26,12 @@ fn a_device_that_holds_anything_is_refused_unless_it_is_named_twice() {
             "it is untouched"
         );
         let other = sandbox.path("disk");
-        run(sandbox.fsarena().args(format).arg("--erase").arg(other)).with(3);
+        run(sandbox.fsarena().args(format).arg("--erase").arg(other)).assert_code(3);
         assert!(
             fs::read(device.image()).unwrap() == before,
             "it is untouched"
         );
-        run(sandbox.fsarena().args(format).args(["--erase", node])).with(0);
+        run(sandbox.fsarena().args(format).args(["--erase", node])).assert_code(0);
     }
 }
 
@@ -40,15 +40,15 @@ fn a_blank_device_is_taken_and_one_in_use_never() {
     let sandbox = Sandbox::new();
     let device = LoopDevice::new(&sandbox.path("disk"), SIZE);
     let node = device.path().to_str().unwrap();
-    let said = run(sandbox.fsarena().args(["format", "affs-ffs", node])).with(0);
+    let said = run(sandbox.fsarena().args(["format", "affs-ffs", node])).assert_code(0);
     assert!(said.stdout.contains("131072 blocks of 512 B"), "{said:?}");
     succeed(Command::new("mke2fs").args(["-q", "-F", "-t", "ext4", node]));
     let mountpoint = sandbox.path("mnt");
     fs::create_dir(&mountpoint).unwrap();
     succeed(Command::new("mount").arg(node).arg(&mountpoint));
     let words = ["format", "hpfs", node, "--erase", node];
-    let asked = run(sandbox.fsarena().args(words)).with(3);
-    let unasked = run(sandbox.fsarena().args(words).arg("--yes")).with(3);
+    let asked = run(sandbox.fsarena().args(words)).assert_code(3);
+    let unasked = run(sandbox.fsarena().args(words).arg("--yes")).assert_code(3);
     succeed(Command::new("umount").arg(&mountpoint));
     for refused in [asked, unasked] {
         assert!(refused.stderr.contains("mounted"), "{}", refused.stderr);
@@ -67,14 +67,14 @@ fn an_image_is_made_where_none_is_and_is_left_alone_where_one_is() {
         command
     };
     for filesystem in FILESYSTEMS {
-        let said = run(&mut format(filesystem)).with(0).stdout;
+        let said = run(&mut format(filesystem)).assert_code(0).stdout;
         let made: serde_json::Value = serde_json::from_str(&said).unwrap();
         assert_eq!(
             (&made["filesystem"], &made["blocks"]),
             (&filesystem.into(), &1760.into())
         );
         assert_eq!(fs::metadata(&image).unwrap().len(), 880 << 10);
-        run(&mut format(filesystem)).with(3);
+        run(&mut format(filesystem)).assert_code(3);
         fs::remove_file(&image).unwrap();
     }
 }
@@ -89,7 +89,7 @@ fn what_cannot_be_made_leaves_no_image() {
         &["hpfs", "--size", "100KiB"],
         &["hpfs", "--international", "--size", "1MiB"],
     ] {
-        let refused = run(sandbox.fsarena().arg("format").args(words).arg(&image)).with(2);
+        let refused = run(sandbox.fsarena().arg("format").args(words).arg(&image)).assert_code(2);
         assert_eq!(refused.stderr.trim_end().lines().count(), 1, "{refused:?}");
         assert!(!image.exists(), "{words:?}");
     }
@@ -100,7 +100,7 @@ fn blkid_knows_an_hpfs_by_its_label() {
     let sandbox = Sandbox::new();
     let image = sandbox.path("image");
     let words = ["format", "hpfs", "--label", "Warp 4", "--size", "20MiB"];
-    run(sandbox.fsarena().args(words).arg(&image)).with(0);
+    run(sandbox.fsarena().args(words).arg(&image)).assert_code(0);
     let found = succeed(
         Command::new("blkid")
             .args(["-p", "-o", "export"])

@@ -7,10 +7,10 @@ use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use catalog::Catalog;
+use config::Catalog;
 use end_to_end::{guest, guest_cache, guest_recipe, program};
-use guest::{Guest, Own, Recipe};
-use model::{Bytes, CellResult, Nanos, Phase, Profile, Status, Test};
+use guest::{Guest, Recipe, UserKernel};
+use model::{Bytes, CellResult, Nanos, Phase, SizeProfile, Status, Test};
 use tempfile::TempDir;
 
 use crate::guest_bench::{Bench, execute};
@@ -25,7 +25,7 @@ const TESTS: [(&str, &str); 3] = [
 ];
 
 fn smoke(bench: &Bench, (suite, name): (&str, &str)) -> Test {
-    bench.test(suite, name, Profile::Smoke)
+    bench.test(suite, name, SizeProfile::Smoke)
 }
 
 /// The result of a test of a contender in a guest of its own.
@@ -126,7 +126,7 @@ fn filesystems_are_run_on_a_kernel_and_with_programs_of_the_users_own() {
     let made = guest();
     let root = bench.directory.path().join("own");
     unpack("linux-image-", &root);
-    let own = Own {
+    let own = UserKernel {
         kernel: Some(root.join(format!("boot/vmlinuz-{}", made.release()))),
         modules: Some(root),
         rootfs: Some(made.directory().join("tools")),
@@ -134,7 +134,7 @@ fn filesystems_are_run_on_a_kernel_and_with_programs_of_the_users_own() {
     };
     let (name, kernel) = (made.name().to_owned(), made.kernel());
     let cache = bench.directory.path().join("cache");
-    let own = made.with_own(&own, &cache, &Arc::default(), &mut |_| {});
+    let own = made.with_user_kernel(&own, &cache, &Arc::default(), &mut |_| {});
     let own = own.unwrap();
     assert!(own.name().starts_with(&format!("{name}+")));
     assert_eq!(own.name().split('+').count(), 3, "{}", own.name());
@@ -165,7 +165,7 @@ fn unpack(name: &str, into: &Path) {
 fn the_same_packages_make_the_same_guest_to_the_byte() {
     let catalog = Catalog::builtin().unwrap();
     let filesystems = ["minix", "ufs2"].map(|name| catalog.filesystem(name).unwrap());
-    let recipe = Recipe::of(filesystems, &[]);
+    let recipe = Recipe::for_filesystems(filesystems, &[]);
     let build = |place: &Path| {
         bring_packages(place);
         Guest::build(&recipe, place, &Arc::default(), &mut |_| {}).unwrap()
@@ -322,6 +322,6 @@ fn in_virtual_time_the_same_cell_gives_the_same_results_to_the_nanosecond() {
         result.phases
     };
     let (first, second) = (run(), run());
-    assert!(first.iter().all(|phase| phase.wall > Nanos(0)));
+    assert!(first.iter().all(|phase| phase.elapsed > Nanos(0)));
     assert_eq!(first, second);
 }

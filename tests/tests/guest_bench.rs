@@ -4,13 +4,13 @@ use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use catalog::Catalog;
+use config::Catalog;
 use end_to_end::{guest, program};
 use guest::{Clock, Guest};
-use model::{Bytes, CellResult, Profile, Test};
-use run::{Disk, Executor, GuestCell, GuestExecutor};
+use model::{Bytes, CellResult, SizeProfile, Test};
+use run::{DiskLocation, Executor, GuestExecutor, StandaloneGuestCell};
 use tempfile::TempDir;
-use wire::Job;
+use wire::CellJob;
 
 /// Less than fsarena gives its own, so that more tests run side by side.
 const MEMORY: Bytes = Bytes::mib(512);
@@ -48,15 +48,26 @@ impl Bench {
 
     /// The same in a guest of another make.
     pub fn real_in(&self, guest: Guest, contender: &str) -> GuestExecutor {
-        self.executor(guest, contender, Disk::Outside, Clock::Real)
+        self.executor(guest, contender, DiskLocation::HostFile, Clock::Real)
     }
 
     /// The same in virtual time, with its disk in its memory.
     pub fn model(&self, contender: &str) -> GuestExecutor {
-        self.executor(guest(), contender, Disk::Inside, Clock::Virtual)
+        self.executor(
+            guest(),
+            contender,
+            DiskLocation::GuestMemory,
+            Clock::Virtual,
+        )
     }
 
-    fn executor(&self, guest: Guest, contender: &str, disk: Disk, clock: Clock) -> GuestExecutor {
+    fn executor(
+        &self,
+        guest: Guest,
+        contender: &str,
+        disk: DiskLocation,
+        clock: Clock,
+    ) -> GuestExecutor {
         let guest = Arc::new(guest);
         let cell = self.cell(contender, disk, &guest);
         let directory = self.directory.path();
@@ -67,22 +78,22 @@ impl Bench {
     }
 
     /// What is to be done in a guest that has its disk inside, or outside.
-    pub fn job(&self, contender: &str, executor: &GuestExecutor, test: &Test) -> Job {
+    pub fn job(&self, contender: &str, executor: &GuestExecutor, test: &Test) -> CellJob {
         let disk = match executor.memory_disk {
-            Some(_) => Disk::Inside,
-            None => Disk::Outside,
+            Some(_) => DiskLocation::GuestMemory,
+            None => DiskLocation::HostFile,
         };
         let cell = self.cell(contender, disk, &executor.guest);
         cell.job(test.clone())
     }
 
-    fn cell(&self, contender: &str, disk: Disk, guest: &Guest) -> GuestCell {
+    fn cell(&self, contender: &str, disk: DiskLocation, guest: &Guest) -> StandaloneGuestCell {
         let contender = self.catalog.contender(contender).unwrap();
-        GuestCell::new(contender, self.size, disk, guest).unwrap()
+        StandaloneGuestCell::new(contender, self.size, disk, guest).unwrap()
     }
 
     /// A test of the catalog's.
-    pub fn test(&self, suite: &str, name: &str, profile: Profile) -> Test {
+    pub fn test(&self, suite: &str, name: &str, profile: SizeProfile) -> Test {
         let suite = self.catalog.suite(suite, profile).unwrap();
         let test = suite.tests.iter().find(|t| t.name == name);
         test.unwrap().clone()
@@ -90,6 +101,6 @@ impl Bench {
 }
 
 /// Runs a cell; nothing interrupts it.
-pub fn execute(executor: &mut impl Executor, job: &Job) -> CellResult {
+pub fn execute(executor: &mut impl Executor, job: &CellJob) -> CellResult {
     executor.execute(job, &mut |_| {}).unwrap()
 }

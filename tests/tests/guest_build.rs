@@ -11,7 +11,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use end_to_end::debian::{Debian, STEPS};
-use end_to_end::{Ended, Sandbox, leftovers, run};
+use end_to_end::{CommandOutput, Sandbox, leak_check, run};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::{Pid, Uid, chown};
 
@@ -55,13 +55,13 @@ impl Scratch {
         directory
     }
 
-    fn build(&self) -> Ended {
+    fn build(&self) -> CommandOutput {
         run(&mut self.fsarena(&["guest", "build"]))
     }
 
     /// Makes the guest and returns its directory.
     fn built(&self) -> PathBuf {
-        self.build().with(0);
+        self.build().assert_code(0);
         self.guest()
     }
 
@@ -73,7 +73,7 @@ impl Scratch {
 
     /// A build that has come to a step and stands still there.
     fn standing_still(&self, words: &[&str], step: &str) -> Child {
-        self.debian.stop_at(step);
+        self.debian.pause_at(step);
         let child = self
             .fsarena(words)
             .stdout(Stdio::null())
@@ -92,7 +92,7 @@ impl Scratch {
         let left: Vec<&String> = left.iter().filter(|name| *name != "lock").collect();
         assert_eq!(left, [""; 0], "{when}");
         assert_eq!(names(&self.temporary()), [""; 0], "{when}");
-        assert_eq!(leftovers::find(self.sandbox.root()), [""; 0], "{when}");
+        assert_eq!(leak_check::find(self.sandbox.root()), [""; 0], "{when}");
     }
 
     /// Nothing is in the cache but a guest and what the next one is made of.
@@ -144,10 +144,10 @@ fn interrupt(place: &Scratch, words: &[&str], step: &str, signal: Signal) {
     let child = place.standing_still(words, step);
     let asked = Instant::now();
     send(signal, &child);
-    let ended = Ended::from(child.wait_with_output().unwrap());
+    let ended = CommandOutput::from(child.wait_with_output().unwrap());
     let when = format!("{words:?}, {step}, {signal}");
     assert!(asked.elapsed() < PROMISE, "{when}: {:?}", asked.elapsed());
-    let ended = ended.with(130);
+    let ended = ended.assert_code(130);
     assert_eq!(last_line(&ended.stderr), INTERRUPTED, "{when}");
     let told = ended
         .stderr
@@ -155,14 +155,14 @@ fn interrupt(place: &Scratch, words: &[&str], step: &str, signal: Signal) {
         .filter(|line| line.starts_with("fsarena: "));
     assert_eq!(told.count(), 1, "{when}: {}", ended.stderr);
     place.assert_empty(&when);
-    place.debian.go_on();
+    place.debian.resume();
 }
 
 #[test]
 fn a_dry_run_makes_no_guest() {
     let place = Scratch::new();
     let words = ["run", "--backend", "vm", "--profile", "smoke", "--dry-run"];
-    let ended = run(&mut place.fsarena(&words)).with(3);
+    let ended = run(&mut place.fsarena(&words)).assert_code(3);
     let said =
         "fsarena: no such guest is made yet, and a dry run makes none: `fsarena guest build` does";
     assert_eq!(last_line(&ended.stderr), said);
@@ -193,14 +193,14 @@ fn what_cannot_be_removed_at_once_is_named_and_removed_by_the_next_build() {
     let busy = partial.join("packages");
     let disk = Disk::mount(&busy, 16);
     send(Signal::SIGTERM, &child);
-    let ended = Ended::from(child.wait_with_output().unwrap()).with(130);
+    let ended = CommandOutput::from(child.wait_with_output().unwrap()).assert_code(130);
     let told = format!(
         "fsarena: interrupted; {} is not removed yet: the next build does that",
         partial.display()
     );
     assert_eq!(last_line(&ended.stderr), told);
     drop(disk);
-    place.debian.go_on();
+    place.debian.resume();
     place.built();
     place.assert_whole();
 }
@@ -228,7 +228,7 @@ fn a_build_that_is_killed_leaves_no_process_and_the_next_removes_its_files() {
         let mut child = place.standing_still(&["guest", "build"], step);
         child.kill().unwrap();
         child.wait().unwrap();
-        let left = leftovers::find_lasting(place.sandbox.root());
+        let left = leak_check::find_lasting(place.sandbox.root());
         assert_eq!(left, [""; 0], "{step}");
         let partial = names(&place.cache());
         let partial = partial.iter().filter(|name| name.starts_with("partial-"));
@@ -237,7 +237,7 @@ fn a_build_that_is_killed_leaves_no_process_and_the_next_removes_its_files() {
             1,
             "{step}: only what the last one has left"
         );
-        place.debian.go_on();
+        place.debian.resume();
     }
     place.built();
     place.assert_whole();
@@ -248,7 +248,7 @@ fn a_build_that_is_killed_leaves_no_process_and_the_next_removes_its_files() {
 fn what_a_killed_build_has_left_is_removed_by_whoever_looks_for_a_guest() {
     let place = Scratch::new();
     let mut child = place.standing_still(&["guest", "build"], "bringing");
-    run(&mut place.fsarena(&["doctor"])).with(0);
+    run(&mut place.fsarena(&["doctor"])).assert_code(0);
     let names_meanwhile = names(&place.cache());
     assert!(
         names_meanwhile
@@ -258,8 +258,8 @@ fn what_a_killed_build_has_left_is_removed_by_whoever_looks_for_a_guest() {
     );
     child.kill().unwrap();
     child.wait().unwrap();
-    assert_eq!(leftovers::find_lasting(place.sandbox.root()), [""; 0]);
-    run(&mut place.fsarena(&["doctor"])).with(0);
+    assert_eq!(leak_check::find_lasting(place.sandbox.root()), [""; 0]);
+    run(&mut place.fsarena(&["doctor"])).assert_code(0);
     let left = names(&place.cache());
     assert!(
         !left.iter().any(|name| name.starts_with("partial-")),
@@ -277,7 +277,7 @@ fn of_two_builds_at_once_one_waits_and_takes_what_the_other_has_made() {
     let mut said = BufReader::new(second.stderr.take().unwrap()).lines();
     let waits = said.next().unwrap().unwrap();
     assert!(waits.starts_with("waiting for another fsarena"), "{waits}");
-    place.debian.go_on();
+    place.debian.resume();
     assert!(first.wait_with_output().unwrap().status.success());
     assert!(second.wait().unwrap().success());
     assert_eq!(said.count(), 0, "nothing more was to be done");
@@ -293,14 +293,14 @@ fn assert_mended(place: &Scratch, what: &str, damage: impl FnOnce(&Path)) {
     let guest = place.guest();
     let whole = files(&guest);
     damage(&guest);
-    let said = place.build().with(0).stderr;
+    let said = place.build().assert_code(0).stderr;
     let shown = guest.display();
     let told = format!("the guest in {shown} is damaged ({what}): making it again");
     let lines = said.lines().filter(|line| line.contains("damaged"));
     assert_eq!(lines.collect::<Vec<_>>(), [told]);
     assert!(files(&guest) == whole, "{what}");
     place.assert_whole();
-    assert_eq!(place.build().with(0).stderr, "");
+    assert_eq!(place.build().assert_code(0).stderr, "");
 }
 
 #[test]
@@ -351,7 +351,7 @@ fn the_doctor_names_what_is_damaged_and_the_command_that_mends_it() {
     let place = Scratch::new();
     let guest = place.built();
     fs::write(guest.join("vmlinux"), "no kernel").unwrap();
-    let said = run(&mut place.fsarena(&["doctor"])).with(0).stdout;
+    let said = run(&mut place.fsarena(&["doctor"])).assert_code(0).stdout;
     let told = "is damaged (vmlinux differs): `fsarena guest build` makes it again";
     assert!(said.contains(told), "{said}");
     assert_eq!(
@@ -367,7 +367,7 @@ fn whatever_else_is_kept_is_whole_or_brought_again() {
     let whole = files(&guest);
     place.debian.calls();
     let again = |file: &str, calls: &[&str]| {
-        let said = place.build().with(0).stderr;
+        let said = place.build().assert_code(0).stderr;
         assert!(said.contains(&format!("{file} is damaged: ")), "{said}");
         assert_eq!(place.debian.calls(), calls);
         assert!(files(&guest) == whole);
@@ -404,7 +404,7 @@ fn a_full_disk_is_told_with_the_way_out_and_nothing_is_left() {
             place.assert_whole();
             return;
         }
-        let told = ended.with(3).stderr;
+        let told = ended.assert_code(3).stderr;
         let told = last_line(&told);
         let full = format!(
             "fsarena: the filesystem of {} is full",
@@ -449,7 +449,7 @@ fn a_cache_is_for_its_user_alone_and_any_other_is_refused() {
     };
     let refused = |path: &Path, why: &str| {
         for words in [&["guest", "build"][..], &["guest", "shell", "ext4"]] {
-            let told = run(&mut place.fsarena(words)).with(3).stderr;
+            let told = run(&mut place.fsarena(words)).assert_code(3).stderr;
             let expected = format!("fsarena: {} {why}", path.display());
             assert!(told.starts_with(&expected), "{told}");
             assert_eq!(told.lines().count(), 1, "{told}");
@@ -470,7 +470,7 @@ fn a_cache_is_for_its_user_alone_and_any_other_is_refused() {
         refused(&path, "belongs to user 4711");
         chown(&path, Some(Uid::from_raw(0)), None).unwrap();
     }
-    assert_eq!(place.build().with(0).stderr, "");
+    assert_eq!(place.build().assert_code(0).stderr, "");
 }
 
 #[test]
@@ -485,6 +485,6 @@ fn a_umask_that_lets_others_write_is_no_matter() {
             .get_envs()
             .filter_map(|(name, value)| Some((name, value?))),
     );
-    run(&mut open).with(0);
-    assert_eq!(place.build().with(0).stderr, "");
+    run(&mut open).assert_code(0);
+    assert_eq!(place.build().assert_code(0).stderr, "");
 }

@@ -7,11 +7,11 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use end_to_end::program;
-use model::{Bytes, CellResult, Nanos, Profile, Status};
+use model::{Bytes, CellResult, Nanos, SizeProfile, Status};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use run::Executor;
-use wire::{Event, Job, Target};
+use wire::{CellEvent, CellJob, WorkTarget};
 
 use crate::guest_bench::{Bench, execute};
 
@@ -44,8 +44,8 @@ fn assert_died(result: &CellResult, status: Status, step: &str, reason: &[&str])
 }
 
 /// Puts a shell script in the place of one of the filesystem's programs; `$0`, `$1` … are its arguments.
-fn script(job: &mut Job, program: &str, text: &str, arguments: &[&str]) {
-    let Target::Volume(volume) = &mut job.target else {
+fn script(job: &mut CellJob, program: &str, text: &str, arguments: &[&str]) {
+    let WorkTarget::Volume(volume) = &mut job.target else {
         panic!("a cell in a guest has a volume");
     };
     let shell = ["sh", "-c", text];
@@ -59,11 +59,11 @@ fn script(job: &mut Job, program: &str, text: &str, arguments: &[&str]) {
 }
 
 fn tree(bench: &Bench) -> model::Test {
-    bench.test(TREE.0, TREE.1, Profile::Smoke)
+    bench.test(TREE.0, TREE.1, SizeProfile::Smoke)
 }
 
 fn quick_file(bench: &Bench) -> model::Test {
-    bench.test(LARGE_FILE.0, LARGE_FILE.1, Profile::Quick)
+    bench.test(LARGE_FILE.0, LARGE_FILE.1, SizeProfile::Quick)
 }
 
 #[test]
@@ -86,7 +86,7 @@ fn a_program_that_speaks_like_a_dying_kernel_crashes_nothing() {
     let bench = Bench::new(SIZE);
     let mut executor = bench.model("minix");
     let mut job = bench.job("minix", &executor, &tree(&bench));
-    let Target::Volume(volume) = &job.target else {
+    let WorkTarget::Volume(volume) = &job.target else {
         panic!("a cell in a guest has a volume");
     };
     let mkfs = volume.commands.mkfs.clone();
@@ -105,7 +105,7 @@ fn a_guest_that_is_killed_from_outside_says_so() {
     let place = bench.directory.path();
     let result = executor.execute(&job, &mut |event| {
         if *event
-            == (Event::Begin {
+            == (CellEvent::Begin {
                 step: "tree-in".into(),
             })
         {
@@ -222,7 +222,7 @@ fn a_disk_that_returns_errors_is_failed_with_the_errno_and_the_kernels_word() {
     let rules = bench.file("rules", &rules.collect::<String>());
     let disk = executor.disks.remove(0);
     executor.disks = vec![format!("blkdebug:{}:{}", rules.display(), disk.display()).into()];
-    let test = bench.test(LARGE_FILE.0, LARGE_FILE.1, Profile::Smoke);
+    let test = bench.test(LARGE_FILE.0, LARGE_FILE.1, SizeProfile::Smoke);
     let job = bench.job("minix", &executor, &test);
     let result = execute(&mut executor, &job);
     assert_died(&result, Status::Failed, "copy-in", &["fsync"]);
@@ -262,7 +262,7 @@ fn a_kernel_that_dies_names_its_functions_and_the_next_cell_runs() {
     assert_died(&result, Status::Crashed, "mkfs", &reason);
     let stacks = result.failure.unwrap().stacks;
     assert!(stacks[0].contains("write_sysrq_trigger+0x"), "{stacks:?}");
-    let lifecycle = bench.test("lifecycle", "lifecycle", Profile::Smoke);
+    let lifecycle = bench.test("lifecycle", "lifecycle", SizeProfile::Smoke);
     let job = bench.job("hpfs", &executor, &lifecycle);
     assert_eq!(execute(&mut executor, &job).status, Status::Ok);
 }

@@ -9,7 +9,7 @@ use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
 use end_to_end::gate::Gate;
-use end_to_end::{Ended, Sandbox, leftovers, program, run, succeed};
+use end_to_end::{CommandOutput, Sandbox, leak_check, program, run, succeed};
 use model::{CampaignResults, SeededRng};
 use nix::sys::signal::{Signal, kill, killpg};
 use nix::unistd::Pid;
@@ -113,12 +113,12 @@ fn kill_by(mut child: Child, delay: Duration, kill: impl Fn(Pid) -> nix::Result<
 fn killed_at_fifty_instants_every_cell_is_there_exactly_once() {
     let measured = Sandbox::new();
     let begin = Instant::now();
-    run(&mut campaign(&measured)).with(0);
+    run(&mut campaign(&measured)).assert_code(0);
     let whole = begin.elapsed();
     assert_complete(&measured.results(), CELLS);
     drop(measured);
 
-    let mut rng = SeededRng::for_purpose(50, "kill");
+    let mut rng = SeededRng::substream(50, "kill");
     let mut kills = 0;
     while kills < KILLS {
         let sandbox = Sandbox::new();
@@ -128,7 +128,7 @@ fn killed_at_fifty_instants_every_cell_is_there_exactly_once() {
             0 => kill_after(child, delay),
             _ => kill_all_after(child, delay),
         };
-        while kill(kills, child, whole.mul_f64(rng.unit())) {
+        while kill(kills, child, whole.mul_f64(rng.next_f64())) {
             kills += 1;
             assert_nothing_left(&sandbox);
             // Killed before it was stored: nothing to resume, so it begins once more.
@@ -153,14 +153,14 @@ fn a_resumed_campaign_knows_what_it_may_write() {
     let child = start(&mut begun);
     let waiting = gate.reached();
     assert!(kill_after(child, Duration::ZERO));
-    waiting.go_on();
-    let refused = run(resume(&sandbox).args(["--max-written", "1 MiB"])).with(3);
+    waiting.release();
+    let refused = run(resume(&sandbox).args(["--max-written", "1 MiB"])).assert_code(3);
     assert!(
         refused.stderr.contains("--max-written is 1 MiB"),
         "{}",
         refused.stderr
     );
-    let resumed = run(&mut resume(&sandbox)).with(0);
+    let resumed = run(&mut resume(&sandbox)).assert_code(0);
     assert!(
         resumed.stderr.contains("the limit is 200 MiB"),
         "{}",
@@ -205,7 +205,7 @@ fn what_a_killed_campaign_has_left_is_named_and_removed_by_the_next() {
     );
     assert!(own.join("image-0").exists() && other.join("image-0").exists());
 
-    let doctor = run(sandbox.fsarena().arg("doctor")).with(0).stdout;
+    let doctor = run(sandbox.fsarena().arg("doctor")).assert_code(0).stdout;
     let named = format!(
         "{} (24 MiB) was left by campaign 1 that was killed",
         own.display()
@@ -215,7 +215,7 @@ fn what_a_killed_campaign_has_left_is_named_and_removed_by_the_next() {
     assert!(line.contains("`fsarena resume 1 --db "), "{line}");
     assert!(own.join("image-0").exists(), "who looks removes nothing");
 
-    let ran = run(&mut campaign(&sandbox)).with(0).stderr;
+    let ran = run(&mut campaign(&sandbox)).assert_code(0).stderr;
     let removed = format!("removed {}, which campaign 1 left", own.display());
     assert!(ran.lines().any(|line| line.starts_with(&removed)), "{ran}");
     let foreign = format!(
@@ -231,11 +231,11 @@ fn what_a_killed_campaign_has_left_is_named_and_removed_by_the_next() {
     let gate = Gate::new(&sandbox);
     let living = start(&mut sandbox.campaign(&["gate", "ext4"], "names"));
     let waiting = gate.reached();
-    let resumed = run(resume(&sandbox).arg("2")).with(0).stderr;
+    let resumed = run(resume(&sandbox).arg("2")).assert_code(0).stderr;
     assert!(!resumed.contains("campaign 3"), "{resumed}");
-    waiting.go_on();
-    let ended = Ended::from(living.wait_with_output().expect("it is our child"));
-    ended.with(0);
+    waiting.release();
+    let ended = CommandOutput::from(living.wait_with_output().expect("it is our child"));
+    ended.assert_code(0);
     fs::remove_dir_all(other).expect("it is as the advice says");
 }
 
@@ -250,14 +250,14 @@ fn what_somebody_has_mounted_in_what_is_left_stays() {
     fs::write(precious.join("photo"), "theirs").expect("a sandbox is writable");
     let mut mount = Command::new("mount");
     succeed(mount.arg("--bind").arg(&precious).arg(left.join("mnt")));
-    let ran = run(&mut campaign(&sandbox)).with(0).stderr;
+    let ran = run(&mut campaign(&sandbox)).assert_code(0).stderr;
     let resumed = run(resume(&sandbox).arg("1")).stderr;
     let unmounted = Command::new("umount").arg(left.join("mnt")).status();
     assert!(unmounted.expect("umount runs").success());
     let told = format!("something is mounted in {}", left.join("mnt").display());
     assert!(ran.contains(&told), "{ran}");
     assert!(precious.join("photo").exists(), "{ran}\n{resumed}");
-    run(&mut campaign(&sandbox)).with(0);
+    run(&mut campaign(&sandbox)).assert_code(0);
     assert!(!left.exists(), "it is known again once nothing is mounted");
 }
 
@@ -273,7 +273,7 @@ fn what_a_killed_campaign_has_left_in_a_directory_is_removed_by_the_next() {
     let child = start(&mut planned);
     wait_until("a cell has its directory", of_a_cell);
     kill_all_after(child, Duration::ZERO);
-    run(&mut campaign(&sandbox)).with(0);
+    run(&mut campaign(&sandbox)).assert_code(0);
     assert!(!of_a_cell());
 }
 
@@ -291,7 +291,7 @@ fn wait_until(what: &str, has_come: impl Fn() -> bool) {
 #[track_caller]
 fn wait_for_a_mount(sandbox: &Sandbox) {
     wait_until("it mounted something", || {
-        let found = leftovers::find(sandbox.root());
+        let found = leak_check::find(sandbox.root());
         found.iter().any(|line| line.starts_with("mount: "))
     });
 }
@@ -300,32 +300,32 @@ fn wait_for_a_mount(sandbox: &Sandbox) {
 fn start_hanging(sandbox: &Sandbox) -> Child {
     sandbox.add_faulty("bad", &["hang-on=write"]);
     let child = start(&mut sandbox.campaign(&["bad"], "trial"));
-    wait_until("the driver hangs", || leftovers::hangs(sandbox.root()));
+    wait_until("the driver hangs", || leak_check::hangs(sandbox.root()));
     child
 }
 
 #[track_caller]
 fn assert_nothing_left(sandbox: &Sandbox) {
-    let left = leftovers::find_lasting(sandbox.root());
+    let left = leak_check::find_lasting(sandbox.root());
     assert!(left.is_empty(), "left behind: {left:?}");
 }
 
 /// Ctrl-C as a terminal sends it: to the whole group of processes.
-fn interrupt(child: Child) -> Ended {
+fn interrupt(child: Child) -> CommandOutput {
     end_by(child, Signal::SIGINT)
 }
 
-fn end_by(child: Child, signal: Signal) -> Ended {
+fn end_by(child: Child, signal: Signal) -> CommandOutput {
     killpg(pid(&child), signal).expect("it is our child");
     let begin = Instant::now();
-    let ended = Ended::from(child.wait_with_output().expect("it is our child"));
+    let ended = CommandOutput::from(child.wait_with_output().expect("it is our child"));
     let took = begin.elapsed();
     assert!(took < PROMISE, "{signal} took {took:?}");
     ended
 }
 
-fn assert_interrupted(sandbox: &Sandbox, ended: Ended) {
-    let ended = ended.with(130);
+fn assert_interrupted(sandbox: &Sandbox, ended: CommandOutput) {
+    let ended = ended.assert_code(130);
     let said = format!("{}{}", ended.stdout, ended.stderr);
     assert!(said.contains("fsarena resume"), "says how to go on: {said}");
     assert_nothing_left(sandbox);
@@ -337,7 +337,7 @@ fn ctrl_c_ends_within_two_seconds_and_the_campaign_can_be_resumed() {
     let child = start(&mut campaign(&sandbox));
     wait_for_a_mount(&sandbox);
     assert_interrupted(&sandbox, interrupt(child));
-    run(&mut resume(&sandbox)).with(0);
+    run(&mut resume(&sandbox)).assert_code(0);
     assert_complete(&sandbox.results(), CELLS);
     sandbox.assert_clean();
 }
@@ -391,7 +391,7 @@ fn a_campaign_in_a_directory_is_killed_interrupted_and_resumed() {
     wait_until("it goes on", || is_written_since(killed, &place));
     assert_interrupted(&sandbox, interrupt(child));
     assert_eq!(fs::read_dir(&place).unwrap().count(), 0, "cleaned up");
-    run(&mut resume(&sandbox)).with(0);
+    run(&mut resume(&sandbox)).assert_code(0);
     assert_complete(&sandbox.results(), CELLS / 2);
     assert_eq!(fs::read_dir(&place).unwrap().count(), 0, "cleaned up");
 }
@@ -400,9 +400,12 @@ fn a_campaign_in_a_directory_is_killed_interrupted_and_resumed() {
 fn a_campaign_is_run_by_one_process_at_a_time() {
     let sandbox = Sandbox::new();
     let child = start_hanging(&sandbox);
-    let second = run(&mut resume(&sandbox)).with(3);
+    let second = run(&mut resume(&sandbox)).assert_code(3);
     assert!(second.stderr.contains("another process"), "{second:?}");
-    assert!(leftovers::hangs(sandbox.root()), "the first one still runs");
+    assert!(
+        leak_check::hangs(sandbox.root()),
+        "the first one still runs"
+    );
     assert_interrupted(&sandbox, interrupt(child));
 }
 
@@ -417,7 +420,7 @@ fn a_campaign_in_a_directory_is_run_by_one_process_at_a_time() {
     let second = run(&mut resume(&sandbox));
     kill(pid(&child), Signal::SIGCONT).unwrap();
     assert_interrupted(&sandbox, interrupt(child));
-    let second = second.with(3);
+    let second = second.assert_code(3);
     assert!(second.stderr.contains("another process"), "{second:?}");
     assert_eq!(fs::read_dir(&place).unwrap().count(), 0, "cleaned up");
 }
@@ -425,11 +428,11 @@ fn a_campaign_in_a_directory_is_run_by_one_process_at_a_time() {
 #[test]
 fn resuming_what_is_complete_changes_nothing() {
     let sandbox = Sandbox::new();
-    run(&mut campaign(&sandbox)).with(0);
+    run(&mut campaign(&sandbox)).assert_code(0);
     let before = sandbox.results();
-    run(&mut resume(&sandbox)).with(0);
+    run(&mut resume(&sandbox)).assert_code(0);
     assert_eq!(sandbox.results(), before);
-    run(resume(&sandbox).arg("4711")).with(2);
+    run(resume(&sandbox).arg("4711")).assert_code(2);
     sandbox.assert_clean();
 }
 
@@ -437,13 +440,13 @@ fn resuming_what_is_complete_changes_nothing() {
 #[test]
 fn resuming_what_is_complete_removes_what_a_kill_has_left() {
     let sandbox = Sandbox::new();
-    run(&mut campaign(&sandbox)).with(0);
+    run(&mut campaign(&sandbox)).assert_code(0);
     // Named after the campaign's number and its seed.
     let left = sandbox.path("work/fsarena-1-7");
     fs::create_dir(&left).unwrap();
     fs::write(left.join("lock"), "").unwrap();
     fs::write(left.join("image-0"), "an image").unwrap();
-    run(&mut resume(&sandbox)).with(0);
+    run(&mut resume(&sandbox)).assert_code(0);
     sandbox.assert_clean();
 }
 

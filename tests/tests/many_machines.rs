@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use end_to_end::slurm::{runs_in, wait_for};
-use end_to_end::{Ended, FarHost, Sandbox, Slurm, program, run, succeed};
+use end_to_end::{CommandOutput, RemoteHost, Sandbox, Slurm, program, run, succeed};
 use model::{CampaignResults, CellId, Nanos, Status};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -44,7 +44,7 @@ fn fsarena(sandbox: &Sandbox, command: &str) -> Command {
 
 /// One at a time: nodes keep what is mounted when they start.
 fn sandbox() -> Sandbox {
-    let sandbox = Sandbox::alone();
+    let sandbox = Sandbox::exclusive();
     fs::create_dir(sandbox.path("tmp")).unwrap();
     sandbox
 }
@@ -69,11 +69,11 @@ fn planned_in(
     }
     plan.args(["--rounds", rounds, "--check", check, "--work-dir"]);
     plan.arg(sandbox.path("work")).arg("-o").arg(&directory);
-    run(&mut plan).with(0);
+    run(&mut plan).assert_code(0);
     directory
 }
 
-fn collect(sandbox: &Sandbox, directory: &Path) -> Ended {
+fn collect(sandbox: &Sandbox, directory: &Path) -> CommandOutput {
     run(fsarena(sandbox, "collect").arg(directory))
 }
 
@@ -190,7 +190,7 @@ fn every_cell_is_taken_once_whatever_happens_to_the_cluster_and_is_what_one_mach
     alone
         .args(CAMPAIGN)
         .args(["--rounds", "4", "--no-cache", "--work-dir"]);
-    run(alone.arg(sandbox.path("work"))).with(0);
+    run(alone.arg(sandbox.path("work"))).assert_code(0);
     assert_eq!(lasting(spread), lasting(sandbox.results()));
     // What the killed worker has left, the next one has removed.
     let work = sandbox.path("tmp/fsarena-work-0");
@@ -263,7 +263,7 @@ fn a_full_disk_loses_no_result_and_ctrl_c_leaves_nothing_in_the_queue() {
         command.env("SLURM_CONF", slurm.config());
         command
     };
-    let full = run(&mut on_slurm()).with(3);
+    let full = run(&mut on_slurm()).assert_code(3);
     assert!(
         full.stderr.contains("lost 2 times") && full.stderr.contains("No space left"),
         "{}",
@@ -293,7 +293,7 @@ fn a_full_disk_loses_no_result_and_ctrl_c_leaves_nothing_in_the_queue() {
                 .is_some()
         );
     }
-    let none = run(&mut on_slurm()).with(3);
+    let none = run(&mut on_slurm()).assert_code(3);
     assert!(
         none.stderr.contains("no node of the cluster"),
         "{}",
@@ -338,7 +338,7 @@ fn a_full_disk_loses_no_result_and_ctrl_c_leaves_nothing_in_the_queue() {
             .is_some()
     );
 
-    run(&mut on_slurm()).with(0);
+    run(&mut on_slurm()).assert_code(0);
     let all = sandbox.results();
     let statuses = all.cells.iter().map(|c| c.result.as_ref().unwrap().status);
     let mut statuses: Vec<Status> = statuses.collect();
@@ -369,7 +369,7 @@ fn a_list_of_versions_is_searched_on_the_nodes(sandbox: &Sandbox, slurm: &Slurm)
         guard.args(["--check", "0%", "--on", "slurm", "--plan"]);
         guard.arg(&plans).env("SLURM_CONF", slurm.config());
         guard.arg("--work-dir").arg(sandbox.path("work"));
-        run(&mut guard).with(1).stdout
+        run(&mut guard).assert_code(1).stdout
     };
     let said = guard();
     let answer = "First worse: v3 (3 of 3 versions run): durable/create-fsync";
@@ -401,7 +401,7 @@ fn gnu_parallel_drives_the_same_contract_and_collecting_says_what_is_left() {
     let sandbox = sandbox();
     let directory = planned(&sandbox, &["xfs", "minix"], "1", "0%");
     let worker = directory.join("fsarena");
-    let nothing = collect(&sandbox, &directory).with(3);
+    let nothing = collect(&sandbox, &directory).assert_code(3);
     assert!(
         nothing.stderr.contains("to be run: entries 0-1"),
         "{}",
@@ -416,18 +416,18 @@ fn gnu_parallel_drives_the_same_contract_and_collecting_says_what_is_left() {
     parallel
         .args(["--as", "n1", "--index", "{}", ":::", "0", "1"])
         .env("TMPDIR", sandbox.path("tmp"));
-    run(&mut parallel).with(0);
+    run(&mut parallel).assert_code(0);
     let again = run(Command::new(&worker)
         .arg("work")
         .arg(&directory)
         .arg("--all"))
-    .with(0);
+    .assert_code(0);
     assert_eq!(
         (again.stdout.as_str(), again.stderr.as_str()),
         ("", ""),
         "nothing is left to be run"
     );
-    collect(&sandbox, &directory).with(0);
+    collect(&sandbox, &directory).assert_code(0);
     let results = sandbox.results();
     let cell = |id| {
         results
@@ -439,7 +439,7 @@ fn gnu_parallel_drives_the_same_contract_and_collecting_says_what_is_left() {
     let statuses = [0, 1].map(|id| cell(id).result.as_ref().unwrap().status);
     assert!(statuses.contains(&Status::Ok) && statuses.contains(&Status::Unsupported));
     // Again, to no effect.
-    collect(&sandbox, &directory).with(0);
+    collect(&sandbox, &directory).assert_code(0);
     assert_eq!(sandbox.results().environments.len(), 1);
     sandbox.assert_clean();
 }
@@ -492,7 +492,9 @@ fn each_bad_cache_has_its_line() {
     let try_it = |cache: &str, key: &Path, code| {
         let mut collect = fsarena(&sandbox, "collect");
         collect.arg(&directory).args(["--cache", cache]);
-        run(collect.arg("--cache-key").arg(key)).with(code).stderr
+        run(collect.arg("--cache-key").arg(key))
+            .assert_code(code)
+            .stderr
     };
     let cells = cells.to_str().unwrap();
     assert!(try_it(cells, &own, 3).contains("results are missing"));
@@ -529,7 +531,7 @@ fn each_bad_cache_has_its_line() {
 
 /// Two hosts that ssh reaches, and fsarena that has them run the campaign.
 struct OnHosts {
-    hosts: [FarHost; 2],
+    hosts: [RemoteHost; 2],
     following: Following,
     directory: PathBuf,
     log: PathBuf,
@@ -537,7 +539,7 @@ struct OnHosts {
 
 impl OnHosts {
     fn start(sandbox: &Sandbox, check: &str) -> Self {
-        let hosts = ["n1", "n2"].map(|name| FarHost::called(name, sandbox));
+        let hosts = ["n1", "n2"].map(|name| RemoteHost::with_name(name, sandbox));
         let (directory, log) = (sandbox.path("planned"), sandbox.path("log"));
         let mut command = fsarena(sandbox, "run");
         command
@@ -549,7 +551,7 @@ impl OnHosts {
         command.arg("--work-dir").arg(sandbox.path("work"));
         let output = fs::File::create(&log).unwrap();
         command.stdout(output.try_clone().unwrap()).stderr(output);
-        let following = Following(hosts[0].known_to(&mut command).spawn().unwrap());
+        let following = Following(hosts[0].configure_ssh(&mut command).spawn().unwrap());
         Self {
             hosts,
             following,
@@ -614,7 +616,7 @@ fn a_host_whose_cable_is_cut_is_named_and_its_cells_are_run_by_the_other() {
     let sandbox = sandbox();
     let mut on = OnHosts::start(&sandbox, "0%");
     let cut = on.host_at_work();
-    on.hosts[cut].cut();
+    on.hosts[cut].disconnect();
     on.ends(&sandbox);
     let [gone, other] = [cut, 1 - cut].map(|host| ["n1", "n2"][host]);
     let said = on.said();
@@ -632,7 +634,7 @@ fn each_bad_input_of_hosts_has_its_line() {
     let worker = directory.join("fsarena");
     let work = |path: &Path, words: &[&str]| {
         run(Command::new(&worker).arg("work").arg(path).args(words))
-            .with(2)
+            .assert_code(2)
             .stderr
     };
     for (path, words, told) in [
@@ -659,7 +661,7 @@ fn each_bad_input_of_hosts_has_its_line() {
         .arg(&directory)
         .args(["--on", "slurm"])
         .env("PATH", sandbox.root());
-    let told = run(&mut on_none).with(3).stderr;
+    let told = run(&mut on_none).assert_code(3).stderr;
     assert!(told.contains("`apt-get install slurm-client`"), "{told}");
     for (words, told) in [
         (&["--on", "ssh"][..], "--on ssh takes --hosts n1,n2"),
@@ -670,17 +672,17 @@ fn each_bad_input_of_hosts_has_its_line() {
         ),
     ] {
         let stderr = run(fsarena(&sandbox, "collect").arg(&directory).args(words))
-            .with(2)
+            .assert_code(2)
             .stderr;
         assert!(stderr.contains(told), "{stderr}");
     }
     let mut twice = fsarena(&sandbox, "plan");
     twice.args(CAMPAIGN).arg("-o").arg(&directory);
-    let told = run(&mut twice).with(2).stderr;
+    let told = run(&mut twice).assert_code(2).stderr;
     assert!(told.contains("is not empty: give a directory"), "{told}");
     let mut real = fsarena(&sandbox, "plan");
     real.args(["-c", "ext4", "--backend", "loop", "-o"])
         .arg(sandbox.path("other"));
-    let told = run(&mut real).with(2).stderr;
+    let told = run(&mut real).assert_code(2).stderr;
     assert!(told.contains("in virtual time alone"), "{told}");
 }

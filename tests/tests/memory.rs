@@ -17,7 +17,7 @@ const HIERARCHIES: [&str; 2] = ["/sys/fs/cgroup/memory", "/sys/fs/cgroup"];
 
 /// The results of a campaign file with these lines more.
 fn campaign(lines: &str) -> (Sandbox, CampaignResults) {
-    let sandbox = Sandbox::alone();
+    let sandbox = Sandbox::exclusive();
     sandbox.add_suite("again", READ_AGAIN);
     let mount = [
         "sh",
@@ -35,7 +35,7 @@ fn campaign(lines: &str) -> (Sandbox, CampaignResults) {
     fs::write(&file, format!("{text}{lines}\n")).unwrap();
     let mut command = sandbox.fsarena();
     command.arg("run").arg(file).arg("--work-dir");
-    run(command.arg(sandbox.path("work"))).with(0);
+    run(command.arg(sandbox.path("work"))).assert_code(0);
     let results = sandbox.results();
     sandbox.assert_clean();
     (sandbox, results)
@@ -110,11 +110,11 @@ ends = "call"
 
 #[test]
 fn a_sweep_shows_where_the_limit_is() {
-    let sandbox = Sandbox::alone();
+    let sandbox = Sandbox::exclusive();
     sandbox.add_suite("sizes", SWEEP);
     sandbox.add(&Entry::ext4("made"));
     let mut command = sandbox.campaign(&["made"], "sizes");
-    run(command.args(["--size", "200 MiB", "--memory", "32 MiB"])).with(0);
+    run(command.args(["--size", "200 MiB", "--memory", "32 MiB"])).assert_code(0);
     let results = sandbox.results();
     let read = |test: &str| {
         let cell = results.cells.iter().find(|c| c.cell.test == test).unwrap();
@@ -122,7 +122,7 @@ fn a_sweep_shows_where_the_limit_is() {
     };
     assert_eq!(read("sizes-4m"), 0, "it fits");
     assert!(read("sizes-96m") >= SIZE, "it does not fit");
-    let table = run(sandbox.fsarena().arg("report")).with(0).stdout;
+    let table = run(sandbox.fsarena().arg("report")).assert_code(0).stdout;
     // The border of a processor's cache may lie between the same two rows.
     assert!(table.contains("memory ends (32 MiB)"), "{table}");
     sandbox.assert_clean();
@@ -130,7 +130,7 @@ fn a_sweep_shows_where_the_limit_is() {
 
 #[test]
 fn a_kill_for_want_of_memory_names_the_limit() {
-    let sandbox = Sandbox::alone();
+    let sandbox = Sandbox::exclusive();
     sandbox.add_suite(
         "greedy",
         &READ_AGAIN
@@ -139,7 +139,7 @@ fn a_kill_for_want_of_memory_names_the_limit() {
     );
     sandbox.add(&Entry::ext4("made"));
     let mut command = sandbox.campaign(&["made"], "greedy");
-    run(command.args(["--size", "160 MiB", "--memory", "16 MiB"])).with(0);
+    run(command.args(["--size", "160 MiB", "--memory", "16 MiB"])).assert_code(0);
     let results = sandbox.results();
     let cell = cells_of(&results, "made")[0];
     assert_eq!(cell.status, Status::Crashed, "{:?}", cell.failure);

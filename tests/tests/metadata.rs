@@ -32,7 +32,7 @@ fn what_cannot_be_done_with_a_name_is_unsupported_and_the_rest_is_measured() {
         "-s",
         "fs-mark",
     ]);
-    run(&mut command).with(0);
+    run(&mut command).assert_code(0);
     let results = sandbox.results();
     for (contender, impossible) in [("ext4", &[][..]), ("exfat-fuse", &IMPOSSIBLE[..])] {
         for cell in cells_of(&results, contender) {

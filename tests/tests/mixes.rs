@@ -15,7 +15,7 @@ fn numbers(phase: &PhaseResult) -> BTreeMap<Metric, f64> {
 fn every_role_has_numbers_of_its_own_alone_and_beside_the_others() {
     let sandbox = Sandbox::new();
     let mut command = sandbox.campaign(&["ext4", "ext2"], "mixes");
-    run(&mut command).with(0);
+    run(&mut command).assert_code(0);
     let results = sandbox.results();
     for contender in ["ext4", "ext2"] {
         let cells = cells_of(&results, contender);
@@ -56,7 +56,7 @@ fn every_role_has_numbers_of_its_own_alone_and_beside_the_others() {
     let report = |words: &[&str]| {
         let mut command = sandbox.fsarena();
         command.arg("report").args(words);
-        run(&mut command).with(0).stdout
+        run(&mut command).assert_code(0).stdout
     };
     let table = report(&[]);
     for line in [
@@ -75,7 +75,7 @@ fn every_role_has_numbers_of_its_own_alone_and_beside_the_others() {
     // The result of a role goes by its name wherever results are named.
     let mut history = sandbox.fsarena();
     history.args(["history", "mail-server/mix.deliver:sync-p99"]);
-    let said = run(&mut history).with(0).stdout;
+    let said = run(&mut history).assert_code(0).stdout;
     assert!(
         said.contains("mix.deliver") && said.contains("ext4"),
         "{said}"
@@ -85,7 +85,7 @@ fn every_role_has_numbers_of_its_own_alone_and_beside_the_others() {
     compare
         .args(["compare", "ext4", "ext2", "--within", "1"])
         .args(only);
-    let said = run(&mut compare).with(0).stdout;
+    let said = run(&mut compare).assert_code(0).stdout;
     assert!(said.contains("mix.deliver"), "{said}");
     sandbox.assert_clean();
 }
@@ -159,7 +159,7 @@ ends = "call"
 fn what_roles_read_after_a_remount_is_what_they_wrote() {
     let sandbox = Sandbox::new();
     sandbox.add_suite("verified", VERIFIED);
-    run(&mut sandbox.campaign(&["ext4", "exfat-fuse"], "verified")).with(0);
+    run(&mut sandbox.campaign(&["ext4", "exfat-fuse"], "verified")).assert_code(0);
     let results = sandbox.results();
     for contender in ["ext4", "exfat-fuse"] {
         for cell in cells_of(&results, contender) {

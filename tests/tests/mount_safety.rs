@@ -8,7 +8,9 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use end_to_end::{Ended, Entry, Sandbox, cells_of, leftovers, program, results_of, run, succeed};
+use end_to_end::{
+    CommandOutput, Entry, Sandbox, cells_of, leak_check, program, results_of, run, succeed,
+};
 use model::Status;
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
@@ -41,7 +43,7 @@ fn mounts_are_nosuid_and_nodev_in_a_namespace_of_their_own() {
         "{mountpoint}",
     ];
     sandbox.add(&Entry::ext4("watched").mount(&line));
-    run(&mut sandbox.campaign(&["watched"], "names")).with(0);
+    run(&mut sandbox.campaign(&["watched"], "names")).assert_code(0);
     let results = sandbox.results();
     let cell = cells_of(&results, "watched")[0];
     assert_eq!(cell.status, Status::Ok, "{:?}", cell.failure);
@@ -73,7 +75,7 @@ fn a_running_campaigns_mounts_are_not_seen_outside() {
         .unwrap();
     let begin = Instant::now();
     let mounts = loop {
-        let mut found = leftovers::find(sandbox.root());
+        let mut found = leak_check::find(sandbox.root());
         found.retain(|line| line.starts_with("mount: "));
         if !found.is_empty() || begin.elapsed() > NEVER {
             break found;
@@ -82,7 +84,7 @@ fn a_running_campaigns_mounts_are_not_seen_outside() {
     };
     let host = fs::read_to_string("/proc/self/mountinfo").unwrap();
     killpg(Pid::from_raw(child.id().cast_signed()), Signal::SIGINT).unwrap();
-    Ended::from(child.wait_with_output().unwrap()).with(130);
+    CommandOutput::from(child.wait_with_output().unwrap()).assert_code(130);
     assert!(!mounts.is_empty(), "it mounted something");
     for line in mounts {
         let options = options(line.trim_start_matches("mount: "));
@@ -142,7 +144,7 @@ fn a_directory_needs_no_root_and_is_never_left() {
     std::os::unix::fs::chown(&sentinel, Some(NOBODY), Some(NOBODY)).unwrap();
     let before = fs::metadata(&sentinel).unwrap().modified().unwrap();
 
-    run(as_nobody(&sandbox).args(RUN).arg("--dir").arg(&place)).with(0);
+    run(as_nobody(&sandbox).args(RUN).arg("--dir").arg(&place)).assert_code(0);
     let results = results_of(run(as_nobody(&sandbox).args(["report", "--format", "json"])));
     assert_eq!(results.cells.len(), 1);
     let result = results.cells[0].result.as_ref().unwrap();
@@ -170,7 +172,7 @@ fn a_directory_with_too_little_space_is_refused() {
     let ended = run(sandbox.fsarena().args(RUN).arg("--dir").arg(&place));
     let inside = fs::read_dir(&place).unwrap().count();
     succeed(Command::new("umount").arg(&place));
-    let ended = ended.with(3);
+    let ended = ended.assert_code(3);
     assert!(
         ended.stderr.contains("free") || ended.stderr.contains("space"),
         "{}",
@@ -193,7 +195,7 @@ fn a_loop_campaign_without_root_is_refused() {
     command
         .args(RUN)
         .args(["--contender", "ext4", "--size", "64MiB", "--work-dir"]);
-    let ended = run(command.arg(sandbox.path("work"))).with(3);
+    let ended = run(command.arg(sandbox.path("work"))).assert_code(3);
     assert!(ended.stderr.contains("root"), "{}", ended.stderr);
     assert_eq!(
         ended.stderr.trim_end().lines().count(),

@@ -26,7 +26,7 @@ fn runtime_of_fio(file: &Path, held_up: &str) -> u64 {
     // One opening and one closing of the file alone: it is not laid out before.
     strace.args(["--create_on_open=1", "--fallocate=none", "--invalidate=0"]);
     strace.arg(format!("--filename={}", file.display()));
-    let said = run(&mut strace).with(0).stdout;
+    let said = run(&mut strace).assert_code(0).stdout;
     let report: serde_json::Value = serde_json::from_str(&said).expect("fio reports in JSON");
     let runtime = report["jobs"][0]["write"]["runtime"].as_u64();
     runtime.expect("fio says how long it wrote")
@@ -56,7 +56,7 @@ fn the_times_of_bonnie_hold_closing_and_not_opening() {
     ]);
     strace.arg(&trace).args(["bonnie++", "-d"]).arg(&directory);
     strace.args("-s 16M -r 8M -n 0 -u root -f -q -m x".split(' '));
-    run(&mut strace).with(0);
+    run(&mut strace).assert_code(0);
     let trace = fs::read_to_string(&trace).expect("strace has written what it saw");
     let mut calls: Vec<char> = trace.lines().filter_map(letter).collect();
     calls.dedup();

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use end_to_end::{Ended, Sandbox, program, results_of, run};
+use end_to_end::{CommandOutput, Sandbox, program, results_of, run};
 use model::{CellResult, Status};
 
 /// A user of this test alone: the limit counts all that a user has.
@@ -59,7 +59,7 @@ fn limited(sandbox: &Sandbox, most: u32) -> Command {
 
 /// The one cell of a campaign that the user runs with so many processes and threads; nothing where these are too few
 /// to begin, which is said.
-fn cell(sandbox: &Sandbox, most: u32) -> Option<(Ended, CellResult)> {
+fn cell(sandbox: &Sandbox, most: u32) -> Option<(CommandOutput, CellResult)> {
     let mut command = limited(sandbox, most);
     command.args(["run", "--profile", "smoke", "--rounds", "1", "-s", "crowd"]);
     let ended = run(command.arg("--dir").arg(sandbox.path("place")));
@@ -68,7 +68,7 @@ fn cell(sandbox: &Sandbox, most: u32) -> Option<(Ended, CellResult)> {
         assert!(said.contains("Resource temporarily unavailable"), "{said}");
         return None;
     }
-    let ended = ended.with(0);
+    let ended = ended.assert_code(0);
     let report = ["report", "--format", "json"];
     let mut results = results_of(run(limited(sandbox, 100).args(report)));
     let result = results.cells.remove(0).result.unwrap();

@@ -39,7 +39,7 @@ fn a_step_that_fails_stops_what_needs_it_and_nothing_else() {
     ];
     sandbox.add_suite("work", &suite("", &phases));
     sandbox.add(&Entry::ext4("frail"));
-    run(&mut sandbox.campaign(&["frail"], "work")).with(0);
+    run(&mut sandbox.campaign(&["frail"], "work")).assert_code(0);
     let results = sandbox.results();
     let cell = cells_of(&results, "frail")[0];
     let became = |name: &str| {
@@ -54,7 +54,7 @@ fn a_step_that_fails_stops_what_needs_it_and_nothing_else() {
     assert_eq!(became("look"), (Status::Ok, ""));
     assert_eq!(became("last"), (Status::Skipped, "extract died before it"));
     assert_eq!(cell.status, Status::Failed);
-    let report = run(sandbox.fsarena().arg("report")).with(0).stdout;
+    let report = run(sandbox.fsarena().arg("report")).assert_code(0).stdout;
     let total = report
         .lines()
         .find(|line| line.trim_start().starts_with("total"));
@@ -71,7 +71,9 @@ fn a_phase_needs_what_comes_before_it_and_an_archive_that_is_named() {
     sandbox.add(&Entry::ext4("ext"));
     let refused = |text: &str| {
         sandbox.add_suite("work", text);
-        run(&mut sandbox.campaign(&["ext"], "work")).with(2).stderr
+        run(&mut sandbox.campaign(&["ext"], "work"))
+            .assert_code(2)
+            .stderr
     };
     let said = refused(&suite(
         "",
@@ -109,13 +111,13 @@ fn a_guard_of_real_work_compares_its_two_sides() {
     guard
         .args(["--threshold", "90%", "--work-dir"])
         .arg(sandbox.path("work"));
-    let said = run(&mut guard).with(0).stdout;
+    let said = run(&mut guard).assert_code(0).stdout;
     assert!(
         said.contains("one") && said.contains("two") && !said.contains("tmpfs"),
         "{said}"
     );
     let aged = ["guard", "ext4", "xfs", "-s", "work", "--age", "agrawal"];
-    let said = run(sandbox.fsarena().args(aged)).with(2).stderr;
+    let said = run(sandbox.fsarena().args(aged)).assert_code(2).stderr;
     assert!(said.contains("leave --age out"), "{said}");
     sandbox.assert_clean();
 }
@@ -141,7 +143,7 @@ fn archives_are_brought_once_read_in_random_order_and_brought_again_when_damaged
     sandbox.add(&Entry::ext4("ext"));
     let again = || {
         let mut campaign = sandbox.campaign(&["ext"], "work");
-        run(campaign.env("XDG_CACHE_HOME", program::cache())).with(0)
+        run(campaign.env("XDG_CACHE_HOME", program::cache())).assert_code(0)
     };
     again();
     let results = sandbox.results();
@@ -177,7 +179,7 @@ fn an_archive_that_cannot_be_had_is_one_line_and_no_campaign() {
     sandbox.add(&Entry::ext4("ext"));
     let mut campaign = sandbox.campaign(&["ext"], "work");
     let said = run(campaign.env("XDG_CACHE_HOME", program::cache()))
-        .with(3)
+        .assert_code(3)
         .stderr;
     let last = said.lines().last().unwrap();
     assert!(
@@ -185,7 +187,7 @@ fn an_archive_that_cannot_be_had_is_one_line_and_no_campaign() {
         "{said}"
     );
     let list = run(sandbox.fsarena().args(["list", "--json"]))
-        .with(0)
+        .assert_code(0)
         .stdout;
     assert!(!list.contains("\"id\""), "{list}");
     sandbox.assert_clean();
@@ -198,7 +200,7 @@ fn the_studies_real_work_runs_whole_and_stands_beside_tmpfs() {
     sandbox.add(&Entry::ext4("ext"));
     let mut campaign = sandbox.campaign(&["ext"], "emerging");
     campaign.args(["-s", "os2-shootout", "--size", "256 MiB", "--rounds", "1"]);
-    run(campaign.env("XDG_CACHE_HOME", program::cache())).with(0);
+    run(campaign.env("XDG_CACHE_HOME", program::cache())).assert_code(0);
     let results = sandbox.results();
     for contender in ["ext", "tmpfs"] {
         for cell in cells_of(&results, contender) {
@@ -206,7 +208,7 @@ fn the_studies_real_work_runs_whole_and_stands_beside_tmpfs() {
         }
     }
     let report = run(sandbox.fsarena().args(["report", "--format", "json"]))
-        .with(0)
+        .assert_code(0)
         .stdout;
     let report: serde_json::Value = serde_json::from_str(&report).unwrap();
     let totals = report["analysis"]["totals"].as_array().unwrap();
@@ -220,7 +222,7 @@ fn the_studies_real_work_runs_whole_and_stands_beside_tmpfs() {
         let above = &total["contenders"][0]["above"]["median"];
         assert!(above.is_f64(), "{total}");
     }
-    let text = run(sandbox.fsarena().arg("report")).with(0).stdout;
+    let text = run(sandbox.fsarena().arg("report")).assert_code(0).stdout;
     assert!(text.contains("How much is the filesystem:"), "{text}");
     sandbox.assert_clean();
 }

@@ -1,23 +1,23 @@
 //! The report's page in a real browser: it loads from a file, asks for nothing, complains of nothing, shows
 //! hostile text as text, and sorts, filters, opens and weighs as it says. Needs the Debian package chromium.
 
-use analyse::{analyse, fixture};
 use end_to_end::{Browser, Page, View};
 use model::{
-    Access, Bytes, CacheState, CampaignResults, Cell, CellResult, Driver, End, Io, Nanos, Op,
-    Phase, SeededRng, Test,
+    AccessPattern, Bytes, CacheState, CampaignResults, Cell, CellResult, DriverKind, Io, Nanos, Op,
+    Phase, SeededRng, SyncAtEnd, Test,
 };
-use report::{Format, Options, render};
+use report::{DocumentOptions, ReportFormat, render};
+use stats::{analyse, fixture};
 
 /// The largest page that is promised for [`large`], in bytes.
 const LARGEST: usize = 3_000_000;
 
 pub(crate) fn html(results: &CampaignResults) -> String {
     render(
-        Format::Html,
+        ReportFormat::Html,
         results,
         &analyse(results),
-        &Options::default(),
+        &DocumentOptions::default(),
     )
 }
 
@@ -542,14 +542,14 @@ pub(crate) fn large() -> CampaignResults {
     let names: Vec<String> = (1..=20).map(|n| format!("filesystem-{n}")).collect();
     let contenders = names
         .iter()
-        .map(|name| fixture::contender(name, Driver::Kernel));
+        .map(|name| fixture::contender(name, DriverKind::Kernel));
     let phase = |number: usize| {
-        let job = Op::Io(Io::new("data", Access::Overwrite, Bytes::kib(64)));
+        let job = Op::Io(Io::new("data", AccessPattern::Overwrite, Bytes::kib(64)));
         fixture::phase(
             &format!("phase-{number}"),
             job,
             CacheState::Warm,
-            End::Fsync,
+            SyncAtEnd::Fsync,
         )
     };
     let test = |number: usize| {
@@ -561,9 +561,9 @@ pub(crate) fn large() -> CampaignResults {
 }
 
 fn measured(cell: &Cell, test: &Test) -> Option<CellResult> {
-    let mut rng = SeededRng::for_purpose(cell.id.0.into(), "page");
+    let mut rng = SeededRng::substream(cell.id.0.into(), "page");
     let mut one = |phase: &Phase| {
-        let wall = Nanos((1e9 * (0.5 + rng.unit())) as u64);
+        let wall = Nanos((1e9 * (0.5 + rng.next_f64())) as u64);
         fixture::phase_result(phase, wall, 10_000, Bytes::mib(256))
     };
     let phases = test.phases.iter().map(&mut one).collect();

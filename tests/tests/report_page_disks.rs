@@ -1,16 +1,16 @@
 //! What the report's page shows of simulated disks, in a real browser.
 
-use analyse::{analyse, fixture};
 use end_to_end::View;
-use model::{Bytes, DiskWork, Nanos};
+use model::{Bytes, Nanos, SimulatedDiskStats};
 use report::{DiskMaps, PhaseMap, mapped_cells, page};
+use stats::{analyse, fixture};
 
 use crate::report_page::look;
 
 /// Two rows of three bins: data is written, nothing is, and the journal is; below flushes of the last column.
 fn map() -> PhaseMap {
     PhaseMap {
-        took: Nanos::from_secs(2),
+        elapsed: Nanos::from_secs(2),
         size: Bytes::mib(512),
         bins: [3, 2],
         cells: "6B0cB".to_owned(),
@@ -21,13 +21,13 @@ fn map() -> PhaseMap {
 
 fn html() -> String {
     let mut results = fixture::plain();
-    let work = DiskWork {
+    let work = SimulatedDiskStats {
         requests: 8,
         bytes: Bytes(1000),
         journal: Some(Bytes(500)),
         seek: Nanos(30),
         outside: Nanos(70),
-        ..DiskWork::default()
+        ..SimulatedDiskStats::default()
     };
     for stored in &mut results.cells {
         for phase in stored.result.iter_mut().flat_map(|r| &mut r.phases) {

@@ -1,44 +1,55 @@
 //! What follows from the selection on the report's page, in a real browser: it is what the analysis says of the same selection; it
 //! is in the address; and what can be taken along holds it.
 
-use analyse::{Analysis, Place, Selection, SuitesByGroup, analyse, fixture};
 use end_to_end::{Page, View};
-use model::{CampaignResults, Clock, Group, SeededRng, Use};
-use report::{Format, Options, render};
+use model::{CampaignResults, Clock, SeededRng, UseCase, WorkloadCategory};
+use report::{DocumentOptions, ReportFormat, render};
+use stats::{Analysis, Rank, Selection, SuitesByGroup, analyse, fixture};
 
 use crate::report_page::{columns, html, large, look, look_at};
 use crate::report_page_uses::spread;
 
 /// Uses of different weights, as a catalog would have them.
-fn uses() -> Vec<Use> {
-    let one = |title: &str, weights: &[(Group, f64)]| Use {
+fn uses() -> Vec<UseCase> {
+    let one = |title: &str, weights: &[(WorkloadCategory, f64)]| UseCase {
         title: title.to_owned(),
         ..fixture::use_of(weights)
     };
     vec![
         one(
             "Streams",
-            &[(Group::StreamWrite, 60.0), (Group::StreamRead, 40.0)],
+            &[
+                (WorkloadCategory::StreamWrite, 60.0),
+                (WorkloadCategory::StreamRead, 40.0),
+            ],
         ),
         one(
             "Files",
             &[
-                (Group::Names, 25.0),
-                (Group::ManyFiles, 25.0),
-                (Group::Trees, 50.0),
+                (WorkloadCategory::Names, 25.0),
+                (WorkloadCategory::ManyFiles, 25.0),
+                (WorkloadCategory::Trees, 50.0),
             ],
         ),
         one(
             "Both",
-            &[(Group::StreamWrite, 30.0), (Group::RandomRead, 70.0)],
+            &[
+                (WorkloadCategory::StreamWrite, 30.0),
+                (WorkloadCategory::RandomRead, 70.0),
+            ],
         ),
     ]
 }
 
 pub(crate) fn with_uses(results: &CampaignResults) -> (Analysis, String) {
     let mut analysis = analyse(results);
-    analysis.weigh_uses(&uses(), &SuitesByGroup::new());
-    let html = render(Format::Html, results, &analysis, &Options::default());
+    analysis.score_use_cases(&uses(), &SuitesByGroup::new());
+    let html = render(
+        ReportFormat::Html,
+        results,
+        &analysis,
+        &DocumentOptions::default(),
+    );
     (analysis, html)
 }
 
@@ -64,7 +75,7 @@ fn between<'a>(html: &'a str, from: &'a str, to: &'a str) -> Vec<&'a str> {
 }
 
 /// The mark of a place, as the tables have it.
-fn mark(place: Option<&Place>) -> &'static str {
+fn mark(place: Option<&Rank>) -> &'static str {
     match place {
         Some(place) if place.best => "▲",
         Some(place) if place.worst => "▼",
@@ -101,7 +112,7 @@ fn what_follows_from_a_selection_is_what_the_analysis_says_of_it() {
             .flat_map(|s| &s.tests)
             .map(|t| t.name.as_str())
             .collect();
-        let mut rng = SeededRng::for_purpose(number as u64, "selections");
+        let mut rng = SeededRng::substream(number as u64, "selections");
         look(&html, View::DESK, |page| {
             page.run("document.querySelector('#overall details').open = true");
             let choosable: Vec<String> = page.texts(
@@ -119,16 +130,21 @@ fn what_follows_from_a_selection_is_what_the_analysis_says_of_it() {
                     .iter()
                     .map(|row| Some(row.test.as_str()) != off)
                     .collect();
-                analysis.select(
+                analysis.restrict_to(
                     results,
                     Selection {
                         contenders: contenders.clone(),
                         rows,
                     },
                 );
-                analysis.weigh_uses(&uses(), &SuitesByGroup::new());
+                analysis.score_use_cases(&uses(), &SuitesByGroup::new());
                 select(page, &contenders, off);
-                let expected = render(Format::Html, results, &analysis, &Options::default());
+                let expected = render(
+                    ReportFormat::Html,
+                    results,
+                    &analysis,
+                    &DocumentOptions::default(),
+                );
                 let answers: Vec<String> = between(&expected, "<p class=\"said\">", "</p>")
                     .into_iter()
                     .map(plain)

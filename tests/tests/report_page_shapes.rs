@@ -1,26 +1,26 @@
 //! The report's page of campaigns of every shape, in a real browser: the first screen answers, on a desk and on a telephone,
 //! and nothing has to be scrolled sideways. `PICTURES=DIR` keeps a picture of each for looking at.
 
-use analyse::fixture;
 use end_to_end::{Browser, Page, View};
 use model::{
-    Access, Bytes, CacheState, CampaignResults, Cell, CellResult, Clock, DiskModel, Driver, End,
-    GuestDisk, Io, Nanos, Op, Phase, SeededRng, Status, Test,
+    AccessPattern, Bytes, CacheState, CampaignResults, Cell, CellResult, Clock, DiskModel,
+    DriverKind, GuestDisk, Io, Nanos, Op, Phase, SeededRng, Status, SyncAtEnd, Test,
 };
+use stats::fixture;
 
 use crate::report_page_selection::with_uses;
 
 /// So many contenders in a test of writing and reading, so many rounds.
 fn of(contenders: usize, rounds: u32, run: fn(&Cell, &Test) -> CellResult) -> CampaignResults {
     let names = (1..=contenders).map(|number| format!("filesystem-{number}"));
-    let contenders = names.map(|name| fixture::contender(&name, Driver::Kernel));
+    let contenders = names.map(|name| fixture::contender(&name, DriverKind::Kernel));
     let phase = |name: &str, access, ends| {
         let job = Op::Io(Io::new("data", access, Bytes::kib(64)));
         fixture::phase(name, job, CacheState::Warm, ends)
     };
     let phases = vec![
-        phase("write", Access::Overwrite, End::Fsync),
-        phase("read", Access::Read, End::Call),
+        phase("write", AccessPattern::Overwrite, SyncAtEnd::Fsync),
+        phase("read", AccessPattern::Read, SyncAtEnd::Call),
     ];
     let test = fixture::test("file", "One file", phases);
     fixture::campaign(
@@ -34,14 +34,14 @@ fn of(contenders: usize, rounds: u32, run: fn(&Cell, &Test) -> CellResult) -> Ca
 
 /// Each contender has its time, and each round a little more or less.
 fn went_well(cell: &Cell, test: &Test) -> CellResult {
-    let mut rng = SeededRng::for_purpose(cell.id.0.into(), "shape");
+    let mut rng = SeededRng::substream(cell.id.0.into(), "shape");
     let number = cell
         .contender
         .bytes()
         .fold(0_u64, |n, b| n * 7 + u64::from(b))
         % 97;
     let mut one = |phase: &Phase| {
-        let wall = 1e9 * (1.0 + number as f64 / 20.0) * (1.0 + 0.02 * rng.unit());
+        let wall = 1e9 * (1.0 + number as f64 / 20.0) * (1.0 + 0.02 * rng.next_f64());
         fixture::phase_result(phase, Nanos(wall as u64), 10_000, Bytes::mib(256))
     };
     fixture::cell_result(test.phases.iter().map(&mut one).collect())

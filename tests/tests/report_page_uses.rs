@@ -1,21 +1,21 @@
 //! The section on uses of the report's page, in a real browser: what its sliders make of weights of one's own is what every report says
 //! of the same weights.
 
-use analyse::{analyse, fixture};
 use end_to_end::View;
-use model::{CampaignResults, Clock, Group, Nanos, SeededRng, Use, Weight};
-use report::{Format, Options, render};
+use model::{CampaignResults, CategoryWeight, Clock, Nanos, SeededRng, UseCase, WorkloadCategory};
+use report::{DocumentOptions, ReportFormat, render};
+use stats::{analyse, fixture};
 
 use crate::report_page::look;
 
 /// A use that weighs three groups, as a data file would.
-fn use_of_files() -> Use {
-    let weight = |group, weight| Weight {
+fn use_of_files() -> UseCase {
+    let weight = |group, weight| CategoryWeight {
         group,
         weight,
-        why: "because".to_owned(),
+        rationale: "because".to_owned(),
     };
-    Use {
+    UseCase {
         name: "files".to_owned(),
         title: "Files <b>of</b> all kinds".to_owned(),
         source: "made up".to_owned(),
@@ -25,10 +25,10 @@ fn use_of_files() -> Use {
         relevant: None,
         needs: Vec::new(),
         weights: vec![
-            weight(Group::StreamWrite, 60.0),
-            weight(Group::ManyFiles, 30.0),
-            weight(Group::Trees, 10.0),
-            weight(Group::Durable, 20.0),
+            weight(WorkloadCategory::StreamWrite, 60.0),
+            weight(WorkloadCategory::ManyFiles, 30.0),
+            weight(WorkloadCategory::Trees, 10.0),
+            weight(WorkloadCategory::Durable, 20.0),
         ],
     }
 }
@@ -37,8 +37,13 @@ fn use_of_files() -> Use {
 fn sliders_weigh_as_the_analysis_does() {
     let results = fixture::realistic();
     let mut analysis = analyse(&results);
-    analysis.weigh_uses([&use_of_files()], &analyse::SuitesByGroup::new());
-    let html = render(Format::Html, &results, &analysis, &Options::default());
+    analysis.score_use_cases([&use_of_files()], &stats::SuitesByGroup::new());
+    let html = render(
+        ReportFormat::Html,
+        &results,
+        &analysis,
+        &DocumentOptions::default(),
+    );
     look(&html, View::DESK, |page| {
         let mut orders = std::collections::BTreeSet::new();
         for weights in [
@@ -61,7 +66,7 @@ fn sliders_weigh_as_the_analysis_does() {
             for (weight, value) in used.weights.iter_mut().zip(weights) {
                 weight.weight = value;
             }
-            analysis.weigh_uses([&used], &analyse::SuitesByGroup::new());
+            analysis.score_use_cases([&used], &stats::SuitesByGroup::new());
             let places = analysis.contenders.iter().zip(&analysis.uses[0].places);
             let mut expected: Vec<(f64, String)> = places
                 .filter_map(|(name, place)| Some((place.as_ref()?.ratio, name.clone())))
@@ -107,13 +112,13 @@ pub(crate) fn spread(seed: u64, rounds: u32, clock: Clock) -> CampaignResults {
         };
         for phase in &mut result.phases {
             let key = format!("{} {}", stored.cell.contender, phase.phase);
-            let mut rng = SeededRng::for_purpose(seed, &key);
+            let mut rng = SeededRng::substream(seed, &key);
             let far = f64::from(u8::from(stored.cell.contender == "fs2"));
             let some = f64::from(u8::from(rng.below(3) > 0));
-            let cost = 1.0 + some * rng.unit() + 4.0 * far;
-            phase.wall = match clock {
+            let cost = 1.0 + some * rng.next_f64() + 4.0 * far;
+            phase.elapsed = match clock {
                 Clock::Virtual => Nanos((1e9 * cost) as u64 + u64::from(stored.cell.round)),
-                Clock::Real => Nanos((phase.wall.0 as f64 * cost) as u64),
+                Clock::Real => Nanos((phase.elapsed.0 as f64 * cost) as u64),
             };
         }
     }
@@ -125,11 +130,16 @@ pub(crate) fn spread(seed: u64, rounds: u32, clock: Clock) -> CampaignResults {
 }
 
 /// What a report says of a use with these weights.
-fn answer(results: &CampaignResults, weights: &[(Group, f64)]) -> String {
+fn answer(results: &CampaignResults, weights: &[(WorkloadCategory, f64)]) -> String {
     let mut analysis = analyse(results);
-    let suites = [(Group::Durable, vec!["durable".to_owned()])];
-    analysis.weigh_uses([&fixture::use_of(weights)], &suites.into());
-    let html = render(Format::Html, results, &analysis, &Options::default());
+    let suites = [(WorkloadCategory::Durable, vec!["durable".to_owned()])];
+    analysis.score_use_cases([&fixture::use_of(weights)], &suites.into());
+    let html = render(
+        ReportFormat::Html,
+        results,
+        &analysis,
+        &DocumentOptions::default(),
+    );
     let uses = &html[html
         .find("<section id=\"uses\"")
         .expect("a section of uses")..];
@@ -142,11 +152,11 @@ fn answer(results: &CampaignResults, weights: &[(Group, f64)]) -> String {
 #[test]
 fn sliders_say_what_every_report_says_for_the_same_weights() {
     let groups = [
-        Group::StreamWrite,
-        Group::StreamRead,
-        Group::RandomRead,
-        Group::RandomWrite,
-        Group::Durable,
+        WorkloadCategory::StreamWrite,
+        WorkloadCategory::StreamRead,
+        WorkloadCategory::RandomRead,
+        WorkloadCategory::RandomWrite,
+        WorkloadCategory::Durable,
     ];
     let campaigns = [
         spread(1, 1, Clock::Real),
@@ -157,7 +167,7 @@ fn sliders_say_what_every_report_says_for_the_same_weights() {
     ];
     let mut kinds = std::collections::BTreeSet::new();
     for (number, results) in campaigns.iter().enumerate() {
-        let mut rng = SeededRng::for_purpose(number as u64, "weights");
+        let mut rng = SeededRng::substream(number as u64, "weights");
         let untested = if number == 1 { 80.0 } else { 5.0 };
         let mut draw = || {
             let tested: Vec<f64> = (0..4).map(|_| (1 + rng.below(100)) as f64).collect();
@@ -168,9 +178,14 @@ fn sliders_say_what_every_report_says_for_the_same_weights() {
         };
         let html = {
             let mut analysis = analyse(results);
-            let suites = [(Group::Durable, vec!["durable".to_owned()])];
-            analysis.weigh_uses([&fixture::use_of(&draw())], &suites.into());
-            render(Format::Html, results, &analysis, &Options::default())
+            let suites = [(WorkloadCategory::Durable, vec!["durable".to_owned()])];
+            analysis.score_use_cases([&fixture::use_of(&draw())], &suites.into());
+            render(
+                ReportFormat::Html,
+                results,
+                &analysis,
+                &DocumentOptions::default(),
+            )
         };
         look(&html, View::DESK, |page| {
             let fixed = page.number("Number(document.querySelector('#uses input:disabled').value)");

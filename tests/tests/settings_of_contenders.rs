@@ -4,13 +4,13 @@ use std::fs;
 
 use end_to_end::suites::{READ_AGAIN, read_again};
 use end_to_end::{Entry, Sandbox, cells_of, program, run};
-use model::{Bytes, MemoryUse};
+use model::{Bytes, KernelMemoryUse};
 
 const SIZE: u64 = 64 << 20;
 
 #[test]
 fn groups_and_memory_of_contenders_are_stored_and_reported() {
-    let sandbox = Sandbox::alone();
+    let sandbox = Sandbox::exclusive();
     sandbox.add_suite("again", READ_AGAIN);
     sandbox.add(&Entry::ext4("made"));
     let contenders = ["made", "made@memory=24MiB"];
@@ -22,7 +22,7 @@ fn groups_and_memory_of_contenders_are_stored_and_reported() {
         "--group",
         "one=made",
     ]);
-    let shown = run(&mut command).with(0).stdout;
+    let shown = run(&mut command).assert_code(0).stdout;
     assert!(
         shown.contains("Contenders may use different memory: all there is (made); 24 MiB"),
         "{shown}"
@@ -45,7 +45,7 @@ fn groups_and_memory_of_contenders_are_stored_and_reported() {
         .map(|group| (group.name.as_str(), group.members.len()))
         .collect();
     assert_eq!(groups, [("both", 2), ("one", 1)]);
-    let page = run(sandbox.fsarena().args(["report", "--format", "html"])).with(0);
+    let page = run(sandbox.fsarena().args(["report", "--format", "html"])).assert_code(0);
     assert!(
         page.stdout
             .contains(r#""title":"both","members":[0,1],"named":true"#)
@@ -55,9 +55,9 @@ fn groups_and_memory_of_contenders_are_stored_and_reported() {
 
 #[test]
 fn a_group_with_somebody_who_does_not_compete_is_refused_in_one_line() {
-    let sandbox = Sandbox::alone();
+    let sandbox = Sandbox::exclusive();
     let mut command = sandbox.campaign(&["tmpfs"], "trial");
-    let ended = run(command.args(["--group", "new=tmpfs,btrfs"])).with(2);
+    let ended = run(command.args(["--group", "new=tmpfs,btrfs"])).assert_code(2);
     let lines: Vec<&str> = ended.stderr.lines().collect();
     assert_eq!(lines.len(), 1, "{}", ended.stderr);
     let expected =
@@ -69,7 +69,7 @@ fn a_group_with_somebody_who_does_not_compete_is_refused_in_one_line() {
         "contenders = [\"tmpfs\"]\n[groups]\nnew = [\"xfs\"]\n",
     )
     .unwrap();
-    let ended = run(sandbox.fsarena().arg("run").arg(file)).with(2);
+    let ended = run(sandbox.fsarena().arg("run").arg(file)).assert_code(2);
     assert!(
         ended.stderr.contains("`xfs`, which does not compete"),
         "{}",
@@ -79,16 +79,16 @@ fn a_group_with_somebody_who_does_not_compete_is_refused_in_one_line() {
 
 #[test]
 fn a_fuse_driver_is_measured_in_memory_and_a_filesystem_of_the_kernel_is_not_here() {
-    let sandbox = Sandbox::alone();
+    let sandbox = Sandbox::exclusive();
     sandbox.add(&Entry::faulty("driven", &program::faultfs(), &[]));
     sandbox.add(&Entry::ext4("made"));
     let shown = run(&mut sandbox.campaign(&["driven", "made"], "trial"))
-        .with(0)
+        .assert_code(0)
         .stdout;
     assert!(shown.contains("DRIVER, MOUNTED"), "{shown}");
     let results = sandbox.results();
     let driven = cells_of(&results, "driven")[0];
-    let is_its_drivers = |memory: &Option<MemoryUse>| {
+    let is_its_drivers = |memory: &Option<KernelMemoryUse>| {
         let memory = memory.expect("it was measured");
         assert_eq!(memory.kernel, None, "the kernel is everybody's");
         memory.driver.expect("it has a driver") > Bytes::kib(4)

@@ -61,7 +61,7 @@ fn said(cell: &CellResult) -> &str {
 fn btrfs_is_a_pool_of_images_and_ext4_a_stripe_or_unsupported_with_the_reason() {
     let sandbox = Sandbox::new();
     let mut command = campaign(&sandbox, &["btrfs", "ext4"]);
-    let shown = run(command.args(["--disks", "1,2"])).with(0);
+    let shown = run(command.args(["--disks", "1,2"])).assert_code(0);
     assert!(
         shown
             .stdout
@@ -116,7 +116,7 @@ fn a_campaign_over_several_images_that_is_killed_goes_on_and_leaves_nothing() {
     assert!(begun.any(|line| line.contains("\"cell-begin\"")));
     killpg(Pid::from_raw(child.id().cast_signed()), Signal::SIGKILL).unwrap();
     child.wait().unwrap();
-    run(sandbox.fsarena().arg("resume")).with(0);
+    run(sandbox.fsarena().arg("resume")).assert_code(0);
     let results = sandbox.results();
     let cells = cells_of(&results, "btrfs@disks=2");
     assert_eq!(cells.len(), 2);
@@ -133,7 +133,7 @@ fn several_disks_are_refused_where_there_is_one() {
     let refused = |options: &[&str], complaint: &str| {
         let mut command = sandbox.fsarena();
         command.args(["run", "--suite", "trial"]).args(options);
-        let ended = run(&mut command).with(2);
+        let ended = run(&mut command).assert_code(2);
         assert_eq!(ended.stderr.lines().count(), 1, "{}", ended.stderr);
         assert!(ended.stderr.contains(complaint), "{}", ended.stderr);
     };

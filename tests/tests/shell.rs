@@ -27,7 +27,7 @@ fn every_command_has_help_with_examples() {
     ];
     commands.extend(names.map(|name| vec![name, "--help"]));
     for words in commands {
-        let help = run(sandbox.fsarena().args(&words)).with(0).stdout;
+        let help = run(sandbox.fsarena().args(&words)).assert_code(0).stdout;
         assert!(help.contains("Examples:"), "{words:?}:\n{help}");
         assert!(help.contains("fsarena "), "{words:?}:\n{help}");
         assert!(!help.contains(ESCAPE), "{words:?} is piped: no colours");
@@ -37,7 +37,7 @@ fn every_command_has_help_with_examples() {
 #[test]
 fn exit_codes_are_documented() {
     let sandbox = Sandbox::new();
-    let help = run(sandbox.fsarena().arg("--help")).with(0).stdout;
+    let help = run(sandbox.fsarena().arg("--help")).assert_code(0).stdout;
     for code in ["0", "1", "2", "3", "4", "130"] {
         let documented = help.lines().any(|l| l.trim_start().starts_with(code));
         assert!(documented, "exit code {code}:\n{help}");
@@ -49,7 +49,7 @@ fn completions_are_what_the_shell_takes() {
     let sandbox = Sandbox::new();
     for shell in ["bash", "zsh", "fish"] {
         let script = run(sandbox.fsarena().args(["completions", shell]))
-            .with(0)
+            .assert_code(0)
             .stdout;
         assert!(
             script.contains("fsarena") && script.contains("resume"),
@@ -67,7 +67,7 @@ fn completions_are_what_the_shell_takes() {
 #[test]
 fn the_manual_page_is_one() {
     let sandbox = Sandbox::new();
-    let page = run(sandbox.fsarena().arg("man")).with(0).stdout;
+    let page = run(sandbox.fsarena().arg("man")).assert_code(0).stdout;
     assert!(page.contains(".TH FSARENA 1"), "{page}");
     assert!(page.contains(".SH") && page.contains("130"), "{page}");
 }
@@ -94,7 +94,7 @@ fn bad_input_is_one_line_and_code_2() {
         (&["show", "4711"], &["campaign"]),
     ];
     for (words, expected) in cases {
-        let ended = run(sandbox.fsarena().args(words)).with(2);
+        let ended = run(sandbox.fsarena().args(words)).assert_code(2);
         assert_eq!(
             ended.stderr.trim_end().lines().count(),
             1,
@@ -116,7 +116,7 @@ fn bad_input_is_one_line_and_code_2() {
 fn a_missing_tool_is_refused_with_the_way_to_get_it() {
     let sandbox = Sandbox::new();
     sandbox.add(&Entry::ext4("odd").mkfs(&["mkfs.nowhere", "{device}"]));
-    let ended = run(&mut sandbox.campaign(&["odd"], "trial")).with(3);
+    let ended = run(&mut sandbox.campaign(&["odd"], "trial")).assert_code(3);
     assert!(ended.stderr.contains("mkfs.nowhere"), "{}", ended.stderr);
     sandbox.assert_clean();
 }
@@ -125,9 +125,9 @@ fn a_missing_tool_is_refused_with_the_way_to_get_it() {
 fn a_failed_cell_is_a_result_unless_strict() {
     let sandbox = Sandbox::new();
     sandbox.add(&Entry::ext4("bad").mkfs(&["false", "{device}"]));
-    run(&mut sandbox.campaign(&["bad"], "trial")).with(0);
-    run(sandbox.campaign(&["bad"], "trial").arg("--strict")).with(1);
-    run(sandbox.campaign(&["ext4"], "trial").arg("--strict")).with(0);
+    run(&mut sandbox.campaign(&["bad"], "trial")).assert_code(0);
+    run(sandbox.campaign(&["bad"], "trial").arg("--strict")).assert_code(1);
+    run(sandbox.campaign(&["ext4"], "trial").arg("--strict")).assert_code(0);
 }
 
 #[test]
@@ -135,7 +135,7 @@ fn what_failed_is_told_wherever_results_are_told() {
     let sandbox = Sandbox::new();
     let script = "echo out of luck >&2; exit 1";
     sandbox.add(&Entry::ext4("bad").mkfs(&["sh", "-c", script, "sh", "{device}"]));
-    run(&mut sandbox.campaign(&["bad", "ext4"], "names")).with(0);
+    run(&mut sandbox.campaign(&["bad", "ext4"], "names")).assert_code(0);
     let results = sandbox.results();
     let bad = results.cells.iter().find(|c| c.cell.contender == "bad");
     let cell = bad.unwrap().cell.id.0.to_string();
@@ -145,12 +145,12 @@ fn what_failed_is_told_wherever_results_are_told() {
         &["report", "--format", "html"],
         &["show", "--cell", &cell],
     ] {
-        let told = run(sandbox.fsarena().args(words)).with(0).stdout;
+        let told = run(sandbox.fsarena().args(words)).assert_code(0).stdout;
         assert!(told.contains("failed"), "{words:?}:\n{told}");
         assert!(told.contains("out of luck"), "{words:?}:\n{told}");
     }
     for words in [&["show"][..], &["list", "campaigns"]] {
-        let told = run(sandbox.fsarena().args(words)).with(0).stdout;
+        let told = run(sandbox.fsarena().args(words)).assert_code(0).stdout;
         assert!(told.contains("failed"), "{words:?}:\n{told}");
     }
 }
@@ -158,7 +158,7 @@ fn what_failed_is_told_wherever_results_are_told() {
 #[test]
 fn events_are_json_lines_and_nothing_else_is_on_standard_output() {
     let sandbox = Sandbox::new();
-    let ended = run(sandbox.campaign(&["ext4"], "names").arg("--json")).with(0);
+    let ended = run(sandbox.campaign(&["ext4"], "names").arg("--json")).assert_code(0);
     assert!(ended.stdout.lines().count() > 3, "{}", ended.stdout);
     for line in ended.stdout.lines() {
         let event: serde_json::Value = serde_json::from_str(line).expect(line);
@@ -169,14 +169,14 @@ fn events_are_json_lines_and_nothing_else_is_on_standard_output() {
 #[test]
 fn piped_there_is_no_progress_and_no_colour() {
     let sandbox = Sandbox::new();
-    let ended = run(&mut sandbox.campaign(&["ext4"], "names")).with(0);
+    let ended = run(&mut sandbox.campaign(&["ext4"], "names")).assert_code(0);
     assert!(
         ended.stdout.contains("ext4") && ended.stdout.contains("create"),
         "{ended:?}"
     );
     assert!(!ended.stdout.contains([ESCAPE, '\r']), "{}", ended.stdout);
     assert!(!ended.stderr.contains([ESCAPE, '\r']), "{}", ended.stderr);
-    let quiet = run(sandbox.campaign(&["ext4"], "names").arg("-q")).with(0);
+    let quiet = run(sandbox.campaign(&["ext4"], "names").arg("-q")).assert_code(0);
     assert_eq!(quiet.stderr, "");
 }
 
@@ -184,7 +184,7 @@ fn piped_there_is_no_progress_and_no_colour() {
 #[test]
 fn a_terminal_gets_colours_unless_no_color_is_set() {
     let sandbox = Sandbox::new();
-    run(&mut sandbox.campaign(&["ext4", "tmpfs"], "names")).with(0);
+    run(&mut sandbox.campaign(&["ext4", "tmpfs"], "names")).assert_code(0);
     let mut report = sandbox.fsarena();
     report.args(["report", "--format", "table"]);
     let words = std::iter::once(report.get_program()).chain(report.get_args());

@@ -14,7 +14,7 @@ fn campaigns(sandbox: &Sandbox) {
         &["tmpfs", "ext4"],
         &["ext4", "ext2"],
     ] {
-        run(&mut sandbox.campaign(contenders, "names")).with(0);
+        run(&mut sandbox.campaign(contenders, "names")).assert_code(0);
     }
 }
 
@@ -48,7 +48,9 @@ fn a_database_becomes_pages_that_lead_to_each_other() {
     let sandbox = Sandbox::new();
     campaigns(&sandbox);
     let site = sandbox.path("pages");
-    let said = run(sandbox.fsarena().arg("site").arg(&site)).with(0).stdout;
+    let said = run(sandbox.fsarena().arg("site").arg(&site))
+        .assert_code(0)
+        .stdout;
     assert!(said.contains("5 written, 0 left as they were"), "{said}");
     look(&site.join("index.html"), View::DESK, |page| {
         let links =
@@ -81,12 +83,14 @@ fn a_database_becomes_pages_that_lead_to_each_other() {
 
     // Nothing is new, so that nothing is written; then one campaign is.
     let before = modified(&site);
-    let said = run(sandbox.fsarena().arg("site").arg(&site)).with(0).stdout;
+    let said = run(sandbox.fsarena().arg("site").arg(&site))
+        .assert_code(0)
+        .stdout;
     assert!(said.contains("0 written, 5 left as they were"), "{said}");
     assert_eq!(modified(&site), before);
-    run(&mut sandbox.campaign(&["ext4", "ext2"], "names")).with(0);
+    run(&mut sandbox.campaign(&["ext4", "ext2"], "names")).assert_code(0);
     let json = run(sandbox.fsarena().args(["--json", "site"]).arg(&site))
-        .with(0)
+        .assert_code(0)
         .stdout;
     let json: serde_json::Value = serde_json::from_str(&json).unwrap();
     assert_eq!(
@@ -98,7 +102,7 @@ fn a_database_becomes_pages_that_lead_to_each_other() {
     fs::create_dir(&foreign).unwrap();
     fs::write(foreign.join("index.html"), "mine").unwrap();
     let refused = run(sandbox.fsarena().arg("site").arg(&foreign))
-        .with(3)
+        .assert_code(3)
         .stderr;
     assert!(
         refused.lines().count() == 1 && refused.contains("name an empty directory"),
@@ -116,9 +120,9 @@ fn studies_that_were_run_again_have_a_page() {
     run(sandbox
         .campaign(&["tmpfs"], "names")
         .args(["--name", "bonnie-linux-2011"]))
-    .with(0);
+    .assert_code(0);
     let site = sandbox.path("pages");
-    run(sandbox.fsarena().arg("site").arg(&site)).with(0);
+    run(sandbox.fsarena().arg("site").arg(&site)).assert_code(0);
     look(&site.join("studies.html"), View::DESK, |page| {
         let text = page.text("document.querySelector('main').innerText");
         assert!(
@@ -153,7 +157,7 @@ fn on_a_telephone_the_page_of_a_study_keeps_its_text_in_its_columns() {
     for study in ["emerging-filesystems-2007", "bonnie-linux-2011"] {
         let mut report = sandbox.fsarena();
         report.args(["report", "--study", study, "--format", "html", "-o"]);
-        run(report.arg(&file)).with(0);
+        run(report.arg(&file)).assert_code(0);
         look(&file, View::PHONE, |page| {
             page.run("document.querySelectorAll('details').forEach(one => one.open = true)");
             assert_eq!(too_wide(page), 0.0, "{study}");
@@ -181,7 +185,7 @@ fn several_campaigns_are_a_page_with_what_changed_and_a_line_for_each_result() {
             .arg(&file);
         run(&mut command)
     };
-    report("2,1,3").with(0);
+    report("2,1,3").assert_code(0);
     for view in [View::DESK, View::PHONE] {
         look(&file, view, |page| {
             assert_eq!(
@@ -197,22 +201,22 @@ fn several_campaigns_are_a_page_with_what_changed_and_a_line_for_each_result() {
             assert!(page.print().starts_with(b"%PDF"));
         });
     }
-    let one = report("2").with(2).stderr;
+    let one = report("2").assert_code(2).stderr;
     assert!(
         one.contains("--campaigns takes two campaigns or more"),
         "{one}"
     );
-    report("1,77").with(2);
+    report("1,77").assert_code(2);
     let csv = run(sandbox
         .fsarena()
         .args(["report", "--campaigns", "1,2", "--format", "csv"]))
-    .with(2)
+    .assert_code(2)
     .stderr;
     assert!(csv.contains("--format html"), "{csv}");
     let json = run(sandbox
         .fsarena()
         .args(["--json", "report", "--campaigns", "1,2"]))
-    .with(0)
+    .assert_code(0)
     .stdout;
     let json: serde_json::Value = serde_json::from_str(&json).unwrap();
     assert!(json["differences"]["changes"].is_array() && json["history"]["series"].is_array());

@@ -9,7 +9,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use end_to_end::{Gate, LoopDevice, Sandbox, cells_of, run, succeed};
-use model::{CacheState, CampaignResults, Source, Status};
+use model::{CacheState, CampaignResults, CopySource, Status};
 
 const SIZE: u64 = 96 << 20;
 
@@ -162,16 +162,20 @@ fn what_comes_from_a_directory_is_what_is_in_it_and_nothing_of_it_changes() {
     fill(&source, &outside);
     let before = everything(&source);
     let device = LoopDevice::new(&sandbox.path("disk"), SIZE);
-    run(&mut copy_to(&sandbox, &device, &source)).with(0);
+    run(&mut copy_to(&sandbox, &device, &source)).assert_code(0);
 
     let results = sandbox.results();
     assert_ok(&results, "ext4");
-    let Some(Source::Directory { path, contents }) = &results.campaign.source else {
+    let Some(CopySource::Directory { path, contents }) = &results.campaign.source else {
         panic!("{:?}", results.campaign.source);
     };
     assert_eq!(*path, source);
     assert_eq!(
-        (contents.files, contents.directories, contents.left_out),
+        (
+            contents.files,
+            contents.directories,
+            contents.skipped_entries
+        ),
         (4, 3, 2)
     );
     assert_eq!(contents.bytes.0, 800_002);
@@ -187,7 +191,7 @@ fn what_comes_from_a_directory_is_what_is_in_it_and_nothing_of_it_changes() {
     let condition = results.environments[0]
         .conditions
         .iter()
-        .find(|c| c.what == "source");
+        .find(|c| c.name == "source");
     let condition = &condition.expect("it is recorded").value;
     assert!(
         condition.contains("4 files in 3 directories"),
@@ -198,7 +202,7 @@ fn what_comes_from_a_directory_is_what_is_in_it_and_nothing_of_it_changes() {
         "{condition}"
     );
     let page = run(sandbox.fsarena().args(["report", "--format", "markdown"]))
-        .with(0)
+        .assert_code(0)
         .stdout;
     assert!(page.contains("Source: directory "), "{page}");
 
@@ -253,7 +257,7 @@ fn a_device_is_read_and_no_byte_of_it_changes_and_one_in_use_is_refused() {
     fill(&mounted, &sandbox.path("outside"));
     let there = files(&mounted);
 
-    let ended = run(&mut copy_to(&sandbox, &disk, other.path())).with(3);
+    let ended = run(&mut copy_to(&sandbox, &disk, other.path())).assert_code(3);
     let hint = format!("give that directory (--source {})", mounted.display());
     assert!(ended.stderr.contains(&hint), "{}", ended.stderr);
     assert_eq!(
@@ -266,7 +270,7 @@ fn a_device_is_read_and_no_byte_of_it_changes_and_one_in_use_is_refused() {
     succeed(Command::new("umount").arg(&mounted));
     wait_until_free(other.path());
     let before = fs::read(other.image()).unwrap();
-    run(&mut copy_to(&sandbox, &disk, other.path())).with(0);
+    run(&mut copy_to(&sandbox, &disk, other.path())).assert_code(0);
     let after = fs::read(other.image()).unwrap();
     let written = (0..before.len()).filter(|i| before[*i] != after[*i]);
     let written: Vec<usize> = written.collect();
@@ -275,7 +279,7 @@ fn a_device_is_read_and_no_byte_of_it_changes_and_one_in_use_is_refused() {
     assert_ok(&results, "ext4");
     assert!(matches!(
         results.campaign.source,
-        Some(Source::Device { .. })
+        Some(CopySource::Device { .. })
     ));
     copied(&sandbox, &disk, |at| {
         assert_eq!(files(&at.join("tree")), there);
@@ -296,7 +300,7 @@ fn a_second_image_is_filled_once_and_read_by_every_cell() {
         "--source",
         "image",
     ]);
-    let ended = run(&mut command).with(0);
+    let ended = run(&mut command).assert_code(0);
     assert_eq!(
         ended.stderr.matches("filling second image").count(),
         1,
@@ -315,7 +319,7 @@ fn a_second_image_is_filled_once_and_read_by_every_cell() {
             assert_eq!(phase(copying).cache, CacheState::Cold, "{copying}");
         }
     }
-    let Some(Source::Image { size, .. }) = &results.campaign.source else {
+    let Some(CopySource::Image { size, .. }) = &results.campaign.source else {
         panic!("{:?}", results.campaign.source);
     };
     assert!(size.0 > 6_000_000);
@@ -329,7 +333,7 @@ fn in_a_guest_the_second_disk_is_its_own() {
     let run_in_guest = |source: &[&str]| {
         let mut command = sandbox.in_guests(sandbox.fsarena(), &["ext4", "hpfs"], "2");
         command.args(["--suite", "tree"]).args(source);
-        run(&mut command).with(0);
+        run(&mut command).assert_code(0);
         sandbox.results()
     };
     let with = run_in_guest(&["--source", "image"]);
@@ -344,7 +348,7 @@ fn in_a_guest_the_second_disk_is_its_own() {
                 .find(|p| p.phase == "tree-in")
                 .unwrap();
             assert_eq!(phase.bytes_written.0, 2_000_000);
-            phase.wall
+            phase.elapsed
         };
         let (from_disk, from_memory) = (wall(&with), wall(&without));
         assert!(
@@ -382,7 +386,7 @@ fn a_source_that_changes_ends_the_campaign_and_a_resumed_one_copies_from_it_agai
     let reference = sandbox.path("reference");
     succeed(Command::new("cp").arg("-p").arg(&changed).arg(&reference));
     fs::write(&changed, "other").unwrap();
-    waiting.go_on();
+    waiting.release();
     let output = child.wait_with_output().unwrap();
     let said = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(3), "{said}");
@@ -391,12 +395,12 @@ fn a_source_that_changes_ends_the_campaign_and_a_resumed_one_copies_from_it_agai
     let resume = || run(sandbox.fsarena().arg("resume"));
     assert!(
         resume()
-            .with(3)
+            .assert_code(3)
             .stderr
             .contains("the source is not what it was")
     );
     succeed(Command::new("cp").arg("-p").arg(&reference).arg(&changed));
-    resume().with(0);
+    resume().assert_code(0);
     assert_ok(&sandbox.results(), "gate");
     sandbox.assert_clean();
 }
@@ -409,7 +413,7 @@ fn a_source_that_cannot_be_one_is_refused_before_anything_is_stored() {
     fs::create_dir(&empty).unwrap();
     let refused = |suite: &str, source: &Path, because: &str| {
         let mut command = sandbox.campaign(&["tmpfs"], suite);
-        let ended = run(command.arg("--source").arg(source)).with(2);
+        let ended = run(command.arg("--source").arg(source)).assert_code(2);
         assert!(ended.stderr.contains(because), "{}", ended.stderr);
         assert_eq!(
             ended.stderr.trim_end().lines().count(),

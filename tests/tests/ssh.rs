@@ -7,7 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use end_to_end::gate::Gate;
-use end_to_end::{FarHost, Sandbox, results_of, run};
+use end_to_end::{RemoteHost, Sandbox, results_of, run};
 use model::{Calibration, Status};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -15,9 +15,9 @@ use nix::unistd::Pid;
 /// Bounds a wait for what happens, or never does.
 const NEVER: Duration = Duration::from_secs(120);
 
-fn campaign(sandbox: &Sandbox, far: &FarHost, contenders: &[&str]) -> Command {
+fn campaign(sandbox: &Sandbox, far: &RemoteHost, contenders: &[&str]) -> Command {
     let mut command = sandbox.campaign(contenders, "trial");
-    far.known_to(command.args(["--host", "far"]));
+    far.configure_ssh(command.args(["--host", "far"]));
     command
 }
 
@@ -48,13 +48,13 @@ fn assert_all_ok(sandbox: &Sandbox, cells: usize) {
 #[test]
 fn a_campaign_runs_on_another_host_and_needs_nothing_there() {
     let sandbox = Sandbox::new();
-    let far = FarHost::new(&sandbox);
+    let far = RemoteHost::new(&sandbox);
     let ended = run(&mut campaign(&sandbox, &far, &["ext4", "tmpfs"]));
     assert_eq!(ended.code, Some(0), "{}", ended.stderr);
     assert_all_ok(&sandbox, 2);
     assert!(far.agents().is_empty());
     let mut doctor = sandbox.fsarena();
-    let told = run(far.known_to(doctor.args(["doctor", "--host", "far"])));
+    let told = run(far.configure_ssh(doctor.args(["doctor", "--host", "far"])));
     assert!(told.stdout.contains("ext4"), "{}", told.stderr);
 }
 
@@ -62,7 +62,7 @@ fn a_campaign_runs_on_another_host_and_needs_nothing_there() {
 #[test]
 fn directories_of_another_host_compete_and_a_source_there_is_copied() {
     let sandbox = Sandbox::new();
-    let far = FarHost::new(&sandbox);
+    let far = RemoteHost::new(&sandbox);
     let [first, second, source] = ["first", "second", "source"].map(|name| {
         let path = sandbox.path(name);
         fs::create_dir(&path).expect("a sandbox is writable");
@@ -86,7 +86,7 @@ fn directories_of_another_host_compete_and_a_source_there_is_copied() {
         for directory in directories {
             command.arg("--dir").arg(directory);
         }
-        run(far.known_to(command.arg("--source").arg(source)))
+        run(far.configure_ssh(command.arg("--source").arg(source)))
     };
     let ended = compare(&[&first, &second], &source);
     assert_eq!(ended.code, Some(0), "{}", ended.stderr);
@@ -118,7 +118,7 @@ fn directories_of_another_host_compete_and_a_source_there_is_copied() {
 #[test]
 fn another_host_is_calibrated() {
     let sandbox = Sandbox::new();
-    let far = FarHost::new(&sandbox);
+    let far = RemoteHost::new(&sandbox);
     let mut calibrate = sandbox.fsarena();
     calibrate.args([
         "--json",
@@ -130,7 +130,7 @@ fn another_host_is_calibrated() {
         "--work-dir",
     ]);
     calibrate.arg(sandbox.path("work"));
-    let ended = run(far.known_to(&mut calibrate));
+    let ended = run(far.configure_ssh(&mut calibrate));
     assert_eq!(ended.code, Some(0), "{}", ended.stderr);
     let taken: Calibration = serde_json::from_str(&ended.stdout).expect("it is JSON");
     assert!(taken.raw_device.is_some(), "{}", taken.device);
@@ -140,7 +140,7 @@ fn another_host_is_calibrated() {
 #[test]
 fn what_a_killed_campaign_has_left_on_another_host_is_found_and_removed() {
     let sandbox = Sandbox::new();
-    let far = FarHost::new(&sandbox);
+    let far = RemoteHost::new(&sandbox);
     let ended = run(&mut campaign(&sandbox, &far, &["tmpfs"]));
     assert_eq!(ended.code, Some(0), "{}", ended.stderr);
     let seed = sandbox.results().campaign.seed;
@@ -149,7 +149,7 @@ fn what_a_killed_campaign_has_left_on_another_host_is_found_and_removed() {
     fs::write(left.join("lock"), "").expect("root may");
     fs::write(left.join("image-0"), [1; 8192]).expect("root may");
     let mut doctor = sandbox.fsarena();
-    let told = run(far.known_to(doctor.args(["doctor", "--host", "far"])));
+    let told = run(far.configure_ssh(doctor.args(["doctor", "--host", "far"])));
     let says = format!(
         "{} (8 KiB) was left by campaign 1 that was killed",
         left.display()
@@ -170,16 +170,16 @@ fn what_a_killed_campaign_has_left_on_another_host_is_found_and_removed() {
 #[test]
 fn a_cell_whose_connection_breaks_runs_again_when_it_is_back() {
     let sandbox = Sandbox::new();
-    let far = FarHost::new(&sandbox);
+    let far = RemoteHost::new(&sandbox);
     let gate = Gate::new(&sandbox);
     let child = start(&mut campaign(&sandbox, &far, &["gate", "tmpfs"]));
     let waiting = gate.reached();
-    far.cut();
+    far.disconnect();
     wait_until("the agent lives on without anybody", || {
         far.agents().is_empty()
     });
-    waiting.go_on();
-    far.join();
+    waiting.release();
+    far.reconnect();
     let output = child.wait_with_output().expect("it was started");
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{said}");
@@ -190,14 +190,14 @@ fn a_cell_whose_connection_breaks_runs_again_when_it_is_back() {
 #[test]
 fn an_agent_that_is_killed_is_started_again() {
     let sandbox = Sandbox::new();
-    let far = FarHost::new(&sandbox);
+    let far = RemoteHost::new(&sandbox);
     let gate = Gate::new(&sandbox);
     let child = start(&mut campaign(&sandbox, &far, &["gate", "tmpfs"]));
     let waiting = gate.reached();
     for agent in far.agents() {
         let _ = kill(Pid::from_raw(agent), Signal::SIGKILL);
     }
-    waiting.go_on();
+    waiting.release();
     let output = child.wait_with_output().expect("it was started");
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{said}");
@@ -207,16 +207,16 @@ fn an_agent_that_is_killed_is_started_again() {
 #[test]
 fn an_orchestrator_that_is_killed_leaves_nothing_on_the_host() {
     let sandbox = Sandbox::new();
-    let far = FarHost::new(&sandbox);
+    let far = RemoteHost::new(&sandbox);
     let gate = Gate::new(&sandbox);
     let mut child = start(&mut campaign(&sandbox, &far, &["gate", "tmpfs"]));
     let waiting = gate.reached();
     child.kill().expect("it runs");
     child.wait().expect("it was started");
     wait_until("the agent lives on", || far.agents().is_empty());
-    waiting.go_on();
+    waiting.release();
     let mut resume = sandbox.fsarena();
-    let ended = run(far.known_to(resume.arg("resume")));
+    let ended = run(far.configure_ssh(resume.arg("resume")));
     assert_eq!(ended.code, Some(0), "{}", ended.stderr);
     assert_all_ok(&sandbox, 2);
 }
@@ -225,12 +225,12 @@ fn an_orchestrator_that_is_killed_leaves_nothing_on_the_host() {
 #[test]
 fn each_host_is_a_block_and_contenders_are_compared_over_all_of_them() {
     let sandbox = Sandbox::new();
-    let [one, _two] = ["n1", "n2"].map(|name| FarHost::called(name, &sandbox));
+    let [one, _two] = ["n1", "n2"].map(|name| RemoteHost::with_name(name, &sandbox));
     let mut command = sandbox.campaign(&["ext4", "tmpfs"], "trial");
     command.args([
         "--hosts", "n1,n2", "--name", "both", "--rounds", "2", "--divide",
     ]);
-    let ended = run(one.known_to(&mut command));
+    let ended = run(one.configure_ssh(&mut command));
     assert_eq!(ended.code, Some(0), "{}", ended.stderr);
     let said: Vec<&str> = ended.stdout.split_whitespace().collect();
     let said = said.join(" ");
@@ -248,7 +248,7 @@ fn each_host_is_a_block_and_contenders_are_compared_over_all_of_them() {
         ),
     ] {
         let mut command = sandbox.campaign(&["tmpfs"], "trial");
-        let ended = run(one.known_to(command.args(words)));
+        let ended = run(one.configure_ssh(command.args(words)));
         assert_eq!(ended.code, Some(2), "{}", ended.stderr);
         assert!(ended.stderr.contains(told), "{}", ended.stderr);
     }
@@ -257,7 +257,7 @@ fn each_host_is_a_block_and_contenders_are_compared_over_all_of_them() {
 #[test]
 fn what_cannot_be_had_on_another_host_is_said_in_a_line() {
     let sandbox = Sandbox::new();
-    let far = FarHost::new(&sandbox);
+    let far = RemoteHost::new(&sandbox);
     for (host, backend, reason) in [
         ("far", "vm", "guests run on this machine"),
         ("-oProxyCommand=x", "loop", "begins with `-`"),
@@ -267,7 +267,7 @@ fn what_cannot_be_had_on_another_host_is_said_in_a_line() {
         command
             .arg(format!("--host={host}"))
             .args(["--backend", backend]);
-        let ended = run(far.known_to(&mut command));
+        let ended = run(far.configure_ssh(&mut command));
         assert!(matches!(ended.code, Some(2 | 3)), "{}", ended.stderr);
         assert!(ended.stderr.contains(reason), "{}", ended.stderr);
     }

@@ -12,13 +12,13 @@ use serde_json::Value;
 
 /// The analysis as the report in JSON holds it.
 fn analysis(sandbox: &Sandbox) -> Value {
-    let report = run(sandbox.fsarena().args(["report", "--format", "json"])).with(0);
+    let report = run(sandbox.fsarena().args(["report", "--format", "json"])).assert_code(0);
     let mut document: Value = serde_json::from_str(&report.stdout).expect("the report is JSON");
     document["analysis"].take()
 }
 
 fn table(sandbox: &Sandbox) -> String {
-    let report = run(sandbox.fsarena().arg("report")).with(0).stdout;
+    let report = run(sandbox.fsarena().arg("report")).assert_code(0).stdout;
     // Sentences are broken between words.
     report.split_whitespace().collect::<Vec<_>>().join(" ")
 }
@@ -27,7 +27,7 @@ fn table(sandbox: &Sandbox) -> String {
 fn a_contender_entered_twice_shows_the_noise_floor() {
     let sandbox = Sandbox::new();
     let mut command = sandbox.campaign(&["tmpfs", "again=tmpfs"], "trial");
-    run(command.args(["--rounds", "6"])).with(0);
+    run(command.args(["--rounds", "6"])).assert_code(0);
     let results = sandbox.results();
     let names: Vec<&str> = results
         .campaign
@@ -36,7 +36,7 @@ fn a_contender_entered_twice_shows_the_noise_floor() {
         .map(|c| c.name.as_str())
         .collect();
     assert_eq!(names, ["tmpfs", "again"]);
-    let ok = |c: &model::StoredCell| c.result.as_ref().is_some_and(|r| r.status == Status::Ok);
+    let ok = |c: &model::CellRecord| c.result.as_ref().is_some_and(|r| r.status == Status::Ok);
     assert!(results.cells.iter().all(ok));
     let analysis = analysis(&sandbox);
     let floors = analysis["noise"].as_array().expect("a list");
@@ -80,7 +80,7 @@ fn a_directory_entered_twice_is_two_contenders() {
     for name in ["one", "two"] {
         command.args(["--dir", &format!("{name}={}", place.display())]);
     }
-    run(&mut command).with(0);
+    run(&mut command).assert_code(0);
     let results = sandbox.results();
     let directories: Vec<_> = results
         .campaign
@@ -120,7 +120,7 @@ fn cells(sandbox: &Sandbox) -> Vec<Cell> {
 #[test]
 fn rounds_are_added_up_to_the_limit_and_are_those_of_a_longer_campaign() {
     let sandbox = Sandbox::new();
-    run(&mut growing(&sandbox, "0.001%", "1", "3")).with(0);
+    run(&mut growing(&sandbox, "0.001%", "1", "3")).assert_code(0);
     let added = cells(&sandbox);
     assert_eq!(sandbox.results().campaign.rounds, 3);
     let stop = analysis(&sandbox)["stop"].take();
@@ -142,14 +142,14 @@ fn rounds_are_added_up_to_the_limit_and_are_those_of_a_longer_campaign() {
         "{shown}"
     );
     // Nothing is left to do.
-    run(sandbox.fsarena().arg("resume")).with(0);
+    run(sandbox.fsarena().arg("resume")).assert_code(0);
     assert_eq!(cells(&sandbox), added);
 
     let longer = Sandbox::new();
     run(longer
         .campaign(&["tmpfs", "again=tmpfs"], "trial")
         .args(["--rounds", "3"]))
-    .with(0);
+    .assert_code(0);
     assert_eq!(
         cells(&longer),
         added,
@@ -161,7 +161,7 @@ fn rounds_are_added_up_to_the_limit_and_are_those_of_a_longer_campaign() {
 fn within_a_budget_everything_runs_once_and_what_is_added_is_for_open_answers() {
     let sandbox = Sandbox::new();
     let mut campaign = sandbox.campaign(&["tmpfs", "again=tmpfs", "ext2"], "trial");
-    let ended = run(campaign.args(["--budget", "5s"])).with(0);
+    let ended = run(campaign.args(["--budget", "5s"])).assert_code(0);
     let cells = sandbox.results().cells;
     assert!(cells.iter().all(|stored| stored.result.is_some()));
     let first = cells.iter().filter(|stored| stored.cell.round == 1).count();
@@ -174,7 +174,7 @@ fn within_a_budget_everything_runs_once_and_what_is_added_is_for_open_answers() 
 #[test]
 fn rounds_stop_as_soon_as_results_are_known_or_at_the_limit() {
     let sandbox = Sandbox::new();
-    run(&mut growing(&sandbox, "100%", "5", "8")).with(0);
+    run(&mut growing(&sandbox, "100%", "5", "8")).assert_code(0);
     let stop = analysis(&sandbox)["stop"].take();
     let rounds = stop["rounds"].as_u64().expect("a number");
     assert!(
@@ -195,14 +195,14 @@ fn rounds_stop_as_soon_as_results_are_known_or_at_the_limit() {
 fn no_round_is_added_when_the_time_is_over() {
     let sandbox = Sandbox::new();
     let mut command = growing(&sandbox, "0.001%", "1", "9");
-    run(command.args(["--max-time", "1ns"])).with(0);
+    run(command.args(["--max-time", "1ns"])).assert_code(0);
     assert_eq!(sandbox.results().campaign.rounds, 1);
     let stop = analysis(&sandbox)["stop"].take();
     assert_eq!(stop["reason"], "most-time");
     let shown = table(&sandbox);
     assert!(shown.contains("it stopped as its time was over"), "{shown}");
     // Nothing is left to do.
-    run(sandbox.fsarena().arg("resume")).with(0);
+    run(sandbox.fsarena().arg("resume")).assert_code(0);
     assert_eq!(sandbox.results().campaign.rounds, 1);
 }
 
@@ -216,7 +216,7 @@ fn a_campaign_file_has_the_rule_and_options_win_over_it() {
     let rule = |options: &[&str]| {
         let mut command = sandbox.fsarena();
         command.arg("run").arg(&file).args(["--dry-run", "--json"]);
-        let planned = run(command.args(options)).with(0).stdout;
+        let planned = run(command.args(options)).assert_code(0).stdout;
         let planned: Value = serde_json::from_str(&planned).expect("the plan is JSON");
         planned["campaign"]["until"].clone()
     };
@@ -256,7 +256,7 @@ fn kill_behind(command: &mut Command, ends: usize) -> bool {
 #[test]
 fn killed_behind_any_cell_the_added_rounds_are_the_same() {
     let whole = Sandbox::new();
-    run(&mut growing(&whole, "0.001%", "1", "3")).with(0);
+    run(&mut growing(&whole, "0.001%", "1", "3")).assert_code(0);
     let wanted = cells(&whole);
     // Behind the last cell of a round the next one is planned.
     for ends in 1..wanted.len() {
@@ -266,7 +266,7 @@ fn killed_behind_any_cell_the_added_rounds_are_the_same() {
             kill_behind(command.arg("--json"), ends),
             "{ends} cells come to an end"
         );
-        run(sandbox.fsarena().arg("resume")).with(0);
+        run(sandbox.fsarena().arg("resume")).assert_code(0);
         assert_eq!(cells(&sandbox), wanted, "killed behind cell {ends}");
         assert_eq!(analysis(&sandbox)["stop"]["reason"], "most-rounds");
         sandbox.assert_clean();
@@ -287,10 +287,10 @@ fn a_rule_that_makes_no_sense_is_one_line_and_code_2() {
         &["--until-width", "5%", "--rounds", "5", "--max-rounds", "4"],
         &["--until-width", "5%", "--until-share", "120%"],
     ] {
-        let ended = run(sandbox.campaign(&["tmpfs"], "trial").args(wrong)).with(2);
+        let ended = run(sandbox.campaign(&["tmpfs"], "trial").args(wrong)).assert_code(2);
         assert!(!ended.stderr.is_empty(), "{wrong:?}");
     }
-    run(sandbox.campaign(&["Again=tmpfs"], "trial").arg("--dry-run")).with(2);
-    let dry = run(growing(&sandbox, "5%", "3", "9").arg("--dry-run")).with(0);
+    run(sandbox.campaign(&["Again=tmpfs"], "trial").arg("--dry-run")).assert_code(2);
+    let dry = run(growing(&sandbox, "5%", "3", "9").arg("--dry-run")).assert_code(0);
     assert!(dry.stdout.contains("up to 9"), "{}", dry.stdout);
 }

@@ -12,7 +12,7 @@ fn planned(sandbox: &Sandbox, arguments: &[&str]) -> Value {
 fn planned_with(code: i32, sandbox: &Sandbox, arguments: &[&str]) -> Value {
     let mut command = sandbox.fsarena();
     command.args(["run", "--dry-run", "--json"]).args(arguments);
-    let said = run(&mut command).with(code).stdout;
+    let said = run(&mut command).assert_code(code).stdout;
     // Before it stands who is left out.
     let plan = said.lines().last().unwrap_or_default();
     serde_json::from_str(plan).expect("a plan in JSON is one line")
@@ -85,7 +85,7 @@ fn what_would_wear_a_disk_out_is_refused_in_one_line_until_its_limit_is_named() 
     let least = plan["cost"]["least_written"].as_u64().unwrap();
     assert!(least > 1_500_000_000_000, "{least}");
     assert!(plan["max_written"].is_null());
-    let refused = run(sandbox.fsarena().arg("run").args(grid)).with(3);
+    let refused = run(sandbox.fsarena().arg("run").args(grid)).assert_code(3);
     let line = refused.stderr.lines().last().unwrap_or_default();
     assert!(line.contains("--max-written \""), "{line}");
     assert!(
@@ -103,7 +103,7 @@ fn what_would_wear_a_disk_out_is_refused_in_one_line_until_its_limit_is_named() 
 #[test]
 fn claims_come_with_their_verdicts_and_their_numbers() {
     let sandbox = Sandbox::new();
-    let said = |arguments: &[&str]| run(sandbox.fsarena().args(arguments)).with(0).stdout;
+    let said = |arguments: &[&str]| run(sandbox.fsarena().args(arguments)).assert_code(0).stdout;
     let text = said(&["claims", "os2-shootout-2002"]);
     assert!(
         text.starts_with("os2-shootout-2002: 19 claims: 11 supported, 3 partly, 5 undecidable\n"),
@@ -133,7 +133,7 @@ fn claims_come_with_their_verdicts_and_their_numbers() {
     let claims = all["studies"].as_array().into_iter().flatten();
     let claims = claims.map(|study| study["claims"].as_array().map_or(0, Vec::len));
     assert_eq!(claims.sum::<usize>(), 147);
-    let refused = run(sandbox.fsarena().args(["claims", "nothing"])).with(2);
+    let refused = run(sandbox.fsarena().args(["claims", "nothing"])).assert_code(2);
     assert!(
         refused
             .stderr
@@ -146,7 +146,7 @@ fn claims_come_with_their_verdicts_and_their_numbers() {
 #[test]
 fn a_studys_own_figures_are_shown_in_every_format() {
     let sandbox = Sandbox::new();
-    let said = |arguments: &[&str]| run(sandbox.fsarena().args(arguments)).with(0).stdout;
+    let said = |arguments: &[&str]| run(sandbox.fsarena().args(arguments)).assert_code(0).stdout;
     let shown = said(&["show", "study", "emerging-filesystems-2007"]);
     assert!(
         shown.contains("204531*") && shown.contains("+++++"),
@@ -177,7 +177,7 @@ fn a_studys_own_figures_are_shown_in_every_format() {
     let none = run(sandbox
         .fsarena()
         .args(["report", "--study", "vanninen-wang-2003"]))
-    .with(2);
+    .assert_code(2);
     assert!(
         none.stderr.contains("published no number"),
         "{}",

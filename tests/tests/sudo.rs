@@ -76,8 +76,8 @@ fn what_is_kept_in_a_users_home_is_the_users_and_is_used_without_sudo() {
     let home = Home::new();
     let campaign = ["run", "--contender", "tmpfs", "--suite", "lifecycle"];
     let campaign = [&campaign[..], &["--profile", "smoke", "--rounds", "1"]].concat();
-    run(&mut home.by_sudo(&campaign)).with(0);
-    run(&mut home.by_sudo(&["guest", "build"])).with(0);
+    run(&mut home.by_sudo(&campaign)).assert_code(0);
+    run(&mut home.by_sudo(&["guest", "build"])).assert_code(0);
     let kept = owners(&home.path());
     let has = |name: &str| kept.iter().any(|(path, ..)| path.ends_with(name));
     let expected = ["fsarena.db", "reports/campaign-1.html", "lock", "vmlinux"];
@@ -90,9 +90,11 @@ fn what_is_kept_in_a_users_home_is_the_users_and_is_used_without_sudo() {
         .collect();
     assert_eq!(foreign, [] as [&_; 0]);
 
-    let table = run(&mut home.by_the_user(&["report"])).with(0).stdout;
+    let table = run(&mut home.by_the_user(&["report"]))
+        .assert_code(0)
+        .stdout;
     assert!(table.contains("tmpfs"), "{table}");
-    let built = run(&mut home.by_the_user(&["guest", "build"])).with(0);
+    let built = run(&mut home.by_the_user(&["guest", "build"])).assert_code(0);
     assert_eq!(built.stderr, "", "the guest that root made is taken");
     let place = home.path().join("place");
     fs::create_dir(&place).unwrap();
@@ -107,6 +109,6 @@ fn what_is_kept_in_a_users_home_is_the_users_and_is_used_without_sudo() {
         "1",
         "--dir",
     ];
-    run(home.by_the_user(&again).arg(&place)).with(0);
-    run(&mut home.by_sudo(&["report"])).with(0);
+    run(home.by_the_user(&again).arg(&place)).assert_code(0);
+    run(&mut home.by_sudo(&["report"])).assert_code(0);
 }

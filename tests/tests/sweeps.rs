@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use end_to_end::{Entry, Sandbox, cells_of, run};
-use model::{CacheState, CellResult, PhaseResult, Scaling, Status, Test};
+use model::{CacheState, CellResult, IterationPolicy, PhaseResult, Status, Test};
 
 const SUITE: &str = r#"
 name = "swept"
@@ -51,7 +51,7 @@ ends = "call"
 fn phases<'a>(
     test: &'a Test,
     cell: &'a CellResult,
-) -> impl Iterator<Item = (Option<Scaling>, &'a PhaseResult)> {
+) -> impl Iterator<Item = (Option<IterationPolicy>, &'a PhaseResult)> {
     let scaling = test.phases.iter().map(|phase| phase.scaling);
     scaling.zip(&cell.phases)
 }
@@ -61,7 +61,7 @@ fn every_phase_has_a_result_even_where_nothing_takes_any_time() {
     let sandbox = Sandbox::new();
     let mut command = sandbox.campaign(&["tmpfs"], "bonnie");
     let more = ["-s", "metadata", "-s", "iozone", "--size", "384 MiB"];
-    run(command.args(more)).with(0);
+    run(command.args(more)).assert_code(0);
     let results = sandbox.results();
     let tests = results
         .campaign
@@ -86,9 +86,9 @@ fn every_phase_has_a_result_even_where_nothing_takes_any_time() {
             let most = scaling.expect("these phases are repeated").passes as usize;
             assert!(phase.passes.len() <= most, "{}", phase.phase);
             repeated += usize::from(phase.passes.len() > 1);
-            let walls: u64 = phase.passes.iter().map(|pass| pass.wall.0).sum();
+            let walls: u64 = phase.passes.iter().map(|pass| pass.elapsed.0).sum();
             assert!(
-                phase.passes.is_empty() || walls == phase.wall.0,
+                phase.passes.is_empty() || walls == phase.elapsed.0,
                 "sums over passes"
             );
         }
@@ -105,7 +105,7 @@ fn each_point_is_a_cell_and_a_repeated_phase_begins_as_the_first_time() {
     run(sandbox
         .campaign(&["made"], "swept")
         .args(["--size", "64 MiB"]))
-    .with(0);
+    .assert_code(0);
     let results = sandbox.results();
     let names: BTreeSet<&str> = results.cells.iter().map(|c| c.cell.test.as_str()).collect();
     assert_eq!(names, ["swept-4k-4k", "swept-8m-4k", "swept-8m-64k"].into());
@@ -124,13 +124,13 @@ fn each_point_is_a_cell_and_a_repeated_phase_begins_as_the_first_time() {
         assert!(cold.device.unwrap().read_bytes.0 >= size * passes(cold));
     }
     let csv = run(sandbox.fsarena().args(["report", "--format", "csv"]))
-        .with(0)
+        .assert_code(0)
         .stdout;
     assert!(
         csv.lines()
             .any(|l| l.contains(",swept-8m-64k,") && l.contains(",swept,8388608,65536,"))
     );
-    let table = run(sandbox.fsarena().arg("report")).with(0).stdout;
+    let table = run(sandbox.fsarena().arg("report")).assert_code(0).stdout;
     assert!(table.contains("by size (block 4 KiB)"), "{table}");
     sandbox.assert_clean();
 }
@@ -139,13 +139,13 @@ fn each_point_is_a_cell_and_a_repeated_phase_begins_as_the_first_time() {
 fn a_dry_run_says_what_it_would_cost_and_does_nothing() {
     let sandbox = Sandbox::new();
     sandbox.add_suite("swept", SUITE);
-    let ended = run(sandbox.campaign(&["tmpfs"], "swept").arg("--dry-run")).with(0);
+    let ended = run(sandbox.campaign(&["tmpfs"], "swept").arg("--dry-run")).assert_code(0);
     assert!(ended.stdout.contains("in all 3 cells"), "{}", ended.stdout);
     assert!(!sandbox.path("fsarena.db").exists(), "nothing is stored");
     let ended = run(sandbox
         .campaign(&["tmpfs"], "swept")
         .args(["--dry-run", "--json"]))
-    .with(0);
+    .assert_code(0);
     let plan: serde_json::Value = serde_json::from_str(&ended.stdout).unwrap();
     assert_eq!(plan["cost"]["cells"], 3);
     assert_eq!(plan["cells"].as_array().unwrap().len(), 3);
@@ -163,14 +163,14 @@ fn a_dry_run_says_what_it_would_cost_and_does_nothing() {
 fn a_sweep_says_what_it_costs_before_it_begins_unless_quiet() {
     let sandbox = Sandbox::new();
     sandbox.add_suite("swept", SUITE);
-    let loud = run(&mut sandbox.campaign(&["tmpfs"], "swept")).with(0);
+    let loud = run(&mut sandbox.campaign(&["tmpfs"], "swept")).assert_code(0);
     assert!(
         loud.stderr
             .contains("swept: 3 points × 3 operations × 1 contender"),
         "{}",
         loud.stderr
     );
-    let quiet = run(sandbox.campaign(&["tmpfs"], "swept").arg("--quiet")).with(0);
+    let quiet = run(sandbox.campaign(&["tmpfs"], "swept").arg("--quiet")).assert_code(0);
     assert!(!quiet.stderr.contains("points"), "{}", quiet.stderr);
     sandbox.assert_clean();
 }

@@ -35,7 +35,7 @@ impl Steps for Sandbox {
             .args(["trace", "import", "--below", "/w", "-o"])
             .arg(&trace)
             .arg(&log);
-        run(&mut import).with(0);
+        run(&mut import).assert_code(0);
         trace
     }
 
@@ -81,13 +81,13 @@ fn what_strace_saw_on_tmpfs_is_done_again_on_ext4_and_xfs() {
     import
         .args(["trace", "import", "--below"])
         .arg(place.path());
-    run(import.arg("-o").arg(&trace).arg(&log)).with(0);
+    run(import.arg("-o").arg(&trace).arg(&log)).assert_code(0);
 
     let shown = run(sandbox
         .fsarena()
         .args(["trace", "show", "--json"])
         .arg(&trace))
-    .with(0)
+    .assert_code(0)
     .stdout;
     let shown: Value = serde_json::from_str(&shown).unwrap();
     let summary = &shown["summary"];
@@ -97,7 +97,7 @@ fn what_strace_saw_on_tmpfs_is_done_again_on_ext4_and_xfs() {
     let operations = summary["operations"].as_u64().unwrap();
     assert!(shown["size"].as_u64().unwrap() < 20 * operations);
 
-    run(&mut sandbox.replay(&["ext4", "xfs"])).with(0);
+    run(&mut sandbox.replay(&["ext4", "xfs"])).assert_code(0);
     let results = sandbox.results();
     for contender in ["ext4", "xfs"] {
         let cell = cells_of(&results, contender)[0];
@@ -134,7 +134,7 @@ fn an_anonymised_trace_is_replayed_as_the_original_from_a_suite() {
     anonymise
         .args(["trace", "anonymise", "--seed", "1"])
         .arg(&trace);
-    run(anonymise.arg("-o").arg(traces.join("public.trace"))).with(0);
+    run(anonymise.arg("-o").arg(traces.join("public.trace"))).assert_code(0);
     let suite = |name: &str| {
         format!(
             "name = \"mine\"\ntitle = \"Mine\"\nsource = \"mine\"\n[[test]]\nname = \"mine\"\nrationale = \"A test.\"\n\
@@ -143,7 +143,7 @@ fn an_anonymised_trace_is_replayed_as_the_original_from_a_suite() {
         )
     };
     sandbox.add_suite("mine", &suite("public"));
-    run(&mut sandbox.campaign(&["ext4"], "mine")).with(0);
+    run(&mut sandbox.campaign(&["ext4"], "mine")).assert_code(0);
     let results = sandbox.results();
     let phase = &cells_of(&results, "ext4")[0].phases[0];
     assert_eq!(
@@ -153,12 +153,12 @@ fn an_anonymised_trace_is_replayed_as_the_original_from_a_suite() {
         phase.failure
     );
     assert!(
-        phase.wall.0 >= 20_000_000,
+        phase.elapsed.0 >= 20_000_000,
         "two seconds at a hundredth: {}",
-        phase.wall
+        phase.elapsed
     );
     sandbox.add_suite("mine", &suite("nothing"));
-    let refused = run(&mut sandbox.campaign(&["ext4"], "mine")).with(2);
+    let refused = run(&mut sandbox.campaign(&["ext4"], "mine")).assert_code(2);
     assert!(
         refused.stderr.contains("there is no trace `nothing`"),
         "{}",
@@ -175,14 +175,14 @@ fn a_damaged_trace_and_what_is_none_are_refused() {
     let middle = bytes.len() / 2;
     bytes[middle] ^= 1;
     fs::write(&trace, bytes).unwrap();
-    let refused = run(&mut sandbox.replay(&["ext4"])).with(2);
+    let refused = run(&mut sandbox.replay(&["ext4"])).assert_code(2);
     assert!(
         refused.stderr.contains("the trace is damaged"),
         "{}",
         refused.stderr
     );
     fs::write(&trace, "hello").unwrap();
-    let refused = run(sandbox.fsarena().args(["trace", "show"]).arg(&trace)).with(2);
+    let refused = run(sandbox.fsarena().args(["trace", "show"]).arg(&trace)).assert_code(2);
     assert!(
         refused.stderr.contains("is not a trace of fsarena"),
         "{}",
@@ -193,11 +193,11 @@ fn a_damaged_trace_and_what_is_none_are_refused() {
         .args(["trace", "import", "-o"])
         .arg(sandbox.path("x"))
         .arg(&trace);
-    let refused = run(&mut import).with(2);
+    let refused = run(&mut import).assert_code(2);
     assert!(refused.stderr.contains("line 1: "), "{}", refused.stderr);
     let pipe = sandbox.path("pipe");
     nix::unistd::mkfifo(&pipe, nix::sys::stat::Mode::S_IRWXU).unwrap();
-    let refused = run(sandbox.fsarena().args(["trace", "show"]).arg(&pipe)).with(2);
+    let refused = run(sandbox.fsarena().args(["trace", "show"]).arg(&pipe)).assert_code(2);
     assert!(
         refused.stderr.ends_with("is no file\n"),
         "{}",
@@ -215,7 +215,7 @@ fn a_command_that_does_nothing_to_files_leaves_no_trace() {
     let mut record = sandbox.fsarena();
     record.args(["trace", "record", "-o"]).arg(&trace);
     record.arg("--below").arg(&below).args(["--", "true"]);
-    let refused = run(&mut record).with(2);
+    let refused = run(&mut record).assert_code(2);
     assert!(
         refused.stderr.contains("is not written"),
         "{}",
@@ -230,7 +230,7 @@ fn an_operation_that_goes_otherwise_is_a_failure_that_names_it() {
     sandbox.import(
         "1 1.0 mkdir(\"/w/d\", 0777) = 0 <0.1>\n1 2.0 rmdir(\"/w/d\") = -1 EBUSY (Device or resource busy) <0.1>\n",
     );
-    run(&mut sandbox.replay(&["ext4"])).with(0);
+    run(&mut sandbox.replay(&["ext4"])).assert_code(0);
     let results = sandbox.results();
     let phase = &cells_of(&results, "ext4")[0].phases[0];
     let failure = phase.failure.as_ref().unwrap();
@@ -251,7 +251,7 @@ fn what_a_filesystem_does_not_have_is_unsupported() {
          1 2.0 open(\"/w/b\", O_RDWR|O_CREAT|O_EXCL, 0644) = 4</w/b> <0.1>\n\
          1 3.0 ioctl(4</w/b>, FICLONE, 3</w/a>) = 0 <0.1>\n",
     );
-    run(&mut sandbox.replay(&["ext4", "xfs"])).with(0);
+    run(&mut sandbox.replay(&["ext4", "xfs"])).assert_code(0);
     let results = sandbox.results();
     let of = |contender| &cells_of(&results, contender)[0].phases[0];
     assert_eq!(of("xfs").status, Status::Ok, "{:?}", of("xfs").failure);
@@ -266,13 +266,13 @@ fn what_a_filesystem_does_not_have_is_unsupported() {
 #[test]
 fn the_traces_that_come_with_it_are_made_by_one_command_and_replayed_by_a_suite() {
     let sandbox = Sandbox::new();
-    let refused = run(&mut sandbox.campaign(&["ext4"], "traces/mail")).with(2);
+    let refused = run(&mut sandbox.campaign(&["ext4"], "traces/mail")).assert_code(2);
     let first = refused.stderr.lines().next().unwrap_or_default();
     assert!(
         first.ends_with("there is no trace `mail` yet: `sudo fsarena trace make mail` records it"),
         "{first}"
     );
-    let refused = run(&mut sandbox.campaign(&["ext4"], "traces")).with(2);
+    let refused = run(&mut sandbox.campaign(&["ext4"], "traces")).assert_code(2);
     let all = refused.stderr.lines().next().unwrap_or_default();
     assert!(
         all.contains("`git`, ") && all.contains("`sudo fsarena trace make "),
@@ -283,19 +283,19 @@ fn the_traces_that_come_with_it_are_made_by_one_command_and_replayed_by_a_suite(
     let refused = run(make
         .args(["trace", "make", "mail", "--into"])
         .arg(sandbox.path("file")))
-    .with(2);
+    .assert_code(2);
     assert!(
         refused.stderr.ends_with("name another one\n"),
         "before it records: {}",
         refused.stderr
     );
     let mut make = sandbox.fsarena();
-    let made = run(make.args(["trace", "make", "mail", "git"])).with(0);
-    let shown = run(sandbox.fsarena().args(["trace", "show", "mail"])).with(0);
+    let made = run(make.args(["trace", "make", "mail", "git"])).assert_code(0);
+    let shown = run(sandbox.fsarena().args(["trace", "show", "mail"])).assert_code(0);
     assert!(shown.stdout.contains("rename"), "{}", shown.stdout);
     assert!(made.stdout.contains("\nmail "), "{}", made.stdout);
     let mut campaign = sandbox.campaign(&["ext4", "ntfs-3g"], "traces/git");
-    run(campaign.args(["--suite", "traces/mail"])).with(0);
+    run(campaign.args(["--suite", "traces/mail"])).assert_code(0);
     let results = sandbox.results();
     for contender in ["ext4", "ntfs-3g"] {
         let cells = cells_of(&results, contender);

@@ -56,7 +56,7 @@ fn phases(results: &CampaignResults) -> BTreeMap<&str, &[PhaseResult]> {
 fn a_campaign_in_virtual_time_is_the_same_however_many_cells_run_beside_and_whoever_runs_it() {
     let sandbox = Sandbox::new();
     let shown = run(campaign(&sandbox, &ROWS, "2").arg("--no-cache"));
-    let shown = shown.with(0).stdout;
+    let shown = shown.assert_code(0).stdout;
     assert!(shown.contains("model machine"), "{shown}");
     let all = sandbox.results();
     assert_eq!(all.campaign.clock, Clock::Virtual);
@@ -74,12 +74,15 @@ fn a_campaign_in_virtual_time_is_the_same_however_many_cells_run_beside_and_whoe
 
     let alone = unprivileged(&sandbox);
     let mut alone = sandbox.in_guests(alone, &TWICE, "1");
-    run(alone.args(["--suite", "trial", "--no-cache"])).with(0);
+    run(alone.args(["--suite", "trial", "--no-cache"])).assert_code(0);
     let again = sandbox.results();
     let again = phases(&again);
     assert_eq!(again.len(), TWICE.len());
     for (contender, phases) in again {
-        assert!(phases.iter().all(|phase| phase.wall.0 > 0), "{contender}");
+        assert!(
+            phases.iter().all(|phase| phase.elapsed.0 > 0),
+            "{contender}"
+        );
         assert_eq!(phases, all_results[contender], "{contender}");
     }
     sandbox.assert_clean();
@@ -89,12 +92,12 @@ fn a_campaign_in_virtual_time_is_the_same_however_many_cells_run_beside_and_whoe
 fn a_cell_that_was_run_before_is_served_with_the_same_results() {
     let sandbox = Sandbox::new();
     let results = || {
-        run(&mut campaign(&sandbox, &["affs-ffs"], "1")).with(0);
+        run(&mut campaign(&sandbox, &["affs-ffs"], "1")).assert_code(0);
         sandbox.results()
     };
     let (first, second) = (results(), results());
     assert_eq!(phases(&first), phases(&second));
-    let served = |cell: &model::StoredCell| cell.result.as_ref().is_some_and(|r| r.from_cache);
+    let served = |cell: &model::CellRecord| cell.result.as_ref().is_some_and(|r| r.from_cache);
     // One in twenty is run again to see whether it comes to the same.
     let most = second.cells.len() / 2;
     assert!(
@@ -130,7 +133,7 @@ fn over_several_disks_lies_a_stripe_which_is_faster_than_one_or_a_pool() {
     let wall = |contender: &str, suite: &str, file: Bytes, disks: &str, size: &str| {
         let mut command = sandbox.in_guests(sandbox.fsarena(), &[contender], "1");
         command.args(["--suite", suite, "--disk", "slow"]);
-        run(command.args(["--disks", disks, "--size", size])).with(0);
+        run(command.args(["--disks", disks, "--size", size])).assert_code(0);
         let results = sandbox.results();
         let machine = results.campaign.guest.as_ref().unwrap();
         assert_eq!(machine.disks.to_string(), disks);
@@ -138,7 +141,7 @@ fn over_several_disks_lies_a_stripe_which_is_faster_than_one_or_a_pool() {
         assert_eq!(written.phase, "write");
         let bytes = written.device.expect("its disks are counted").write_bytes;
         assert!(bytes >= file, "{contender}: {bytes}");
-        written.wall
+        written.elapsed
     };
     let striped = |disks, size| wall("ext2", "striped", Bytes::mib(20), disks, size);
     let (one, two) = (striped("1", "32MiB"), striped("2", "16MiB"));
@@ -167,7 +170,7 @@ fn a_campaign_in_guests_that_is_killed_goes_on_where_it_was() {
     resume
         .args(["resume", "--json"])
         .env("XDG_CACHE_HOME", program::cache());
-    let resumed = run(&mut resume).with(0).stdout;
+    let resumed = run(&mut resume).assert_code(0).stdout;
     let begun = resumed
         .lines()
         .filter(|l| l.contains("\"cell-begin\""))
@@ -193,7 +196,7 @@ fn what_a_guest_cannot_be_is_refused_before_anything_runs() {
         (["--disk", "floppy"], "there is no disk `floppy`"),
         (["--size", "64KiB"], "larger --size"),
     ] {
-        let ended = run(campaign(&sandbox, &["hpfs"], "1").args(options)).with(2);
+        let ended = run(campaign(&sandbox, &["hpfs"], "1").args(options)).assert_code(2);
         assert!(
             ended.stderr.contains(complaint),
             "{options:?}: {}",
@@ -222,7 +225,7 @@ fn commands_of_a_suite_run_in_guests_that_have_their_programs() {
     let sandbox = Sandbox::new();
     sandbox.add_suite("commands", COMMANDS);
     let mut command = sandbox.in_guests(sandbox.fsarena(), &["minix"], "1");
-    run(command.args(["--suite", "commands"])).with(0);
+    run(command.args(["--suite", "commands"])).assert_code(0);
     let results = sandbox.results();
     let cell = results.cells[0].result.as_ref().expect("it ran");
     let [version, missing] = &cell.phases[..] else {

@@ -30,7 +30,7 @@ fn in_guests(sandbox: &Sandbox, contenders: &[&str], options: &[&str]) -> Comman
 
 fn wall(cell: &CellResult) -> Nanos {
     assert_eq!(cell.status, model::Status::Ok, "{:?}", cell.failure);
-    cell.phases[0].wall
+    cell.phases[0].elapsed
 }
 
 #[test]
@@ -39,7 +39,7 @@ fn contenders_and_points_of_a_sweep_have_disks_of_their_own() {
     let contenders = ["ext2@ideal", "ext2@slow"];
     let options = ["--suite", "trial", "--size", "64MiB", "--disks", "1,2"];
     let shown = run(&mut in_guests(&sandbox, &contenders, &options))
-        .with(0)
+        .assert_code(0)
         .stdout;
     assert!(
         shown.contains("Contenders are on different disks: ideal (ext2@ideal); slow (ext2@slow)"),
@@ -83,12 +83,12 @@ fn many_files_take_more_of_the_kernels_memory_than_a_mount() {
     sandbox.add_suite("many", FILES);
     let options = ["--suite", "many", "--memory", "1GiB"];
     let shown = run(&mut in_guests(&sandbox, &["ext2"], &options))
-        .with(0)
+        .assert_code(0)
         .stdout;
     assert!(shown.contains("KERNEL, MOST"), "{shown}");
     let results = sandbox.results();
     let cell = cells_of(&results, "ext2")[0];
-    let kernel = |memory: Option<model::MemoryUse>| memory.and_then(|memory| memory.kernel);
+    let kernel = |memory: Option<model::KernelMemoryUse>| memory.and_then(|memory| memory.kernel);
     let mounted = kernel(cell.mounted).expect("a guest's kernel is the cell's alone");
     let most = kernel(cell.phases[0].memory).expect("a guest's kernel is the cell's alone");
     // An inode of ext2 takes some 700 bytes, a name 192.

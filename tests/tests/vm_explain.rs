@@ -20,7 +20,7 @@ fn explained(sandbox: &Sandbox, words: &[&str]) -> Value {
         .args(words)
         .arg("-o")
         .arg(sandbox.path("pictures"));
-    serde_json::from_str(&run(&mut command).with(0).stdout).unwrap()
+    serde_json::from_str(&run(&mut command).assert_code(0).stdout).unwrap()
 }
 
 /// The functions of a list of which a contender has any time.
@@ -35,7 +35,7 @@ fn functions(explained: &Value, list: &str, side: usize) -> Vec<String> {
 fn a_difference_is_explained_by_the_disk_and_by_functions_and_in_the_same_way_twice() {
     let sandbox = Sandbox::new();
     let mut command = sandbox.in_guests(sandbox.fsarena(), &["xfs", "ext4"], "2");
-    run(command.args(["--suite", "durable", "--disk", "hdd-2003-7200"])).with(0);
+    run(command.args(["--suite", "durable", "--disk", "hdd-2003-7200"])).assert_code(0);
     let first = explained(&sandbox, &[]);
     let explanation = &first["explanation"];
     for side in 0..2 {

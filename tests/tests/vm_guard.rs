@@ -40,7 +40,7 @@ fn a_guard_over_a_list_ends_at_the_change_that_was_put_there_and_runs_nothing_tw
     fs::write(&file, VERSIONS).unwrap();
     let list = ["v1", "v2", "v3", "v4", "v5", "v6", file.to_str().unwrap()];
     let only = ["--only", "durable/create-fsync"];
-    let ended = run(guard(&sandbox, &list).args(only)).with(1);
+    let ended = run(guard(&sandbox, &list).args(only)).assert_code(1);
     let text = ended.stdout.replace('\n', " ");
     let answer = "First worse: v4 (4 of 6 versions run): durable/create-fsync costs";
     assert!(text.starts_with(answer), "{text}");
@@ -48,7 +48,7 @@ fn a_guard_over_a_list_ends_at_the_change_that_was_put_there_and_runs_nothing_tw
     assert!(text.contains(changed), "{text}");
     assert!(text.contains("of metadata and journal against"), "{text}");
     // The cells are there: the same again starts no guest, and says the same.
-    let again = run(guard(&sandbox, &list).args(only).arg("--json")).with(1);
+    let again = run(guard(&sandbox, &list).args(only).arg("--json")).assert_code(1);
     // Behind the events, a line each, stands what was found.
     let (_, found) = again.stdout.split_once("\n{\n").unwrap();
     let found: Value = serde_json::from_str(&format!("{{{found}")).unwrap();
@@ -73,12 +73,12 @@ fn a_guard_over_a_list_ends_at_the_change_that_was_put_there_and_runs_nothing_tw
     );
     // Where only what is not worse is left, the first and the last are run.
     let better = ["v4", "v5", "v6", file.to_str().unwrap()];
-    let ended = run(guard(&sandbox, &better).args(only)).with(0);
+    let ended = run(guard(&sandbox, &better).args(only)).assert_code(0);
     assert!(ended.stdout.starts_with("Not worse: "), "{}", ended.stdout);
     // What is the processor's is told by functions of the kernel.
     let small = ["v4", "v6", "v7", file.to_str().unwrap()];
     let only = ["--only", "durable/prepare-pages"];
-    let ended = run(guard(&sandbox, &small).args(only)).with(1);
+    let ended = run(guard(&sandbox, &small).args(only)).assert_code(1);
     let text = ended.stdout.replace('\n', " ");
     for told in [
         "First worse: v7",
@@ -94,7 +94,7 @@ fn a_guard_over_a_list_ends_at_the_change_that_was_put_there_and_runs_nothing_tw
 fn what_is_no_list_is_refused_in_one_line_before_anything_runs() {
     let sandbox = Sandbox::new();
     let refused = |words: &[&str], code: i32, told: &str| {
-        let ended = run(&mut guard(&sandbox, words)).with(code);
+        let ended = run(&mut guard(&sandbox, words)).assert_code(code);
         assert!(ended.stderr.contains(told), "{words:?}: {}", ended.stderr);
         assert_eq!(ended.stderr.lines().count(), 1, "{}", ended.stderr);
     };

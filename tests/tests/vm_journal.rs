@@ -6,7 +6,7 @@ use serde_json::Value;
 
 fn campaign(sandbox: &Sandbox, disk: &str) {
     let mut command = sandbox.in_guests(sandbox.fsarena(), &["ext4"], "2");
-    run(command.args(["--suite", "durable", "--disk", disk])).with(0);
+    run(command.args(["--suite", "durable", "--disk", disk])).assert_code(0);
 }
 
 fn phases(sandbox: &Sandbox) -> Vec<PhaseResult> {
@@ -19,7 +19,7 @@ fn phases(sandbox: &Sandbox) -> Vec<PhaseResult> {
 fn replayed(sandbox: &Sandbox, words: &[&str]) -> Value {
     let mut command = sandbox.fsarena();
     let output = run(command.args(["--json", "replay"]).args(words))
-        .with(0)
+        .assert_code(0)
         .stdout;
     serde_json::from_str(&output).unwrap()
 }
@@ -36,7 +36,7 @@ fn a_journal_is_served_again_in_the_same_nanoseconds_and_by_other_disks_in_other
             .unwrap();
         let work = fsync.disk.unwrap();
         let all: u64 = work.times().iter().map(|(_, time)| time.0).sum();
-        assert_eq!(Nanos(all), fsync.wall, "{work:?}");
+        assert_eq!(Nanos(all), fsync.elapsed, "{work:?}");
         assert!(
             work.requests >= fsync.operations && work.lost == 0,
             "{work:?}"
@@ -53,7 +53,7 @@ fn a_journal_is_served_again_in_the_same_nanoseconds_and_by_other_disks_in_other
             .fsarena()
             .args(["journal", "--format", "csv", "-o"])
             .arg(&csv))
-        .with(0);
+        .assert_code(0);
         for source in [&[][..], &[csv.to_str().unwrap()]] {
             let asked = format!("{disk},ideal");
             let words = [source, &["--disk", asked.as_str()]].concat();
@@ -64,9 +64,9 @@ fn a_journal_is_served_again_in_the_same_nanoseconds_and_by_other_disks_in_other
             assert!(!same(1) && disks[0]["took_ns"].as_u64() > disks[1]["took_ns"].as_u64());
         }
     }
-    let words = run(sandbox.fsarena().arg("journal")).with(0).stdout;
+    let words = run(sandbox.fsarena().arg("journal")).assert_code(0).stdout;
     let mut wrong = sandbox.fsarena();
-    let refused = run(wrong.args(["journal", "--phase", "overwrit"])).with(2);
+    let refused = run(wrong.args(["journal", "--phase", "overwrit"])).assert_code(2);
     let told = "the disk was asked for nothing in a phase `overwrit`; it was in: ";
     assert!(refused.stderr.contains(told), "{}", refused.stderr);
     assert!(
@@ -76,7 +76,7 @@ fn a_journal_is_served_again_in_the_same_nanoseconds_and_by_other_disks_in_other
     let replay = run(sandbox
         .fsarena()
         .args(["replay", "--disk", "sata-ssd-steady,floppy-1.44"]));
-    let words = replay.with(0).stdout;
+    let words = replay.assert_code(0).stdout;
     let told = "sata-ssd-steady: every request takes what it took in the guest, to the nanosecond.";
     assert!(words.contains(told), "{words}");
     assert!(
@@ -90,7 +90,7 @@ fn a_journal_is_served_again_in_the_same_nanoseconds_and_by_other_disks_in_other
 fn the_page_shows_where_the_time_went_and_a_map_and_journals_have_their_place() {
     let sandbox = Sandbox::new();
     let mut command = sandbox.in_guests(sandbox.fsarena(), &["ext4", "fat32"], "2");
-    run(command.args(["--suite", "tree/tree", "--disk", "hdd-2003-7200"])).with(0);
+    run(command.args(["--suite", "tree/tree", "--disk", "hdd-2003-7200"])).assert_code(0);
     let results = sandbox.results();
     let phase = |contender: &str| {
         let cell = cells_of(&results, contender).remove(0);
@@ -108,12 +108,12 @@ fn the_page_shows_where_the_time_went_and_a_map_and_journals_have_their_place() 
             layout.files >= 50 && layout.pieces >= layout.files,
             "{layout:?}"
         );
-        assert!(layout.score().unwrap() > 0.5, "{layout:?}");
+        assert!(layout.layout_score().unwrap() > 0.5, "{layout:?}");
     }
     let regions = |words: &[&str]| {
         let mut command = sandbox.fsarena();
         let command = command.args(["--json", "journal", "--cell", "0", "--format", "regions"]);
-        let output = run(command.args(words)).with(0).stdout;
+        let output = run(command.args(words)).assert_code(0).stdout;
         serde_json::from_str::<Vec<Value>>(&output).unwrap()
     };
     let sum = |regions: &[Value], of: &str| -> u64 {
@@ -136,7 +136,7 @@ fn the_page_shows_where_the_time_went_and_a_map_and_journals_have_their_place() 
         .fsarena()
         .args(["report", "--format", "html", "-o"])
         .arg(&page))
-    .with(0);
+    .assert_code(0);
     let page = std::fs::read_to_string(page).unwrap();
     let maps = page.matches("\"cells\":\"").count();
     assert!(maps >= 2 * (ext4_phases(&results) - 1), "{maps} maps");
@@ -158,9 +158,9 @@ fn an_ideal_disk_takes_no_time_and_says_what_it_costs_the_processor() {
     campaign(&sandbox, "ideal");
     for phase in phases(&sandbox) {
         let work = phase.disk.unwrap();
-        assert_eq!(work.outside, phase.wall, "{}", phase.phase);
+        assert_eq!(work.outside, phase.elapsed, "{}", phase.phase);
         assert!(work.requests == 0 || work.own.0 > 0, "{work:?}");
-        assert!(work.own < phase.wall, "{work:?}");
+        assert!(work.own < phase.elapsed, "{work:?}");
     }
     sandbox.assert_clean();
 }
@@ -170,7 +170,7 @@ fn a_machine_of_a_study_has_its_speed_memory_and_disk() {
     let sandbox = Sandbox::new();
     let mut command = sandbox.in_guests(sandbox.fsarena(), &["minix"], "1");
     let command = command.args(["--suite", "trial", "--machine", "vanninen-2003"]);
-    run(command).with(0);
+    run(command).assert_code(0);
     let machine = sandbox.results().campaign.guest.unwrap();
     assert_eq!((machine.shift, machine.memory), (1, model::Bytes::mib(512)));
     assert_eq!(machine.model().unwrap().name, "hdd-2003-7200");
@@ -186,7 +186,7 @@ fn a_machine_of_a_study_has_its_speed_memory_and_disk() {
         "--machine",
         "os2-2002",
     ];
-    let refused = run(real.args(words)).with(2).stderr;
+    let refused = run(real.args(words)).assert_code(2).stderr;
     assert!(
         refused.contains("--machine os2-2002 says how long an instruction takes"),
         "{refused}"

@@ -101,7 +101,7 @@ fn a_kernel_of_the_users_own_has_simulated_disks_where_its_headers_are_known() {
     let sandbox = Sandbox::new();
     let kernel = Kernel::new(&sandbox);
     let without = kernel.words();
-    let told = run(&mut build(&sandbox, &without)).with(0).stdout;
+    let told = run(&mut build(&sandbox, &without)).assert_code(0).stdout;
     let missing = format!("{} has no link `build`; give", kernel.modules.display());
     assert!(
         told.contains("never flushed (null_blk)") && told.contains(&missing),
@@ -113,18 +113,18 @@ fn a_kernel_of_the_users_own_has_simulated_disks_where_its_headers_are_known() {
         command.args(options).args(words);
         command
     };
-    let refused = run(&mut campaign(&without)).with(3).stderr;
+    let refused = run(&mut campaign(&without)).assert_code(3).stderr;
     assert!(
         refused.contains(&missing) && refused.contains("`--disk ideal`"),
         "{refused}"
     );
 
     let with = [&without[..], &[Path::new("--headers"), &kernel.headers]].concat();
-    let told = run(&mut build(&sandbox, &with)).with(0);
+    let told = run(&mut build(&sandbox, &with)).assert_code(0);
     assert!(!told.stdout.contains("null_blk"), "{}", told.stdout);
-    let again = run(&mut build(&sandbox, &with)).with(0).stderr;
+    let again = run(&mut build(&sandbox, &with)).assert_code(0).stderr;
     assert!(!again.contains("building"), "{again}");
-    run(&mut campaign(&with)).with(0);
+    run(&mut campaign(&with)).assert_code(0);
     let results = sandbox.results();
     let cell = cells_of(&results, "ext4").remove(0);
     assert_eq!(cell.status, model::Status::Ok, "{:?}", cell.failure);
@@ -135,7 +135,7 @@ fn a_kernel_of_the_users_own_has_simulated_disks_where_its_headers_are_known() {
     assert!(flushes > 0 && seeks > 0, "{flushes} flushes, {seeks} seeks");
     let mut replay = sandbox.fsarena();
     let words = ["--json", "replay", "--disk", "hdd-2003-7200"];
-    let replayed = run(replay.args(words)).with(0).stdout;
+    let replayed = run(replay.args(words)).assert_code(0).stdout;
     let replayed: Value = serde_json::from_str(&replayed).unwrap();
     assert_eq!(replayed["disks"][0]["same_as_journal"], true, "{replayed}");
 
@@ -157,7 +157,7 @@ fn a_kernel_of_the_users_own_has_simulated_disks_where_its_headers_are_known() {
         .args(["--profile", "smoke", "--over", &over]);
     guard.arg("--work-dir").arg(sandbox.path("work"));
     let told = run(guard.env("XDG_CACHE_HOME", program::cache()))
-        .with(1)
+        .assert_code(1)
         .stdout;
     assert!(
         told.starts_with("First worse: new (2 of 2 versions run)"),

@@ -22,7 +22,7 @@ fn a_guest_has_a_device_of_this_machines_which_must_be_empty() {
     let sandbox = Sandbox::new();
     let device = LoopDevice::new(&sandbox.path("disk"), 64 << 20);
     let word = device.path().to_str().unwrap();
-    run(campaign(&sandbox, "trial").args(["--device", word])).with(0);
+    run(campaign(&sandbox, "trial").args(["--device", word])).assert_code(0);
     let results = sandbox.results();
     let result = cells_of(&results, CONTENDER)[0];
     assert_eq!(result.status, Status::Ok, "{:?}", result.failure);
@@ -33,7 +33,7 @@ fn a_guest_has_a_device_of_this_machines_which_must_be_empty() {
     assert_eq!(results.campaign.clock, Clock::Real);
 
     succeed(Command::new("mke2fs").arg("-q").arg(device.path()));
-    let refused = run(campaign(&sandbox, "trial").args(["--device", word])).with(3);
+    let refused = run(campaign(&sandbox, "trial").args(["--device", word])).assert_code(3);
     assert!(refused.stderr.contains("ext2"), "{}", refused.stderr);
     succeed(Command::new("e2fsck").arg("-fn").arg(device.path()));
     drop(device);
@@ -48,7 +48,7 @@ fn a_guest_has_as_many_disks_and_processors_and_as_much_memory_as_it_says() {
     command
         .args(["--disks", "3", "--disk-cache", "writethrough"])
         .args(["--processors", "2", "--memory", "700MiB"]);
-    run(&mut command).with(0);
+    run(&mut command).assert_code(0);
     let results = sandbox.results();
     let result = cells_of(&results, CONTENDER)[0];
     assert_eq!(result.status, Status::Ok, "{:?}", result.failure);

@@ -18,7 +18,7 @@ fn a_study_is_run_again_in_small_and_its_claims_are_judged_twice() {
         run(&mut command)
     };
     let small = ["--profile", "smoke", "--backend", "vm", "-c", "ext3", "-c"];
-    let said = replicate(&[&small[..], &["xfs", "--json"]].concat()).with(0);
+    let said = replicate(&[&small[..], &["xfs", "--json"]].concat()).assert_code(0);
     // Events come before it, a line each.
     let answer = said.stdout.find("\n{\n").expect("an answer");
     let said: Value = serde_json::from_str(&said.stdout[answer..]).unwrap();
@@ -43,7 +43,7 @@ fn a_study_is_run_again_in_small_and_its_claims_are_judged_twice() {
     // A journal of 64 MiB takes an eighth of so small a volume, and says nothing of one of 20 GB.
     assert_eq!(verdict("df-35", "now"), "undecidable");
     assert_eq!(verdict("df-25", "now"), "undecidable");
-    let shown = replicate(&["--campaign", "1", "-o", page.to_str().unwrap()]).with(0);
+    let shown = replicate(&["--campaign", "1", "-o", page.to_str().unwrap()]).assert_code(0);
     let first = shown.stdout.lines().next().unwrap();
     assert!(first.starts_with("debian-file-server-2006 (2006) beside campaign 1."));
     assert!(first.contains("claims"), "{first}");
@@ -52,8 +52,8 @@ fn a_study_is_run_again_in_small_and_its_claims_are_judged_twice() {
         page.contains("XFS gives the highest capacity.") && page.contains("class=\"chart slopes\"")
     );
     // Bad wishes are told before anything runs.
-    let refused = replicate(&["--campaign", "9"]).with(2);
+    let refused = replicate(&["--campaign", "9"]).assert_code(2);
     assert_eq!(refused.stderr.lines().count(), 1, "{}", refused.stderr);
-    let refused = replicate(&["-s", "data"]).with(2);
+    let refused = replicate(&["-s", "data"]).assert_code(2);
     assert!(refused.stderr.contains("own suites"), "{}", refused.stderr);
 }

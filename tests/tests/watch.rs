@@ -138,7 +138,7 @@ fn a_campaign_is_drawn_while_it_runs_and_its_end_stays_on_the_terminal() {
     // On a terminal of another size it is drawn anew.
     succeed(Command::new("stty").args(["-F", &terminal.name, "cols", "60", "rows", "20"]));
     terminal.wait_for("campaign 1");
-    waiting.go_on();
+    waiting.release();
     assert!(campaign.wait().expect("it is a child").success());
     terminal.wait_for(SCREEN[1]);
     let (code, left) = terminal.end();
@@ -168,7 +168,7 @@ fn who_leaves_finds_the_terminal_as_it_was_and_the_campaign_goes_on() {
         assert_eq!(code, Some(0), "{key:?}: {left}");
         assert!(left.contains("campaign 1 goes on"), "{key:?}: {left}");
     }
-    waiting.go_on();
+    waiting.release();
     assert!(campaign.wait().expect("it is a child").success());
 }
 
@@ -181,7 +181,7 @@ fn a_campaign_that_is_stopped_says_how_to_go_on() {
     let mut terminal = watch(&sandbox, &[]);
     terminal.wait_for("now: gate");
     succeed(Command::new("kill").args(["-INT", &campaign.id().to_string()]));
-    waiting.go_on();
+    waiting.release();
     assert_eq!(campaign.wait().expect("it is a child").code(), Some(130));
     terminal.wait_for(SCREEN[1]);
     let (code, left) = terminal.end();
@@ -195,13 +195,13 @@ fn a_campaign_that_is_stopped_says_how_to_go_on() {
 #[test]
 fn what_cannot_be_watched_is_told_in_one_line() {
     let sandbox = Sandbox::new();
-    let piped = run(sandbox.fsarena().arg("watch")).with(3).stderr;
+    let piped = run(sandbox.fsarena().arg("watch")).assert_code(3).stderr;
     assert!(piped.contains("standard output is not one"), "{piped}");
     let json = run(sandbox.fsarena().args(["watch", "--json"]))
-        .with(2)
+        .assert_code(2)
         .stderr;
     assert!(json.contains("fsarena show --json"), "{json}");
-    run(&mut sandbox.campaign(&["tmpfs"], "names")).with(0);
+    run(&mut sandbox.campaign(&["tmpfs"], "names")).assert_code(0);
     for arguments in [&["watch"][..], &["watch", "1"]] {
         let terminal = OnTerminal::start(sandbox.fsarena().args(arguments));
         let (code, said) = terminal.end();

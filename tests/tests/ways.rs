@@ -86,7 +86,7 @@ fn every_way_verifies_and_nothing_stays_busy() {
     let sandbox = Sandbox::new();
     sandbox.add_suite("ways", &suite());
     let mut command = sandbox.campaign(&["ext4", "xfs", "btrfs"], "ways");
-    run(command.args(["--size", "320MiB"])).with(0);
+    run(command.args(["--size", "320MiB"])).assert_code(0);
     let results = sandbox.results();
     for contender in ["ext4", "xfs", "btrfs"] {
         let cell = cells_of(&results, contender)[0];

@@ -9,20 +9,20 @@ use std::process::Command;
 use anyhow::Context;
 use serde::Serialize;
 
-use crate::peer;
+use crate::peers;
 
 const SOURCE: &str = include_str!("count.c");
 
 /// What begins a part of what is counted; each part has counts of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Parts {
+pub enum CountScope {
     /// A system call of one of these numbers that follows on one of another of them.
     Calls(&'static [u32]),
     /// Each system call of this number.
     Each(u32),
 }
 
-impl Parts {
+impl CountScope {
     /// What `-plugin` of qemu(1) is told, for counts that go into a file.
     fn words(self, plugin: &Path, to: &Path) -> String {
         let mut words = format!("{},to={}", plugin.display(), to.display());
@@ -51,12 +51,12 @@ impl Counter {
         fs::write(&source, SOURCE)?;
         let flags = ["-O2", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC"];
         let mut compile = Command::new("cc");
-        peer::run(compile.args(flags).arg("-o").args([&plugin, &source]))?;
+        peers::run(compile.args(flags).arg("-o").args([&plugin, &source]))?;
         Ok(Self(plugin))
     }
 
     /// What a machine is told that counts into a file.
-    pub fn plugin(&self, parts: Parts, to: &Path) -> String {
+    pub fn plugin(&self, parts: CountScope, to: &Path) -> String {
         parts.words(&self.0, to)
     }
 }
@@ -93,7 +93,7 @@ impl Cost {
 
 /// A part belongs to an operation where doing it once more costs programs so many instructions at least: to call the
 /// kernel and to read a clock takes more. What else differs between two guests is far below.
-const LEAST: f64 = 50.0;
+const MIN_COUNT: f64 = 50.0;
 
 /// Reads what the plugin has written.
 ///
@@ -135,7 +135,7 @@ pub fn costs(once: &[Part], more: &[Part], operations: u64) -> anyhow::Result<Ve
     );
     let pairs = once.iter().zip(more);
     let costs = pairs.map(|(once, more)| cost(once, more, operations as f64));
-    Ok(costs.filter(|cost| cost.user >= LEAST).collect())
+    Ok(costs.filter(|cost| cost.user >= MIN_COUNT).collect())
 }
 
 fn cost(once: &Part, more: &Part, operations: f64) -> Cost {
@@ -177,7 +177,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let counter = Counter::compile(directory.path()).unwrap();
         assert!(counter.0.exists());
-        let told = counter.plugin(Parts::Calls(&[1, 2]), Path::new("/f"));
+        let told = counter.plugin(CountScope::Calls(&[1, 2]), Path::new("/f"));
         assert!(told.ends_with("count.so,to=/f,call=1,call=2"), "{told}");
     }
 

@@ -11,7 +11,7 @@ use object::{Object, ObjectSymbol, SymbolKind};
 use super::count::Cost;
 
 /// Functions that are told.
-const MOST: usize = 8;
+const MAX_FUNCTIONS_SIZE: usize = 8;
 /// A program lies at a multiple of it.
 const PAGE: u64 = 4096;
 /// What is not the agent's own: the clock in the page that the kernel shares with programs (vdso(7)), in the first place.
@@ -41,7 +41,7 @@ pub fn most(cost: &Cost, program: &Path) -> anyhow::Result<Vec<(String, f64)>> {
     let mut functions: Vec<(String, f64)> = sums.into_iter().collect();
     functions.sort_by(|a, b| b.1.total_cmp(&a.1));
     functions.retain(|(_, count)| *count >= 0.5);
-    functions.truncate(MOST);
+    functions.truncate(MAX_FUNCTIONS_SIZE);
     Ok(functions)
 }
 

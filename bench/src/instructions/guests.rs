@@ -5,16 +5,16 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::Context;
-use catalog::Catalog;
+use config::Catalog;
 use guest::{Clock, Guest, Recipe};
 use model::{Bytes, Filesystem, Phase, Status, Test};
-use run::{Disk, Executor, GuestCell};
+use run::{DiskLocation, Executor, StandaloneGuestCell};
 use tempfile::TempDir;
 
 use super::count::{self, Counter, Part};
 use super::list::{self, Side};
-use crate::emulated;
-use crate::peer::loop_c;
+use crate::guest_paths;
+use crate::peers::loop_c;
 
 /// The filesystems that are worked on.
 const FILESYSTEMS: [&str; 2] = ["tmpfs", "ext4"];
@@ -36,12 +36,12 @@ impl Guests {
     /// # Errors
     /// When QEMU, the agent or a compiler is not there, or the guest cannot be made.
     pub fn prepare() -> anyhow::Result<Self> {
-        let agent = emulated::agent()?;
+        let agent = guest_paths::agent()?;
         let catalog = Catalog::builtin()?;
         let directory = tempfile::tempdir()?;
         let is_used = |f: &&Filesystem| FILESYSTEMS.contains(&f.name.as_str());
-        let recipe = Recipe::of(catalog.filesystems().filter(is_used), &[]);
-        let guest = emulated::guest(&recipe.with_programs(&list::programs()))?;
+        let recipe = Recipe::for_filesystems(catalog.filesystems().filter(is_used), &[]);
+        let guest = guest_paths::guest(&recipe.with_programs(&list::programs()))?;
         loop_c::compile(directory.path(), &["-static"])?;
         Ok(Self {
             guest: guest.into(),
@@ -68,7 +68,8 @@ impl Guests {
         operations: u64,
     ) -> anyhow::Result<Vec<Part>> {
         let contender = self.catalog.contender(filesystem)?;
-        let cell = GuestCell::new(contender, SIZE, Disk::Inside, &self.guest)?;
+        let cell =
+            StandaloneGuestCell::new(contender, SIZE, DiskLocation::GuestMemory, &self.guest)?;
         let place = self.directory.path();
         let counts = place.join("counts");
         let mut executor =
@@ -77,7 +78,7 @@ impl Guests {
         executor.commands = list::programs_of(side);
         executor.archives = vec![(loop_c::PROGRAM.to_owned(), place.join(loop_c::PROGRAM))];
         let mut job = cell.job(test((side.phases)(operations)));
-        job.archives = Some(Path::new("/").join(guest::ARCHIVES));
+        job.archives = Some(Path::new("/").join(guest::ARCHIVES_DIR));
         let result = executor.execute(&job, &mut |_| {});
         let result = result.map_err(|stopped| anyhow::anyhow!("{stopped:?}"))?;
         let failure = result.failure.map(|failure| failure.reason);

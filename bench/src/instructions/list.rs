@@ -1,16 +1,17 @@
 //! What is compared, as data.
 
 use model::{
-    Access, Action, Bytes, CacheState, End, Exec, Io, IoEngine, Op, Order, Phase, Programs,
+    AccessPattern, Bytes, CacheState, Exec, Io, IoEngine, MetadataAction, Op, Phase,
+    ProgramRequirements, SyncAtEnd, TraversalOrder,
 };
 
-use super::count::Parts;
+use super::count::CountScope;
 use crate::bench::bonnie_files;
-use crate::contest::Target;
+use crate::comparison::Goal;
 use crate::plan::{create, each, ending, phase, write};
 
 /// Sides that do the same on one filesystem.
-pub struct Comparison {
+pub struct InstructionComparison {
     /// The word by which `--only` chooses it.
     pub name: &'static str,
     /// The filesystem, by its name in the catalog.
@@ -32,7 +33,7 @@ pub struct Side {
     /// What it does in a guest, with so many operations.
     pub phases: fn(u64) -> Vec<Phase>,
     /// What begins a part of what is counted.
-    pub parts: Parts,
+    pub parts: CountScope,
     /// What the parts are that grow with the number of operations, in order; those behind them do not count.
     pub results: &'static [&'static str],
 }
@@ -46,7 +47,7 @@ pub struct Row {
     /// The other, and which of its.
     pub peer: (&'static str, &'static [&'static str]),
     /// What is wanted of the ratio of both in programs.
-    pub target: Option<Target>,
+    pub target: Option<Goal>,
 }
 
 /// How much is done.
@@ -85,7 +86,7 @@ const GETRUSAGE: u32 = 98;
 const NEWFSTATAT: u32 = 262;
 
 /// The engine reads the usage of the processor before and after the timed part of a phase, and so do fio and the loop.
-const METERED: Parts = Parts::Each(GETRUSAGE);
+const METERED: CountScope = CountScope::Each(GETRUSAGE);
 
 const OURS: &str = "fsarena";
 const FIO: &str = "fio";
@@ -95,9 +96,9 @@ const LOOP: &str = "C loop";
 const LIKE_FS_MARK: &str = "fsarena like fs_mark";
 
 /// What the peers need in a guest.
-pub fn programs() -> Programs {
+pub fn programs() -> ProgramRequirements {
     let names = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect();
-    Programs {
+    ProgramRequirements {
         packages: names(&["fio", "bonnie++", "fsmark", "coreutils", "dash"]),
         programs: names(&[FIO, "bonnie++", "fs_mark", "sh", "mkdir", "install"]),
         // fio is linked against a library of Ceph, which is linked against this one.
@@ -106,7 +107,7 @@ pub fn programs() -> Programs {
 }
 
 /// Of all that, what a side needs.
-pub fn programs_of(side: &Side) -> Programs {
+pub fn programs_of(side: &Side) -> ProgramRequirements {
     let mut programs = programs();
     programs
         .programs
@@ -118,7 +119,7 @@ pub fn programs_of(side: &Side) -> Programs {
 }
 
 /// Every comparison.
-pub fn comparisons() -> Vec<Comparison> {
+pub fn comparisons() -> Vec<InstructionComparison> {
     vec![
         random_read(),
         bare_loop(),
@@ -147,13 +148,13 @@ fn row(title: &'static str, peer: &'static str, most: Option<f64>) -> Row {
         title,
         ours: (OURS, &["read"]),
         peer: (peer, &["read"]),
-        target: most.map(Target::AtMost),
+        target: most.map(Goal::AtMost),
     }
 }
 
 fn prepared(measured: Phase) -> Vec<Phase> {
     let file = write("prepare", FILE, SIZE, Bytes::mib(1));
-    vec![ending(End::Fsync, file), measured]
+    vec![ending(SyncAtEnd::Fsync, file), measured]
 }
 
 fn command(command: String) -> Phase {
@@ -170,7 +171,7 @@ fn command(command: String) -> Phase {
 fn reading(operations: u64) -> Io {
     Io {
         operations: Some(operations),
-        ..Io::new(FILE, Access::RandomRead, BLOCK)
+        ..Io::new(FILE, AccessPattern::RandomRead, BLOCK)
     }
 }
 
@@ -190,8 +191,8 @@ fn cached(operations: u64) -> Vec<Phase> {
     prepared(phase("read", Op::Io(reading(operations))))
 }
 
-fn random_read() -> Comparison {
-    Comparison {
+fn random_read() -> InstructionComparison {
+    InstructionComparison {
         name: "random-read",
         filesystem: "tmpfs",
         operations: |scale| scale.reads,
@@ -203,12 +204,12 @@ fn random_read() -> Comparison {
     }
 }
 
-fn bare_loop() -> Comparison {
+fn bare_loop() -> InstructionComparison {
     let looped = |n: u64| {
         let line = format!("install $ARCHIVES/loop . && ./loop {FILE} 0 1 {n}");
         prepared(command(format!("sh -c '{line}'")))
     };
-    Comparison {
+    InstructionComparison {
         name: "loop",
         filesystem: "tmpfs",
         operations: |scale| scale.reads,
@@ -220,7 +221,7 @@ fn bare_loop() -> Comparison {
     }
 }
 
-fn uring() -> Comparison {
+fn uring() -> InstructionComparison {
     let title = "4 KiB O_DIRECT random read, io_uring, depth 32";
     let ours = |n: u64| {
         let io = Io {
@@ -235,7 +236,7 @@ fn uring() -> Comparison {
     };
     let plain = |n: u64| fio(n, "--ioengine=io_uring --direct=1 --iodepth=32");
     let fixed = |n: u64| fio(n, "--ioengine=io_uring --direct=1 --iodepth=32 --fixedbufs");
-    Comparison {
+    InstructionComparison {
         name: "io_uring",
         filesystem: "ext4",
         operations: |scale| scale.reads,
@@ -251,7 +252,7 @@ fn uring() -> Comparison {
     }
 }
 
-fn files(filesystem: &'static str) -> Comparison {
+fn files(filesystem: &'static str) -> InstructionComparison {
     // It looks for its user, whom a guest does not have.
     let bonnie = |n: u64| {
         let units = n / BONNIE_UNIT;
@@ -268,7 +269,7 @@ fn files(filesystem: &'static str) -> Comparison {
         let line = format!("install $ARCHIVES/loop . && ./loop files {n}");
         vec![command(format!("sh -c '{line}'"))]
     };
-    Comparison {
+    InstructionComparison {
         name: "files",
         filesystem,
         operations: |scale| scale.files,
@@ -276,7 +277,7 @@ fn files(filesystem: &'static str) -> Comparison {
             Side {
                 name: OURS,
                 programs: &[],
-                phases: |n| bonnie_files(n, "set", Order::Sequential, ""),
+                phases: |n| bonnie_files(n, "set", TraversalOrder::Sequential, ""),
                 parts: METERED,
                 results: &["create", "stat", "delete"],
             },
@@ -284,15 +285,15 @@ fn files(filesystem: &'static str) -> Comparison {
                 name: BONNIE,
                 programs: &["sh", "bonnie++"],
                 phases: bonnie,
-                parts: Parts::Calls(&[MKDIR, NEWFSTATAT, UNLINK, RMDIR]),
+                parts: CountScope::Calls(&[MKDIR, NEWFSTATAT, UNLINK, RMDIR]),
                 results: &["names", "create", "stat", "delete"],
             },
             Side {
                 name: LIKE_FS_MARK,
                 programs: &[],
                 phases: |n| {
-                    let remove = each("delete", "set", REMOVE, Order::Sequential);
-                    vec![create("create", "set", n, Order::Random), remove]
+                    let remove = each("delete", "set", REMOVE, TraversalOrder::Sequential);
+                    vec![create("create", "set", n, TraversalOrder::Random), remove]
                 },
                 parts: METERED,
                 results: &["create", "delete"],
@@ -302,7 +303,7 @@ fn files(filesystem: &'static str) -> Comparison {
                 programs: &["sh", "mkdir", "fs_mark"],
                 phases: fs_mark,
                 // Its directory is made, files are removed, and the agent reads the usage of the processor behind it.
-                parts: Parts::Calls(&[MKDIR, UNLINK, GETRUSAGE]),
+                parts: CountScope::Calls(&[MKDIR, UNLINK, GETRUSAGE]),
                 results: &["create", "delete"],
             },
             Side {
@@ -342,7 +343,7 @@ fn files(filesystem: &'static str) -> Comparison {
 const CREATE: &[&str] = &["create"];
 const STAT: &[&str] = &["stat"];
 const DELETE: &[&str] = &["delete"];
-const REMOVE: Action = Action::Remove { fsync: false };
+const REMOVE: MetadataAction = MetadataAction::Remove { fsync: false };
 
 /// The least that anybody needs who reads the clock for each file: its names are there before, as those of bonnie++ are.
 fn beside_loop(title: &'static str, step: &'static [&'static str]) -> Row {
@@ -361,6 +362,6 @@ fn of_files(
         title,
         ours,
         peer,
-        target: Some(Target::AtMost(0.6)),
+        target: Some(Goal::AtMost(0.6)),
     }
 }

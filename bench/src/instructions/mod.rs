@@ -18,11 +18,11 @@ use anyhow::Context;
 use clap::Args;
 use serde::Serialize;
 
-use crate::contest::{Target, Verdict};
+use crate::comparison::{Goal, Verdict};
 use crate::table::replace_between;
 use count::Cost;
 use guests::Guests;
-use list::{Comparison, Scale};
+use list::{InstructionComparison, Scale};
 
 /// Where the generated part of the document begins and ends.
 const BEGIN: &str = "<!-- instructions: begin -->";
@@ -61,7 +61,7 @@ pub struct Row {
     /// What it costs the peer.
     pub theirs: Cost,
     /// What is wanted of the ratio of both in programs.
-    pub target: Option<Target>,
+    pub target: Option<Goal>,
     /// Whether it is so.
     pub verdict: Option<Verdict>,
     /// The functions of ours in which its instructions are, most first.
@@ -94,18 +94,25 @@ pub fn run(options: &InstructionOptions) -> anyhow::Result<()> {
 }
 
 /// Those that are named; all where none is.
-fn chosen(all: Vec<Comparison>, only: &[String]) -> anyhow::Result<Vec<Comparison>> {
-    let full = |c: &Comparison| format!("{}@{}", c.name, c.filesystem);
-    let is = |c: &Comparison, name: &String| *name == c.name || *name == full(c);
+fn chosen(
+    all: Vec<InstructionComparison>,
+    only: &[String],
+) -> anyhow::Result<Vec<InstructionComparison>> {
+    let full = |c: &InstructionComparison| format!("{}@{}", c.name, c.filesystem);
+    let is = |c: &InstructionComparison, name: &String| *name == c.name || *name == full(c);
     if let Some(unknown) = only.iter().find(|n| !all.iter().any(|c| is(c, n))) {
         let known: Vec<String> = all.iter().map(full).collect();
         anyhow::bail!("no comparison `{unknown}`; there are {}", known.join(", "));
     }
-    let wanted = |c: &Comparison| only.is_empty() || only.iter().any(|name| is(c, name));
+    let wanted = |c: &InstructionComparison| only.is_empty() || only.iter().any(|name| is(c, name));
     Ok(all.into_iter().filter(wanted).collect())
 }
 
-fn compare(comparison: &Comparison, scale: Scale, guests: &Guests) -> anyhow::Result<Vec<Row>> {
+fn compare(
+    comparison: &InstructionComparison,
+    scale: Scale,
+    guests: &Guests,
+) -> anyhow::Result<Vec<Row>> {
     let operations = (comparison.operations)(scale);
     let mut costs = Vec::new();
     for side in &comparison.sides {
@@ -141,7 +148,7 @@ fn compare(comparison: &Comparison, scale: Scale, guests: &Guests) -> anyhow::Re
             ours,
             theirs,
             target: row.target,
-            verdict: row.target.map(|target| match target.holds(ratio) {
+            verdict: row.target.map(|target| match target.is_met(ratio) {
                 true => Verdict::Met,
                 false => Verdict::Missed,
             }),

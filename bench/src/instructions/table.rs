@@ -4,8 +4,8 @@ use std::fmt::Write;
 
 use super::Row;
 use super::count::Cost;
-use crate::contest::Verdict;
-use crate::table::{in_columns, in_markdown, target, word};
+use crate::comparison::Verdict;
+use crate::table::{align, target, to_markdown, word};
 
 const HEADS: [&str; 9] = [
     "comparison",
@@ -25,7 +25,7 @@ const NUMBERS: [bool; 9] = [false, false, false, true, true, true, false, true, 
 pub fn terminal(rows: &[Row]) -> String {
     let wanted = rows.iter().filter(|row| row.verdict.is_some()).count();
     let met = rows.iter().filter(|row| row.verdict == Some(Verdict::Met));
-    let mut text = in_columns(&cells(rows), NUMBERS);
+    let mut text = align(&cells(rows), NUMBERS);
     writeln!(text, "{} of {wanted} as wanted", met.count()).expect("a string takes everything");
     for line in missed(rows) {
         text += &line;
@@ -36,7 +36,7 @@ pub fn terminal(rows: &[Row]) -> String {
 
 /// For a document.
 pub fn markdown(rows: &[Row]) -> String {
-    let mut text = in_markdown(cells(rows), NUMBERS);
+    let mut text = to_markdown(cells(rows), NUMBERS);
     for line in missed(rows) {
         text += &format!("\n{line}\n");
     }
@@ -90,7 +90,7 @@ fn cells_of(row: &Row) -> [String; 9] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::contest::Target;
+    use crate::comparison::Goal;
 
     fn row(title: &str, user: f64, verdict: Option<Verdict>) -> Row {
         let cost = |user, kernel| Cost {
@@ -105,7 +105,7 @@ mod tests {
             peer: "bonnie++",
             ours: cost(user, 9000.0),
             theirs: cost(200.0, 9100.4),
-            target: verdict.map(|_| Target::AtMost(0.6)),
+            target: verdict.map(|_| Goal::AtMost(0.6)),
             verdict,
             functions: vec![
                 ("engine::names".to_owned(), 80.2),

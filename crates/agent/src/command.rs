@@ -6,11 +6,11 @@ use std::os::unix::fs::FileExt;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, ExitStatus, Stdio};
 
-use model::{Failure, Nanos, StepRecord};
+use model::{CommandRecord, Failure, Nanos};
 use nix::sys::memfd::{MFdFlags, memfd_create};
 use sys::clock;
 
-use crate::sandbox::{Runner, Task};
+use crate::sandbox::{SandboxProfile, SandboxedRunner};
 
 /// How much of a program's output is kept: its end, where the reason stands.
 const OUTPUT_KEPT: u64 = 4096;
@@ -20,7 +20,7 @@ const TOOL_PATHS: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbi
 /// A program that did not do what it was called for.
 pub struct CommandFailed {
     /// The record, as far as there is one.
-    pub record: Option<StepRecord>,
+    pub record: Option<CommandRecord>,
     /// Why.
     pub failure: Failure,
 }
@@ -30,11 +30,11 @@ pub struct CommandFailed {
 /// Its output goes to a file and not through a pipe: a driver that stays in the background keeps
 /// the descriptor, and a pipe would never come to its end.
 pub fn run(
-    runner: &Runner,
+    runner: &SandboxedRunner,
     step: &str,
     command: &[String],
     clean: &[i32],
-) -> Result<StepRecord, CommandFailed> {
+) -> Result<CommandRecord, CommandFailed> {
     let failed = |record, reason| {
         Err(CommandFailed {
             record,
@@ -97,8 +97,8 @@ pub fn record(
     status: ExitStatus,
     elapsed: Nanos,
     output: &File,
-) -> StepRecord {
-    StepRecord {
+) -> CommandRecord {
+    CommandRecord {
         step: step.to_owned(),
         command: command.to_vec(),
         exit: status.code(),
@@ -109,10 +109,10 @@ pub fn record(
 }
 
 /// What a program has to do. A script of the catalog may mount or start a driver in any step.
-fn task(step: &str, program: &str) -> Task {
+fn task(step: &str, program: &str) -> SandboxProfile {
     match step {
-        "mkfs" | "fsck" if program != "sh" => Task::Device,
-        _ => Task::Mount,
+        "mkfs" | "fsck" if program != "sh" => SandboxProfile::Device,
+        _ => SandboxProfile::Mount,
     }
 }
 
@@ -181,8 +181,8 @@ mod tests {
         text.split('|').map(str::to_owned).collect()
     }
 
-    fn run(step: &str, command: &[String], clean: &[i32]) -> Result<StepRecord, CommandFailed> {
-        super::run(&Runner::unrestricted(), step, command, clean)
+    fn run(step: &str, command: &[String], clean: &[i32]) -> Result<CommandRecord, CommandFailed> {
+        super::run(&SandboxedRunner::unrestricted(), step, command, clean)
     }
 
     #[test]

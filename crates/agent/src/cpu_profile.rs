@@ -32,10 +32,10 @@ const THREAD_BEGIN: [&str; 5] = [
     "process_one_work",
 ];
 /// The function that a processor without work is in.
-const IDLE: &str = "do_idle";
+const IDLE_FUNCTION: &str = "do_idle";
 
 /// Samples of a phase being taken.
-pub struct Profiling {
+pub struct CpuSampler {
     /// Closed when the phase is over.
     end: PipeWriter,
     thread: JoinHandle<io::Result<Samples>>,
@@ -55,7 +55,7 @@ struct Samples {
 /// Where the processor was: the name of the thread, and the functions of [`Sample::stack`].
 type Stack = (Option<String>, Vec<u64>);
 
-impl Profiling {
+impl CpuSampler {
     /// Begins to sample; returns when the first sample may come.
     pub fn start(period: Nanos) -> io::Result<Self> {
         // An older kernel has no such limit.
@@ -95,7 +95,7 @@ impl Profiling {
             Some((stack(thread, functions)?, counts[number]))
         });
         let stacks = stacks.filter(|(_, samples)| *samples > 0);
-        Ok(CpuProfile::of_stacks(self.period, samples.lost, stacks))
+        Ok(CpuProfile::from_stacks(self.period, samples.lost, stacks))
     }
 }
 
@@ -112,16 +112,16 @@ fn take(
         if !more {
             sampler.stop()?;
         }
-        while let Some(record) = sampler.record() {
+        while let Some(record) = sampler.next_record() {
             match record {
                 // Threads of the kernel are of no process here, and all have this number.
-                Record::Named { thread: 0, .. } | Record::Begun { thread: 0, .. } => {}
+                Record::Comm { thread: 0, .. } | Record::Begun { thread: 0, .. } => {}
                 Record::Sample(sample) if sample.thread == own => {}
                 Record::Sample(sample) => {
                     let name = names.get(&sample.thread).cloned();
                     samples.add(name, sample);
                 }
-                Record::Named { thread, name } => drop(names.insert(thread, name)),
+                Record::Comm { thread, name } => drop(names.insert(thread, name)),
                 Record::Begun { thread, parent } => {
                     let name = names.get(&parent).cloned();
                     names.extend(name.map(|name| (thread, name)));
@@ -161,7 +161,7 @@ fn stack(thread: Option<String>, mut functions: Vec<String>) -> Option<Vec<Strin
         functions.insert(0, INTERRUPT.to_owned());
         return Some(functions);
     }
-    if functions.iter().any(|name| name == IDLE) {
+    if functions.iter().any(|name| name == IDLE_FUNCTION) {
         return None;
     }
     let task = match thread {

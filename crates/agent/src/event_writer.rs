@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use model::Nanos;
 use sys::clock;
-use wire::Event;
+use wire::CellEvent;
 
 /// The agent's end of the channel to the orchestrator.
 #[derive(Clone)]
@@ -26,7 +26,7 @@ impl EventWriter {
     }
 
     /// Sends one event at once. If nobody reads, the agent is about to end anyway.
-    pub fn send(&self, event: &Event) {
+    pub fn send(&self, event: &CellEvent) {
         let mut out = self.out.lock().unwrap_or_else(PoisonError::into_inner);
         let _ = out
             .write_all(event.to_line().as_bytes())

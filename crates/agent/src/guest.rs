@@ -15,8 +15,8 @@ use nix::fcntl::{FcntlArg, fcntl};
 use nix::unistd::{dup2_stdin, dup2_stdout};
 use sys::clock;
 
-use crate::card::Card;
-use crate::{isolation, stuck};
+use crate::shared_memory::SharedMemory;
+use crate::{hang_report, isolation};
 
 /// Files of modules, and a list of them in the order in which they load, each with what it is told.
 const MODULES: &str = "/modules";
@@ -37,20 +37,20 @@ const POLL: Duration = Duration::from_millis(1);
 
 /// Attends the guest from its first moment to its last; returns only when the machine cannot be switched
 /// off. What goes wrong is said on the console, and the orchestrator sees the channel close.
-pub fn attend(channel: &str) -> io::Error {
+pub fn run_guest_init(channel: &str) -> io::Error {
     let begin = || {
         eprintln!("{}", wire::CONSOLE_MARK);
-        isolation::isolate(false).map(drop)
+        isolation::spawn_isolated(false).map(drop)
     };
     if let Err(error) = prepare(channel).and_then(|()| begin()) {
         eprintln!("fsarena: the agent cannot be started: {error}");
     }
-    sys::machine::switch_off()
+    sys::machine::power_off()
 }
 
 fn prepare(channel: &str) -> io::Result<()> {
     prepare_machine()?;
-    stuck::close_log();
+    hang_report::close_log();
     let device = find(channel)?;
     let port = OpenOptions::new().read(true).write(true).open(device)?;
     dup2_stdout(&port)?;
@@ -65,7 +65,7 @@ pub fn prepare_machine() -> io::Result<()> {
     sys::machine::mount_kernel_filesystems()?;
     sys::machine::seed_random(RANDOM)?;
     load_modules()?;
-    if let Some(card) = Card::find()? {
+    if let Some(card) = SharedMemory::find()? {
         card.unpack(Path::new("/"))?;
         load_modules()?;
     }
@@ -99,7 +99,7 @@ fn text_of(path: &str) -> io::Result<Option<String>> {
 
 /// Disks in memory, which the kernel numbers in the order in which they are made.
 fn make_disks(attributes: &str) -> io::Result<()> {
-    sys::machine::mount_configuration(Path::new(CONFIGURATION))?;
+    sys::machine::mount_configfs(Path::new(CONFIGURATION))?;
     let mut disks = attributes.split("\n\n").enumerate();
     disks.try_for_each(|(number, attributes)| {
         let name = format!("nullb/nullb{number}");

@@ -10,9 +10,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use engine::Progress;
-use sys::block::DeviceStat;
-use wire::Event;
+use sys::block::BlockStats;
+use wire::CellEvent;
+use workload::Progress;
 
 use crate::event_writer::EventWriter;
 
@@ -34,7 +34,7 @@ impl Heartbeat {
     ///
     /// # Errors
     /// When its thread cannot be started.
-    pub fn start(events: EventWriter, device: Option<DeviceStat>) -> io::Result<Self> {
+    pub fn start(events: EventWriter, device: Option<BlockStats>) -> io::Result<Self> {
         let heartbeat = Self {
             step: Arc::default(),
             progress: Arc::default(),
@@ -67,7 +67,7 @@ impl Heartbeat {
         self.stopped.store(true, Ordering::Relaxed);
     }
 
-    fn watch(&self, events: &EventWriter, device: Option<&DeviceStat>) {
+    fn watch(&self, events: &EventWriter, device: Option<&BlockStats>) {
         let mut last = None;
         loop {
             thread::sleep(INTERVAL);
@@ -77,11 +77,11 @@ impl Heartbeat {
             let command = self.command.load(Ordering::Relaxed);
             let seen = (
                 self.progress.done(),
-                device.and_then(DeviceStat::read),
+                device.and_then(BlockStats::read),
                 command.then(newest_process),
             );
             if last.as_ref() != Some(&seen) {
-                events.send(&Event::Progress {
+                events.send(&CellEvent::Progress {
                     step: self
                         .step
                         .lock()

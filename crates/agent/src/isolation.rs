@@ -9,16 +9,16 @@ use nix::unistd::Pid;
 use sys::namespace;
 
 /// Above this, an exit code is the number of the signal that killed the agent proper.
-const SIGNALLED: i32 = 128;
+const SIGNAL_EXIT_BASE: i32 = 128;
 
 /// Starts the agent as the first process of new mount and PID namespaces and waits for its end; on a host it is
 /// restricted further, as in a guest it need not be.
 ///
 /// # Errors
 /// Without root, or when the program cannot be started again.
-pub fn isolate(on_host: bool) -> io::Result<ExitCode> {
-    namespace::die_with_parent()?;
-    namespace::leave()?;
+pub fn spawn_isolated(on_host: bool) -> io::Result<ExitCode> {
+    namespace::set_pdeathsig()?;
+    namespace::unshare()?;
     let mut agent = Command::new("/proc/self/exe");
     agent.arg("agent");
     if on_host {
@@ -26,25 +26,27 @@ pub fn isolate(on_host: bool) -> io::Result<ExitCode> {
     }
     let status = agent.status()?;
     // A signal is told as shells tell it.
-    let code = status.code().or(status.signal().map(|s| SIGNALLED + s));
+    let code = status
+        .code()
+        .or(status.signal().map(|s| SIGNAL_EXIT_BASE + s));
     Ok(code
         .and_then(|code| u8::try_from(code).ok())
         .map_or(ExitCode::FAILURE, ExitCode::from))
 }
 
 /// Settles in: a private `/proc` and `/run` where the agent is first in its namespace.
-pub fn settle() -> io::Result<()> {
+pub fn enter_namespaces() -> io::Result<()> {
     if is_first() {
         // It must not be killed with its parent: it has to end the drivers first.
         namespace::mount_proc_and_run()
     } else {
-        namespace::die_with_parent()
+        namespace::set_pdeathsig()
     }
 }
 
 /// Kills all others in the namespace. The end of the agent would do it, too, but a call of its own
 /// may wait, deaf to every signal, for a driver that never answers.
-pub fn end_drivers() {
+pub fn kill_namespace() {
     if is_first() {
         // There may be none.
         let _ = kill(Pid::from_raw(-1), Signal::SIGKILL);

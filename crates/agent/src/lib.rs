@@ -4,24 +4,24 @@
 //! its own, so that its end is the end of everything that it mounted or started. It reads one
 //! [`wire::Job`] and writes [`wire::Event`]s; it keeps nothing and judges nothing.
 
-mod card;
 mod command;
+mod command_runner;
 mod cpu_profile;
-mod disk_journal;
 mod event_writer;
-mod footprint;
 mod guest;
+mod hang_report;
 mod heartbeat;
 mod isolation;
+mod iterations;
+mod kernel_memory;
 mod kernel_symbols;
-mod printed;
-mod programs;
+mod program_output;
+mod request_log;
 mod sandbox;
-mod scaling;
 mod session;
+mod shared_memory;
 mod shell;
 mod source;
-mod stuck;
 mod volume;
 
 use std::io::{self, BufRead, Read};
@@ -30,14 +30,14 @@ use std::process::ExitCode;
 use std::thread;
 
 use model::Failure;
-use wire::{Event, Job, SourcePlace, Target};
+use wire::{CellEvent, CellJob, SourceLocation, WorkTarget};
 
 use crate::event_writer::EventWriter;
-use crate::footprint::Footprint;
-use crate::sandbox::Runner;
+use crate::kernel_memory::KernelMemoryProbe;
+use crate::sandbox::SandboxedRunner;
 
-pub use guest::attend;
-pub use isolation::isolate;
+pub use guest::run_guest_init;
+pub use isolation::spawn_isolated;
 pub use shell::{SHELL_READY, run_shell};
 pub use source::{STEP as SOURCE_STEP, survey};
 
@@ -51,22 +51,22 @@ const ORPHANED: i32 = 3;
 /// When the job cannot be read, is of another version, or /proc and /run cannot be mounted.
 pub fn serve(restricted: bool) -> io::Result<ExitCode> {
     let events = EventWriter::new(io::stdout());
-    events.send(&Event::Hello {
+    events.send(&CellEvent::Hello {
         version: wire::VERSION,
     });
     let mut line = String::new();
     io::stdin().lock().read_line(&mut line)?;
-    let job: Job = serde_json::from_str(&line)?;
+    let job: CellJob = serde_json::from_str(&line)?;
     if let Some(Err(reason)) = job
         .source
         .as_ref()
-        .map(|source| source::bring(&source.place))
+        .map(|source| source::mount(&source.place))
     {
-        events.send(&Event::Withdrawn { reason });
-        events.send(&Event::Done);
+        events.send(&CellEvent::EnvironmentFault { reason });
+        events.send(&CellEvent::Done);
         return Ok(ExitCode::SUCCESS);
     }
-    isolation::settle()?;
+    isolation::enter_namespaces()?;
     if job.version != wire::VERSION {
         let theirs = job.version;
         return Err(io::Error::other(format!(
@@ -83,8 +83,8 @@ pub fn serve(restricted: bool) -> io::Result<ExitCode> {
                 ..Failure::default()
             };
             let crashed = false;
-            events.send(&Event::Failed { crashed, failure });
-            events.send(&Event::Done);
+            events.send(&CellEvent::Failed { crashed, failure });
+            events.send(&CellEvent::Done);
         }
     }
     Ok(ExitCode::SUCCESS)
@@ -92,28 +92,28 @@ pub fn serve(restricted: bool) -> io::Result<ExitCode> {
 
 /// Restricts the agent, where it is to be, and starts the threads that watch over a session.
 fn begin<'a>(
-    job: &'a Job,
+    job: &'a CellJob,
     events: &EventWriter,
     restricted: bool,
 ) -> io::Result<session::Session<'a>> {
     let runner = match &job.target {
-        Target::Volume(volume) if restricted => {
+        WorkTarget::Volume(volume) if restricted => {
             let path = command::search_path();
             let programs = std::env::split_paths(&path);
             let places = [Some(volume.mountpoint.clone()), job.archives.clone()];
             let used: Vec<PathBuf> = programs.chain(places.into_iter().flatten()).collect();
             sandbox::enter(volume, &used)?;
-            Runner::restricted(volume)?
+            SandboxedRunner::restricted(volume)?
         }
-        _ => Runner::unrestricted(),
+        _ => SandboxedRunner::unrestricted(),
     };
     thread::Builder::new().spawn(end_with_orchestrator)?;
     if let Some(silence) = job.stacks_after {
-        stuck::watch(events.clone(), silence)?;
+        hang_report::watch(events.clone(), silence)?;
     }
     // Whoever need not be restricted has a guest's kernel, but for a directory, for itself.
-    let own_kernel = !restricted && matches!(job.target, Target::Volume(_));
-    let footprint = Footprint::begin(job, own_kernel);
+    let own_kernel = !restricted && matches!(job.target, WorkTarget::Volume(_));
+    let footprint = KernelMemoryProbe::baseline(job, own_kernel);
     session::Session::new(job, events.clone(), runner, footprint)
 }
 
@@ -123,11 +123,11 @@ fn begin<'a>(
 /// # Errors
 /// When there is no such place, it cannot be read, or without root.
 pub fn serve_survey() -> io::Result<ExitCode> {
-    sys::namespace::die_with_parent()?;
-    sys::namespace::leave()?;
+    sys::namespace::set_pdeathsig()?;
+    sys::namespace::unshare()?;
     let mut line = String::new();
     io::stdin().lock().read_line(&mut line)?;
-    let place: SourcePlace = serde_json::from_str(&line)?;
+    let place: SourceLocation = serde_json::from_str(&line)?;
     let contents = survey(&place).map_err(io::Error::other)?;
     println!("{}", serde_json::to_string(&contents)?);
     Ok(ExitCode::SUCCESS)
@@ -139,6 +139,6 @@ fn end_with_orchestrator() {
     let mut rest = Vec::new();
     // Whatever comes, end of file or error: nobody is listening any more.
     let _ = io::stdin().lock().read_to_end(&mut rest);
-    isolation::end_drivers();
+    isolation::kill_namespace();
     std::process::exit(ORPHANED);
 }

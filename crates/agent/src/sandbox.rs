@@ -24,7 +24,7 @@ use nix::sys::wait::{Id, WaitPidFlag, waitid};
 use nix::unistd::Pid;
 use seccompiler::{BpfProgram, SeccompAction, SeccompFilter};
 use sys::{block, process, sandbox, usage};
-use wire::{Span, Volume};
+use wire::{MultiDevice, Volume};
 
 use crate::isolation;
 
@@ -38,7 +38,7 @@ const OWN_TMP: &str = "/run/tmp";
 const SECCOMP: &str = "/proc/sys/kernel/seccomp";
 
 /// System calls that nothing needs which makes, mounts or checks a filesystem.
-const NEEDLESS: [i64; 17] = [
+const DENIED_SYSCALLS: [i64; 17] = [
     libc::SYS_init_module,
     libc::SYS_finit_module,
     libc::SYS_delete_module,
@@ -71,7 +71,7 @@ const MOUNTING: [i64; 8] = [
 
 /// How much a program may do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Task {
+pub enum SandboxProfile {
     /// Make or check a filesystem: write to the devices and nowhere else.
     Device,
     /// Mount or unmount one, or drive one in the background.
@@ -104,13 +104,13 @@ pub fn enter(volume: &Volume, used: &[PathBuf]) -> io::Result<()> {
 /// The cell's devices under the numbers of the disks that they have to be, whatever their names lead to; and what a stripe
 /// lies on, whose counters are read, and which nobody but the stripe can take.
 fn devices(volume: &Volume) -> Vec<(PathBuf, (u64, u64))> {
-    let told = volume.told().zip(&volume.states);
+    let told = volume.mkfs_devices().zip(&volume.states);
     let told = told.map(|(path, state)| (path.to_owned(), state.identity.number));
     let below = match &volume.span {
-        Some(Span::Stripe(members)) => &members[..],
-        Some(Span::Pool(_)) | None => &[],
+        Some(MultiDevice::Stripe(members)) => &members[..],
+        Some(MultiDevice::Pool(_)) | None => &[],
     };
-    let number = |path: &PathBuf| Some(block::numbers(fs::metadata(path).ok()?.rdev()));
+    let number = |path: &PathBuf| Some(block::major_minor(fs::metadata(path).ok()?.rdev()));
     let below = below
         .iter()
         .filter_map(|path| Some((path.clone(), number(path)?)));
@@ -119,7 +119,7 @@ fn devices(volume: &Volume) -> Vec<(PathBuf, (u64, u64))> {
 
 /// Runs programs to their end.
 #[derive(Clone)]
-pub struct Runner {
+pub struct SandboxedRunner {
     /// Threads that start programs, one for each task; none where there is no sandbox.
     threads: Option<[Sender<Request>; 2]>,
 }
@@ -129,7 +129,7 @@ struct Request {
     answer: Sender<io::Result<ExitStatus>>,
 }
 
-impl Runner {
+impl SandboxedRunner {
     /// Runs programs as this process is.
     pub const fn unrestricted() -> Self {
         Self { threads: None }
@@ -140,10 +140,13 @@ impl Runner {
     /// # Errors
     /// When a thread cannot be started or restricted.
     pub fn restricted(volume: &Volume) -> io::Result<Self> {
-        let devices: Vec<PathBuf> = volume.told().map(Path::to_owned).collect();
+        let devices: Vec<PathBuf> = volume.mkfs_devices().map(Path::to_owned).collect();
         let start = |task| start(task, devices.clone());
         Ok(Self {
-            threads: Some([start(Task::Device)?, start(Task::Mount)?]),
+            threads: Some([
+                start(SandboxProfile::Device)?,
+                start(SandboxProfile::Mount)?,
+            ]),
         })
     }
 
@@ -151,13 +154,13 @@ impl Runner {
     ///
     /// # Errors
     /// When it cannot be started.
-    pub fn status(&self, mut command: Command, task: Task) -> io::Result<ExitStatus> {
+    pub fn status(&self, mut command: Command, task: SandboxProfile) -> io::Result<ExitStatus> {
         let Some([device, mount]) = &self.threads else {
             return command.status();
         };
         let thread = match task {
-            Task::Device => device,
-            Task::Mount | Task::Use => mount,
+            SandboxProfile::Device => device,
+            SandboxProfile::Mount | SandboxProfile::Use => mount,
         };
         command.current_dir(EMPTY);
         ask(thread, command)
@@ -167,13 +170,13 @@ impl Runner {
     ///
     /// # Errors
     /// When a thread cannot be started or restricted.
-    pub fn below<'a>(&self, directory: &'a Path) -> io::Result<Below<'a>> {
+    pub fn below<'a>(&self, directory: &'a Path) -> io::Result<DirectoryRunner<'a>> {
         let thread = match self.threads {
-            Some(_) => Some(start(Task::Use, vec![directory.to_owned()])?),
+            Some(_) => Some(start(SandboxProfile::Use, vec![directory.to_owned()])?),
             None => None,
         };
         let others = process::all().iter().map(|p| p.pid).collect();
-        Ok(Below {
+        Ok(DirectoryRunner {
             directory,
             thread,
             others,
@@ -182,21 +185,21 @@ impl Runner {
 }
 
 /// Runs a program that works in a directory.
-pub struct Below<'a> {
+pub struct DirectoryRunner<'a> {
     directory: &'a Path,
     thread: Option<Sender<Request>>,
     /// Who is there already: drivers.
     others: BTreeSet<Pid>,
 }
 
-impl Below<'_> {
+impl DirectoryRunner<'_> {
     /// Runs the program to its end, and ends what it has left behind.
     ///
     /// # Errors
     /// When it cannot be started.
     pub fn status(&self, mut command: Command) -> io::Result<ExitStatus> {
         command.current_dir(self.directory).process_group(0);
-        process::end_with_this_thread(&mut command);
+        process::set_pdeathsig(&mut command);
         let status = match &self.thread {
             Some(thread) => ask(thread, command),
             None => to_the_end(command),
@@ -247,7 +250,7 @@ fn ask(thread: &Sender<Request>, mut command: Command) -> io::Result<ExitStatus>
 }
 
 /// Starts a thread that restricts itself and then starts one program after another.
-fn start(task: Task, writable: Vec<PathBuf>) -> io::Result<Sender<Request>> {
+fn start(task: SandboxProfile, writable: Vec<PathBuf>) -> io::Result<Sender<Request>> {
     let (requests, queue) = mpsc::channel::<Request>();
     let (ready, restricted) = mpsc::channel();
     thread::Builder::new().spawn(move || {
@@ -258,8 +261,8 @@ fn start(task: Task, writable: Vec<PathBuf>) -> io::Result<Sender<Request>> {
         }
         for mut request in queue {
             let status = match task {
-                Task::Use => to_the_end(request.command),
-                Task::Device | Task::Mount => request.command.status(),
+                SandboxProfile::Use => to_the_end(request.command),
+                SandboxProfile::Device | SandboxProfile::Mount => request.command.status(),
             };
             // Who asked is gone only when the agent is about to end.
             let _ = request.answer.send(status);
@@ -270,9 +273,9 @@ fn start(task: Task, writable: Vec<PathBuf>) -> io::Result<Sender<Request>> {
     Ok(requests)
 }
 
-fn restrict(task: Task, own: &[PathBuf]) -> io::Result<()> {
-    sandbox::drop_needless_capabilities()?;
-    if task != Task::Mount {
+fn restrict(task: SandboxProfile, own: &[PathBuf]) -> io::Result<()> {
+    sandbox::drop_capabilities()?;
+    if task != SandboxProfile::Mount {
         restrict_files(own).map_err(io::Error::other)?;
     }
     if Path::new(SECCOMP).exists() {
@@ -298,12 +301,12 @@ fn restrict_files(own: &[PathBuf]) -> Result<(), landlock::RulesetError> {
         .map(drop)
 }
 
-fn filter(task: Task) -> Result<BpfProgram, seccompiler::BackendError> {
+fn filter(task: SandboxProfile) -> Result<BpfProgram, seccompiler::BackendError> {
     let further: &[i64] = match task {
-        Task::Device | Task::Use => &MOUNTING,
-        Task::Mount => &[],
+        SandboxProfile::Device | SandboxProfile::Use => &MOUNTING,
+        SandboxProfile::Mount => &[],
     };
-    let refused = NEEDLESS
+    let refused = DENIED_SYSCALLS
         .iter()
         .chain(further)
         .map(|call| (*call, Vec::new()));
@@ -322,7 +325,7 @@ fn filter(task: Task) -> Result<BpfProgram, seccompiler::BackendError> {
 mod tests {
     use super::*;
 
-    fn shell(runner: &Runner, task: Task, script: &str) -> bool {
+    fn shell(runner: &SandboxedRunner, task: SandboxProfile, script: &str) -> bool {
         let mut command = Command::new("sh");
         command.args(["-c", script]);
         runner.status(command, task).unwrap().success()
@@ -341,9 +344,9 @@ mod tests {
             device: Some(own.clone()),
             ..volume()
         };
-        let runner = Runner::restricted(&volume).unwrap();
+        let runner = SandboxedRunner::restricted(&volume).unwrap();
         let write = |path: &Path| format!("echo x >>{}", path.display());
-        for task in [Task::Device, Task::Mount] {
+        for task in [SandboxProfile::Device, SandboxProfile::Mount] {
             assert!(shell(&runner, task, &write(&own)), "{task:?}");
             assert!(shell(
                 &runner,
@@ -357,12 +360,12 @@ mod tests {
                 &format!("mknod {} b 7 0", node.display())
             ));
         }
-        assert!(!shell(&runner, Task::Device, &write(&other)));
+        assert!(!shell(&runner, SandboxProfile::Device, &write(&other)));
         assert_eq!(fs::read_to_string(&other).unwrap(), "precious");
         let place = directory.path().display();
         assert!(!shell(
             &runner,
-            Task::Device,
+            SandboxProfile::Device,
             &format!("mount -t tmpfs none {place}")
         ));
         fs::remove_dir(EMPTY).unwrap();
@@ -375,7 +378,7 @@ mod tests {
             states: Vec::new(),
             size: model::Bytes(0),
             mountpoint: "/mnt".into(),
-            driver: model::Driver::Kernel,
+            driver: model::DriverKind::Kernel,
             commands: model::Commands::default(),
         }
     }

@@ -7,27 +7,27 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-use engine::{OpError, Workspace};
 use model::{
-    CacheState, CpuProfile, Failure, Features, JournalPart, MountIdentity, Nanos, Phase,
-    PhaseResult, Status, StepRecord,
+    CacheState, CommandRecord, CpuProfile, Failure, Features, MountId, Nanos, Phase, PhaseResult,
+    RequestLogChunk, Status,
 };
-use sys::block::DeviceStat;
-use sys::mounted_directory;
-use wire::{Aged, AgedState, Event, Job, SourcePlace, Target};
+use sys::block::BlockStats;
+use sys::mount_id;
+use wire::{AgedImageAction, AgedImageInfo, CellEvent, CellJob, SourceLocation, WorkTarget};
+use workload::{CellWorkspace, OpError};
 
 use crate::command::CommandFailed;
-use crate::cpu_profile::Profiling;
-use crate::disk_journal::DiskJournal;
+use crate::command_runner::CellCommandRunner;
+use crate::cpu_profile::CpuSampler;
 use crate::event_writer::EventWriter;
-use crate::footprint::Footprint;
 use crate::heartbeat::Heartbeat;
+use crate::kernel_memory::KernelMemoryProbe;
 use crate::kernel_symbols::KernelSymbols;
-use crate::printed::Printed;
-use crate::programs::Programs;
-use crate::sandbox::Runner;
+use crate::program_output::ProgramOutput;
+use crate::request_log::RequestLogReader;
+use crate::sandbox::SandboxedRunner;
 use crate::source;
-use crate::volume::{Mounted, Step};
+use crate::volume::{MountedVolume, StepResult};
 
 /// The one step that is done whatever came before.
 const UNMOUNT: &str = "umount";
@@ -36,17 +36,17 @@ const AGE: &str = "age";
 
 /// A job being done.
 pub struct Session<'a> {
-    job: &'a Job,
+    job: &'a CellJob,
     events: EventWriter,
     heartbeat: Heartbeat,
-    device: Option<DeviceStat>,
-    volume: Option<Mounted<'a>>,
-    workspace: Workspace,
+    device: Option<BlockStats>,
+    volume: Option<MountedVolume<'a>>,
+    workspace: CellWorkspace,
     /// What runs commands.
-    programs: Arc<dyn engine::Programs>,
+    programs: Arc<dyn workload::CommandRunner>,
     /// What the program of a phase has printed, for the phases behind it.
-    printed: Arc<Printed>,
-    footprint: Footprint,
+    printed: Arc<ProgramOutput>,
+    footprint: KernelMemoryProbe,
     features: Features,
     /// The step that died; what follows is skipped.
     died: Option<String>,
@@ -59,7 +59,7 @@ pub struct Session<'a> {
     /// Whether the cell is nothing that says anything of a filesystem.
     withdrawn: bool,
     /// What simulated disks did, where there are such.
-    journal: Option<DiskJournal>,
+    journal: Option<RequestLogReader>,
     /// The last phase that wrote, where nobody has looked yet how its files lie.
     wrote: Option<&'a str>,
     /// Names of the kernel's functions, read when the first are needed.
@@ -71,15 +71,15 @@ pub struct Session<'a> {
 /// A mounted directory, and where it has to be.
 struct ExpectedMount<'a> {
     top: &'a Path,
-    mount: MountIdentity,
+    mount: MountId,
 }
 
 impl ExpectedMount<'_> {
     /// What is wrong with it, in one line.
     fn trouble(&self) -> Option<String> {
         let top = self.top.display();
-        let found = mounted_directory::open(self.top);
-        match found.and_then(|directory| mounted_directory::identity(&directory)) {
+        let found = mount_id::open(self.top);
+        match found.and_then(|directory| mount_id::identity(&directory)) {
             Ok(found) if found == self.mount => None,
             Ok(_) => Some(format!(
                 "{top} is not the directory that it was: its filesystem was unmounted, or another one was mounted"
@@ -90,7 +90,7 @@ impl ExpectedMount<'_> {
 }
 
 /// Why a phase has no result.
-enum Trouble {
+enum PhaseError {
     Unsupported(String),
     /// Nothing that says anything of a filesystem.
     Withdrawn(String),
@@ -106,28 +106,33 @@ impl<'a> Session<'a> {
     /// # Errors
     /// When a thread cannot be started.
     pub fn new(
-        job: &'a Job,
+        job: &'a CellJob,
         events: EventWriter,
-        runner: Runner,
-        footprint: Footprint,
+        runner: SandboxedRunner,
+        footprint: KernelMemoryProbe,
     ) -> io::Result<Self> {
         let (volume, root, place) = match &job.target {
-            Target::Volume(volume) => {
+            WorkTarget::Volume(volume) => {
                 let mountpoint = volume.mountpoint.as_path();
-                (Some(Mounted::new(volume, runner.clone())), mountpoint, None)
+                (
+                    Some(MountedVolume::new(volume, runner.clone())),
+                    mountpoint,
+                    None,
+                )
             }
-            Target::Directory { path, top, mount } => {
+            WorkTarget::Directory { path, top, mount } => {
                 let place = ExpectedMount { top, mount: *mount };
                 (None, path.as_path(), Some(place))
             }
         };
-        let printed = Arc::new(Printed::of(&job.test));
+        let printed = Arc::new(ProgramOutput::new(&job.test));
         let archives = job.archives.clone();
-        let programs = Programs::new(runner, events.clone(), archives, Arc::clone(&printed));
-        let programs: Arc<dyn engine::Programs> = Arc::new(programs);
+        let programs =
+            CellCommandRunner::new(runner, events.clone(), archives, Arc::clone(&printed));
+        let programs: Arc<dyn workload::CommandRunner> = Arc::new(programs);
         let device = match &job.target {
-            Target::Volume(volume) => DeviceStat::of(volume.devices()).ok(),
-            Target::Directory { .. } => None,
+            WorkTarget::Volume(volume) => BlockStats::from_nodes(volume.devices()).ok(),
+            WorkTarget::Directory { .. } => None,
         };
         Ok(Self {
             job,
@@ -135,7 +140,7 @@ impl<'a> Session<'a> {
             events,
             device,
             volume,
-            workspace: Workspace::new(root, job.seed).with_programs(programs.clone()),
+            workspace: CellWorkspace::new(root, job.seed).with_programs(programs.clone()),
             programs,
             printed,
             footprint,
@@ -145,7 +150,7 @@ impl<'a> Session<'a> {
             failed: None,
             place,
             withdrawn: false,
-            journal: DiskJournal::open(),
+            journal: RequestLogReader::open(),
             wrote: None,
             symbols: OnceCell::new(),
             began_with: CacheState::None,
@@ -167,11 +172,12 @@ impl<'a> Session<'a> {
         }
         self.require_source();
         if !self.features.0.is_empty() {
-            self.events.send(&Event::Features(self.features.clone()));
+            self.events
+                .send(&CellEvent::Features(self.features.clone()));
         }
         self.tear_down();
         self.heartbeat.stop();
-        self.events.send(&Event::Done);
+        self.events.send(&CellEvent::Done);
     }
 
     fn set_up(&mut self) {
@@ -182,7 +188,7 @@ impl<'a> Session<'a> {
             self.withdraw(reason);
             return;
         }
-        if let Some(Aged::Use(state)) = &self.job.aged {
+        if let Some(AgedImageAction::Restore(state)) = &self.job.aged {
             return self.use_aged(state);
         }
         if let Err(failure) = volume.assemble().and_then(|()| volume.wipe()) {
@@ -192,15 +198,15 @@ impl<'a> Session<'a> {
         if self.job.test.makes_filesystem() {
             return;
         }
-        if volume.can_be_made() {
-            self.step("mkfs", Mounted::make);
+        if volume.has_mkfs() {
+            self.step("mkfs", MountedVolume::mkfs);
         }
         self.find_journal();
-        self.step("mount", Mounted::mount);
-        if self.volume.as_ref().is_some_and(Mounted::is_mounted)
+        self.step("mount", MountedVolume::mount);
+        if self.volume.as_ref().is_some_and(MountedVolume::is_mounted)
             && let Some(memory) = self.footprint.now()
         {
-            self.events.send(&Event::Mounted(memory));
+            self.events.send(&CellEvent::Mounted(memory));
         }
         self.age();
     }
@@ -208,12 +214,13 @@ impl<'a> Session<'a> {
     /// Looks where the filesystem keeps its own journal, where a simulated disk is to tell requests to that from others.
     /// What cannot be read says nothing: its journal then counts as what the filesystem calls it.
     fn find_journal(&mut self) {
-        let (Some(journal), Target::Volume(volume)) = (&mut self.journal, &self.job.target) else {
+        let (Some(journal), WorkTarget::Volume(volume)) = (&mut self.journal, &self.job.target)
+        else {
             return;
         };
         let devices: Vec<&Path> = volume.devices().collect();
         if let (None, [device]) = (&self.died, &devices[..])
-            && let Err(error) = journal.find_own(device)
+            && let Err(error) = journal.locate_fs_journal(device)
         {
             eprintln!("fsarena: the place of the filesystem's journal cannot be read: {error}");
         }
@@ -221,27 +228,27 @@ impl<'a> Session<'a> {
 
     /// Whether the job ends where the first phase would begin.
     fn only_ages(&self) -> bool {
-        matches!(self.job.aged, Some(Aged::Make))
+        matches!(self.job.aged, Some(AgedImageAction::Create))
     }
 
     /// Mounts the filesystem that the device holds, with caches as empty as behind ageing.
-    fn use_aged(&mut self, state: &AgedState) {
+    fn use_aged(&mut self, state: &AgedImageInfo) {
         if let Some(volume) = &mut self.volume {
             volume.release();
         }
         self.find_journal();
-        self.step("mount", Mounted::mount_cold);
+        self.step("mount", MountedVolume::mount_cold);
         if let Some(memory) = state.mounted {
-            self.events.send(&Event::Mounted(memory));
+            self.events.send(&CellEvent::Mounted(memory));
         }
-        self.events.send(&Event::Aged(state.record.clone()));
+        self.events.send(&CellEvent::Aged(state.record.clone()));
     }
 
     /// Ages the filesystem where that is asked for; the first phase then finds it as it finds a fresh one: just mounted,
     /// with empty caches.
     fn age(&mut self) {
         let root = self.volume.as_ref().filter(|volume| volume.is_mounted());
-        let (Some(ageing), Some(root)) = (&self.job.age, root.map(Mounted::root)) else {
+        let (Some(ageing), Some(root)) = (&self.job.age, root.map(MountedVolume::root)) else {
             return;
         };
         if self.died.is_some() || self.withdrawn {
@@ -250,11 +257,11 @@ impl<'a> Session<'a> {
         self.begin(AGE);
         let progress = self.heartbeat.progress();
         let mut begin = || self.begin(AGE);
-        match engine::age(root, &ageing.age, ageing.seed, &progress, &mut begin) {
+        match workload::age(root, &ageing.age, ageing.seed, &progress, &mut begin) {
             Ok(record) => {
-                self.events.send(&Event::Aged(record));
+                self.events.send(&CellEvent::Aged(record));
                 if !self.only_ages() {
-                    self.step(AGE, Mounted::remount_cold);
+                    self.step(AGE, MountedVolume::remount_cold);
                 }
             }
             Err(error) if !self.withdraw_if_taken() => self.die_of(AGE, &error),
@@ -265,8 +272,8 @@ impl<'a> Session<'a> {
     /// A step of the engine's outside the phases died.
     fn die_of(&mut self, step: &str, error: &OpError) {
         let (crashed, failure) = match self.judge(error) {
-            Trouble::Failed { crashed, failure } => (crashed, failure),
-            Trouble::Unsupported(reason) | Trouble::Withdrawn(reason) => {
+            PhaseError::Failed { crashed, failure } => (crashed, failure),
+            PhaseError::Unsupported(reason) | PhaseError::Withdrawn(reason) => {
                 let failure = Failure {
                     reason,
                     ..Failure::default()
@@ -285,8 +292,8 @@ impl<'a> Session<'a> {
         };
         self.begin(source::STEP);
         let progress = || self.heartbeat.progress();
-        if let (SourcePlace::Made(made), Some(prefix)) = (&source.place, &source.prefix)
-            && let Err(reason) = source::make(made, prefix, &self.job.test, progress())
+        if let (SourceLocation::Generated(made), Some(prefix)) = (&source.place, &source.prefix)
+            && let Err(reason) = source::generate(made, prefix, &self.job.test, progress())
         {
             self.withdraw(reason);
             return;
@@ -294,7 +301,7 @@ impl<'a> Session<'a> {
         match source::open(source, progress()) {
             Ok(found) => {
                 let (root, seed) = (self.workspace.root(), self.job.seed);
-                let workspace = Workspace::new(root, seed).with_source(found);
+                let workspace = CellWorkspace::new(root, seed).with_source(found);
                 self.workspace = workspace.with_programs(self.programs.clone());
             }
             Err(reason) => self.withdraw(reason),
@@ -317,34 +324,34 @@ impl<'a> Session<'a> {
     /// Looks how the files lie that the last phase which wrote has left. Only right before an unmount, which empties the
     /// caches and writes everything out as well, so that nothing that is measured finds anything changed.
     fn look_at_layout(&mut self) {
-        let is_mounted = |volume: &Mounted<'_>| volume.has_device() && volume.is_mounted();
+        let is_mounted = |volume: &MountedVolume<'_>| volume.has_device() && volume.is_mounted();
         let is_there = self.died.is_none() && self.volume.as_ref().is_some_and(is_mounted);
         if let (Some(phase), true) = (self.wrote.take(), is_there)
-            && let Some(layout) = engine::layout(self.workspace.root())
+            && let Some(layout) = workload::fragmentation(self.workspace.root())
         {
             let phase = phase.to_owned();
-            self.events.send(&Event::Layout { phase, layout });
+            self.events.send(&CellEvent::Layout { phase, layout });
         }
     }
 
     /// Unmounts what is mounted and checks it, unless something died before.
     fn tear_down(&mut self) {
         self.look_at_layout();
-        if self.volume.as_ref().is_some_and(Mounted::is_mounted) {
+        if self.volume.as_ref().is_some_and(MountedVolume::is_mounted) {
             let already_died = self.died.take();
-            self.step(UNMOUNT, Mounted::unmount);
+            self.step(UNMOUNT, MountedVolume::unmount);
             self.died = already_died.or(self.died.take());
         }
-        let checkable = |v: &Mounted<'_>| v.can_be_checked() && v.has_device() && !v.is_mounted();
+        let checkable = |v: &MountedVolume<'_>| v.has_fsck() && v.has_device() && !v.is_mounted();
         let is_well = !self.withdrawn && self.failed.is_none();
         let is_checked = !self.job.test.makes_filesystem() && is_well;
         if is_checked && self.volume.as_ref().is_some_and(checkable) {
-            self.step("fsck", |volume| volume.check());
+            self.step("fsck", |volume| volume.fsck());
         }
     }
 
     /// Runs a step that is not measured; nothing after one that died.
-    fn step(&mut self, name: &str, action: impl FnOnce(&mut Mounted<'a>) -> Step) {
+    fn step(&mut self, name: &str, action: impl FnOnce(&mut MountedVolume<'a>) -> StepResult) {
         if self.died.is_some() || (self.withdrawn && name != UNMOUNT) {
             return;
         }
@@ -362,7 +369,11 @@ impl<'a> Session<'a> {
 
     /// Where somebody else has taken the device meanwhile, no step of the filesystem has failed.
     fn withdraw_if_taken(&mut self) -> bool {
-        let Some(volume) = self.volume.as_ref().filter(|volume| volume.is_taken()) else {
+        let Some(volume) = self
+            .volume
+            .as_ref()
+            .filter(|volume| volume.is_claimed_elsewhere())
+        else {
             return false;
         };
         let device = volume.root().display();
@@ -382,19 +393,19 @@ impl<'a> Session<'a> {
 
     fn withdraw(&mut self, reason: String) {
         self.withdrawn = true;
-        self.events.send(&Event::Withdrawn { reason });
+        self.events.send(&CellEvent::EnvironmentFault { reason });
     }
 
     fn begin(&self, name: &str) {
         self.heartbeat.enter(name);
-        self.events.send(&Event::Begin {
+        self.events.send(&CellEvent::Begin {
             step: name.to_owned(),
         });
     }
 
     /// Passes on the records of the programs that a step ran.
-    fn records(&self, outcome: Step) -> Result<(), Failure> {
-        let say = |record: StepRecord| self.events.send(&Event::Step(record));
+    fn records(&self, outcome: StepResult) -> Result<(), Failure> {
+        let say = |record: CommandRecord| self.events.send(&CellEvent::Step(record));
         match outcome {
             Ok(records) => records.into_iter().for_each(say),
             Err(CommandFailed { record, failure }) => {
@@ -408,7 +419,7 @@ impl<'a> Session<'a> {
     /// A step outside the phases died.
     fn die(&mut self, crashed: bool, failure: Failure) {
         self.died = Some(failure.step.clone());
-        self.events.send(&Event::Failed { crashed, failure });
+        self.events.send(&CellEvent::Failed { crashed, failure });
     }
 
     /// Why a phase cannot be done after what has become of those before it.
@@ -427,7 +438,7 @@ impl<'a> Session<'a> {
     }
 
     fn phase(&mut self, phase: &'a Phase) {
-        let mut result = PhaseResult::blank(phase);
+        let mut result = PhaseResult::not_run(phase);
         if let Some(reason) = self.obstacle(phase) {
             result.status = Status::Skipped;
             result.failure = Some(Failure {
@@ -437,13 +448,13 @@ impl<'a> Session<'a> {
             });
         } else {
             self.begin(&phase.name);
-            self.send_journal(DiskJournal::before_a_phase);
+            self.send_journal(RequestLogReader::take_before_phase);
             let profiling = self.start_profiling(phase);
             let outcome = self.attempt(phase, &mut result);
             result.profile = profiling.and_then(|profiling| self.profile(profiling, &result.timed));
-            self.send_journal(|journal| journal.of_phase(&mut result));
+            self.send_journal(|journal| journal.take_phase(&mut result));
             self.require_place();
-            if let Err(Trouble::Withdrawn(reason)) = &outcome {
+            if let Err(PhaseError::Withdrawn(reason)) = &outcome {
                 self.withdraw(reason.clone());
             }
             if self.withdrawn || (outcome.is_err() && self.withdraw_if_taken()) {
@@ -458,14 +469,14 @@ impl<'a> Session<'a> {
         } else if result.bytes_written.0 > 0 && result.role_of.is_none() {
             self.wrote = Some(&phase.name);
         }
-        self.events.send(&Event::Phase(Box::new(result)));
+        self.events.send(&CellEvent::Phase(Box::new(result)));
     }
 
     /// Passes on what simulated disks did; a journal that cannot be read is told on the console, and no failure of
     /// the filesystem's.
     fn send_journal(
         &mut self,
-        read: impl FnOnce(&mut DiskJournal) -> io::Result<Option<JournalPart>>,
+        read: impl FnOnce(&mut RequestLogReader) -> io::Result<Option<RequestLogChunk>>,
     ) {
         let Some(journal) = &mut self.journal else {
             return;
@@ -473,25 +484,25 @@ impl<'a> Session<'a> {
         match read(journal) {
             Ok(part) => part
                 .into_iter()
-                .for_each(|part| self.events.send(&Event::Journal(part))),
+                .for_each(|part| self.events.send(&CellEvent::Journal(part))),
             Err(error) => eprintln!("fsarena: the journal of the disk cannot be read: {error}"),
         }
     }
 
     /// Begins to sample the processor, where that is asked for; where it cannot be, that is told on the console, and no
     /// failure of the filesystem's.
-    fn start_profiling(&self, phase: &Phase) -> Option<Profiling> {
+    fn start_profiling(&self, phase: &Phase) -> Option<CpuSampler> {
         let sampling = self.job.sampling.as_ref()?;
         let started = sampling
-            .is_of(&phase.name)
-            .then(|| Profiling::start(sampling.period))?;
+            .covers(&phase.name)
+            .then(|| CpuSampler::start(sampling.period))?;
         started
             .inspect_err(|error| eprintln!("fsarena: the processor cannot be sampled: {error}"))
             .ok()
     }
 
     /// The profile of these parts of a phase.
-    fn profile(&self, profiling: Profiling, timed: &[(Nanos, Nanos)]) -> Option<CpuProfile> {
+    fn profile(&self, profiling: CpuSampler, timed: &[(Nanos, Nanos)]) -> Option<CpuProfile> {
         let symbols = self.symbols.get_or_init(|| {
             let read = KernelSymbols::read();
             read.inspect_err(|error| {
@@ -505,16 +516,16 @@ impl<'a> Session<'a> {
             .ok()
     }
 
-    fn explain(&mut self, phase: &'a Phase, trouble: Trouble, result: &mut PhaseResult) {
+    fn explain(&mut self, phase: &'a Phase, trouble: PhaseError, result: &mut PhaseResult) {
         let failure = match trouble {
-            Trouble::Unsupported(reason) | Trouble::Withdrawn(reason) => {
+            PhaseError::Unsupported(reason) | PhaseError::Withdrawn(reason) => {
                 result.status = Status::Unsupported;
                 Failure {
                     reason,
                     ..Failure::default()
                 }
             }
-            Trouble::Failed { crashed, failure } => {
+            PhaseError::Failed { crashed, failure } => {
                 result.status = if crashed {
                     Status::Crashed
                 } else {

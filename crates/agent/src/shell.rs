@@ -5,13 +5,13 @@ use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::process::Command;
 
-use model::StepRecord;
-use wire::{Job, Target, Volume};
+use model::CommandRecord;
+use wire::{CellJob, Volume, WorkTarget};
 
 use crate::command::CommandFailed;
 use crate::guest;
-use crate::sandbox::Runner;
-use crate::volume::{Mounted, Step};
+use crate::sandbox::SandboxedRunner;
+use crate::volume::{MountedVolume, StepResult};
 
 /// What is said when the shell is about to begin and listens.
 pub const SHELL_READY: &str = "`exit` ends the guest";
@@ -26,15 +26,15 @@ pub fn run_shell() -> io::Error {
     if let Err(error) = attend() {
         eprintln!("fsarena: there is no shell: {error}");
     }
-    sys::machine::switch_off()
+    sys::machine::power_off()
 }
 
 fn attend() -> io::Result<()> {
     guest::prepare_machine()?;
     fs::create_dir_all("/run/lock")?;
     let job = guest::job()?.ok_or_else(|| io::Error::other("there is no job"))?;
-    let job: Job = serde_json::from_str(&job)?;
-    let Target::Volume(volume) = &job.target else {
+    let job: CellJob = serde_json::from_str(&job)?;
+    let WorkTarget::Volume(volume) = &job.target else {
         return Err(io::Error::other("the job is about a directory"));
     };
     make(volume);
@@ -43,19 +43,19 @@ fn attend() -> io::Result<()> {
 
 /// Makes and mounts it; where that fails, the shell is for finding out why.
 fn make(volume: &Volume) {
-    let mut mounted = Mounted::new(volume, Runner::unrestricted());
+    let mut mounted = MountedVolume::new(volume, SandboxedRunner::unrestricted());
     if let Err(failure) = mounted.assemble().and_then(|()| mounted.wipe()) {
         eprintln!("{}", failure.reason);
     }
-    let made = !mounted.can_be_made() || tell(mounted.make());
+    let made = !mounted.has_mkfs() || tell(mounted.mkfs());
     if made && tell(mounted.mount()) {
         eprintln!("mounted on {}", volume.mountpoint.display());
     }
 }
 
 /// Shows what was run and what it said; whether it went well.
-fn tell(step: Step) -> bool {
-    let show = |record: &StepRecord| {
+fn tell(step: StepResult) -> bool {
+    let show = |record: &CommandRecord| {
         eprintln!("$ {}", record.command.join(" "));
         if !record.output.is_empty() {
             eprintln!("{}", record.output);

@@ -9,34 +9,34 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 
-use engine::{IoMode, Meter, OpError, Progress, Source, Tally, Workspace};
-use model::{End, Op, SourceContents, Test};
-use sys::{mounted_directory, read_only_mount};
-use wire::{MadeSource, SourcePlace, Volume};
+use model::{Op, SourceInventory, SyncAtEnd, Test};
+use sys::{mount_id, read_only_mount};
+use wire::{GeneratedSource, SourceLocation, Volume};
+use workload::{CellWorkspace, IoMode, OpError, PhaseMeter, Progress, ScannedSource, ThreadStats};
 
-use crate::sandbox::Runner;
-use crate::volume::{Mounted, Step};
+use crate::sandbox::SandboxedRunner;
+use crate::volume::{MountedVolume, StepResult};
 
 /// Mounts what the cell copies from where it sees it; what it makes itself comes later. Before anything is
 /// restricted, and before `/run` is hidden, below which disks of users are mounted.
 ///
 /// # Errors
 /// Why the cell cannot be run, in one line.
-pub fn bring(place: &SourcePlace) -> Result<(), String> {
+pub fn mount(place: &SourceLocation) -> Result<(), String> {
     match place {
-        SourcePlace::Directory {
+        SourceLocation::Directory {
             path, at: Some(at), ..
         } => {
             let bound = read_only_mount::bind(path, at);
             bound.map_err(|error| format!("the source {} cannot be bound: {error}", path.display()))
         }
-        SourcePlace::Device { device, at, .. } => mount(device, at),
-        SourcePlace::Directory { at: None, .. } | SourcePlace::Made(_) => Ok(()),
+        SourceLocation::Device { device, at, .. } => mount_device(device, at),
+        SourceLocation::Directory { at: None, .. } | SourceLocation::Generated(_) => Ok(()),
     }
 }
 
 /// Mounts a device whose filesystem it does not know; no helper of that is started.
-fn mount(device: &Path, at: &Path) -> Result<(), String> {
+fn mount_device(device: &Path, at: &Path) -> Result<(), String> {
     let mut command = Command::new("mount");
     command
         .args(["-i", "-o", read_only_mount::OPTIONS])
@@ -62,17 +62,17 @@ fn mount(device: &Path, at: &Path) -> Result<(), String> {
 ///
 /// # Errors
 /// Why the cell cannot be run, or means nothing, in one line.
-pub fn open(source: &wire::Source, progress: Arc<Progress>) -> Result<Source, String> {
+pub fn open(source: &wire::SourceMount, progress: Arc<Progress>) -> Result<ScannedSource, String> {
     let at = match &source.place {
-        SourcePlace::Directory { path, at, identity } => {
+        SourceLocation::Directory { path, at, identity } => {
             let seen = at.as_ref().unwrap_or(path);
             require_place(seen, path, identity.device, identity.inode)?;
             seen
         }
-        SourcePlace::Device { at, .. } => at,
-        SourcePlace::Made(made) => &made.volume.mountpoint,
+        SourceLocation::Device { at, .. } => at,
+        SourceLocation::Generated(made) => &made.volume.mountpoint,
     };
-    let found = Source::open(at, source.prefix.clone(), &mut counting(progress));
+    let found = ScannedSource::open(at, source.prefix.clone(), &mut counting(progress));
     let found = found.map_err(|error| error.to_string())?;
     require_contents(source, found.contents())?;
     Ok(found)
@@ -83,18 +83,18 @@ pub fn open(source: &wire::Source, progress: Arc<Progress>) -> Result<Source, St
 /// # Errors
 /// When somebody has, in one line.
 pub fn require_unchanged(
-    source: &wire::Source,
-    opened: &Source,
+    source: &wire::SourceMount,
+    opened: &ScannedSource,
     progress: Arc<Progress>,
 ) -> Result<(), String> {
     if source.contents.is_none() {
         return Ok(());
     }
-    let found = opened.look_again(&mut counting(progress));
+    let found = opened.rescan(&mut counting(progress));
     require_contents(source, &found.map_err(|error| error.to_string())?)
 }
 
-fn require_contents(source: &wire::Source, found: &SourceContents) -> Result<(), String> {
+fn require_contents(source: &wire::SourceMount, found: &SourceInventory) -> Result<(), String> {
     match &source.contents {
         Some(expected) if expected != found => Err(format!(
             "the source is not what it was when the campaign began: {expected} then, {found} now, or other times of change"
@@ -104,7 +104,7 @@ fn require_contents(source: &wire::Source, found: &SourceContents) -> Result<(),
 }
 
 fn require_place(seen: &Path, path: &Path, device: (u64, u64), inode: u64) -> Result<(), String> {
-    let found = mounted_directory::open(seen).and_then(|open| mounted_directory::identity(&open));
+    let found = mount_id::open(seen).and_then(|open| mount_id::identity(&open));
     match found {
         Ok(found) if (found.device, found.inode) == (device, inode) => Ok(()),
         Ok(_) => Err(format!(
@@ -119,17 +119,17 @@ fn require_place(seen: &Path, path: &Path, device: (u64, u64), inode: u64) -> Re
 }
 
 /// A tally of which only the progress is looked at.
-fn counting(progress: Arc<Progress>) -> Tally {
-    Tally::new(None, progress, Meter::start(None, None))
+fn counting(progress: Arc<Progress>) -> ThreadStats {
+    ThreadStats::new(None, progress, PhaseMeter::start(None, None))
 }
 
 /// What is in a source of the user's, found in namespaces of this process's own.
 ///
 /// # Errors
 /// When it cannot be brought or read, in one line.
-pub fn survey(place: &SourcePlace) -> Result<SourceContents, String> {
-    bring(place)?;
-    let source = wire::Source {
+pub fn survey(place: &SourceLocation) -> Result<SourceInventory, String> {
+    mount(place)?;
+    let source = wire::SourceMount {
         place: place.clone(),
         prefix: None,
         contents: None,
@@ -141,14 +141,14 @@ pub fn survey(place: &SourcePlace) -> Result<SourceContents, String> {
 ///
 /// # Errors
 /// Why it cannot be made, in one line.
-pub fn make(
-    made: &MadeSource,
+pub fn generate(
+    made: &GeneratedSource,
     prefix: &str,
     test: &Test,
     progress: Arc<Progress>,
 ) -> Result<(), String> {
     let failed = |why: String| format!("the source cannot be made: {why}");
-    let step = |outcome: Step| outcome.map_err(|error| failed(error.failure.reason));
+    let step = |outcome: StepResult| outcome.map_err(|error| failed(error.failure.reason));
     let Volume {
         device, mountpoint, ..
     } = &made.volume;
@@ -156,12 +156,12 @@ pub fn make(
         .as_deref()
         .ok_or_else(|| failed("it has no device".into()))?;
     fs::create_dir_all(mountpoint).map_err(|error| failed(error.to_string()))?;
-    let mut volume = Mounted::new(&made.volume, Runner::unrestricted());
-    step(volume.make())?;
+    let mut volume = MountedVolume::new(&made.volume, SandboxedRunner::unrestricted());
+    step(volume.mkfs())?;
     step(volume.mount())?;
-    let mut workspace = Workspace::new(mountpoint, made.seed);
+    let mut workspace = CellWorkspace::new(mountpoint, made.seed);
     let phases = test.phases.iter();
-    for op in phases.filter_map(|phase| wire::planted(&phase.op, prefix)) {
+    for op in phases.filter_map(|phase| wire::generated_tree(&phase.op, prefix)) {
         let planted = fill(&op, &mut workspace, Arc::clone(&progress));
         planted.map_err(|error| failed(error.to_string()))?;
     }
@@ -173,28 +173,28 @@ pub fn make(
 /// The step in which the source is brought about.
 pub const STEP: &str = "source";
 
-fn fill(op: &Op, workspace: &mut Workspace, progress: Arc<Progress>) -> Result<(), OpError> {
+fn fill(op: &Op, workspace: &mut CellWorkspace, progress: Arc<Progress>) -> Result<(), OpError> {
     let setting = IoMode {
-        ends: End::Syncfs,
+        ends: SyncAtEnd::Syncfs,
         direct: false,
     };
-    engine::perform(op, setting, workspace, &mut counting(progress))
+    workload::perform(op, setting, workspace, &mut counting(progress))
 }
 
 #[cfg(test)]
 mod tests {
-    use model::{Bytes, MountIdentity};
+    use model::{Bytes, MountId};
 
     use super::*;
 
-    fn directory(path: &Path, inode: u64) -> wire::Source {
-        let open = mounted_directory::open(path).unwrap();
-        let identity = mounted_directory::identity(&open).unwrap();
-        wire::Source {
-            place: SourcePlace::Directory {
+    fn directory(path: &Path, inode: u64) -> wire::SourceMount {
+        let open = mount_id::open(path).unwrap();
+        let identity = mount_id::identity(&open).unwrap();
+        wire::SourceMount {
+            place: SourceLocation::Directory {
                 path: path.to_owned(),
                 at: None,
-                identity: MountIdentity {
+                identity: MountId {
                     inode: identity.inode + inode,
                     ..identity
                 },

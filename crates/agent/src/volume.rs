@@ -7,15 +7,15 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
-use model::{DiskState, Driver, Failure, Nanos, StepRecord};
+use model::{CommandRecord, DiskWriteState, DriverKind, Failure, Nanos};
 use nix::unistd::Pid;
-use sys::disk::{self, Change};
-use sys::{caches, clock, mounts, process, stripe, usage};
-use wire::{Span, Volume};
+use sys::block_claim::{self, DiskChange};
+use sys::{caches, clock, mounts, process, raid0, usage};
+use wire::{MultiDevice, Volume};
 
 use crate::command::{self, CommandFailed};
 use crate::isolation::is_first;
-use crate::sandbox::Runner;
+use crate::sandbox::SandboxedRunner;
 
 /// What is zeroed at both ends of a device before mkfs, so that no trace of the contender before
 /// is taken for this one's (btrfs, ZFS and GPT keep copies at the end).
@@ -25,14 +25,14 @@ const DRIVER_GRACE: Nanos = Nanos::from_secs(60);
 /// How long a driver in the background may take to mount.
 const MOUNT_GRACE: Nanos = Nanos::from_secs(10);
 /// How long a filesystem may still be in use after the last phase.
-const BUSY_GRACE: Nanos = Nanos::from_secs(5);
+const UNMOUNT_BUSY_TIMEOUT: Nanos = Nanos::from_secs(5);
 /// How often the kernel is asked whether it has come to that.
 const POLL: Duration = Duration::from_millis(1);
 
 /// A volume and whether it is mounted.
-pub struct Mounted<'a> {
+pub struct MountedVolume<'a> {
     volume: &'a Volume,
-    runner: Runner,
+    runner: SandboxedRunner,
     /// The devices, kept from everybody else between the beginning of the cell and mkfs.
     claims: Vec<File>,
     /// The directory without links, as the kernel lists it.
@@ -41,11 +41,11 @@ pub struct Mounted<'a> {
 }
 
 /// What a step gives back: the records of the programs it ran.
-pub type Step = Result<Vec<StepRecord>, CommandFailed>;
+pub type StepResult = Result<Vec<CommandRecord>, CommandFailed>;
 
-impl<'a> Mounted<'a> {
+impl<'a> MountedVolume<'a> {
     /// A volume that is not mounted, whose programs are run so.
-    pub fn new(volume: &'a Volume, runner: Runner) -> Self {
+    pub fn new(volume: &'a Volume, runner: SandboxedRunner) -> Self {
         let directory = &volume.mountpoint;
         Self {
             volume,
@@ -74,25 +74,26 @@ impl<'a> Mounted<'a> {
     }
 
     /// Whether there is a program to make it.
-    pub fn can_be_made(&self) -> bool {
+    pub fn has_mkfs(&self) -> bool {
         !self.volume.commands.mkfs.is_empty()
     }
 
     /// Whether there is a program to check it.
-    pub fn can_be_checked(&self) -> bool {
+    pub fn has_fsck(&self) -> bool {
         !self.volume.commands.fsck.is_empty()
     }
 
     /// Puts its device together in a guest, where that is made of several; on a host that was done before.
     pub fn assemble(&self) -> Result<(), Failure> {
-        let (Some(Span::Stripe(members)), Some(device)) = (&self.volume.span, &self.volume.device)
+        let (Some(MultiDevice::Stripe(members)), Some(device)) =
+            (&self.volume.span, &self.volume.device)
         else {
             return Ok(());
         };
         if !self.volume.states.is_empty() {
             return Ok(());
         }
-        stripe::assemble(device, members).map_err(|error| Failure {
+        raid0::assemble(device, members).map_err(|error| Failure {
             step: "stripe".into(),
             reason: format!("cannot stripe {} disks: {error}", members.len()),
             error: sys::errno::system_error("write", &error),
@@ -106,20 +107,20 @@ impl<'a> Mounted<'a> {
     /// # Errors
     /// Why the cell cannot be run, in one line.
     pub fn claim(&mut self) -> Result<(), String> {
-        let disks = self.volume.told().zip(&self.volume.states);
+        let disks = self.volume.mkfs_devices().zip(&self.volume.states);
         let claims: Result<_, String> = disks.map(|(device, state)| take(device, state)).collect();
         self.claims = claims?;
         Ok(())
     }
 
     /// Whether somebody else has taken a device of a filesystem that is not mounted.
-    pub fn is_taken(&self) -> bool {
+    pub fn is_claimed_elsewhere(&self) -> bool {
         let ours = || !self.claims.is_empty() || self.mounted || !drivers().is_empty();
         if self.volume.states.is_empty() || ours() {
             return false;
         }
         let busy = |error: io::Error| error.kind() == ErrorKind::ResourceBusy;
-        let mut told = self.volume.told();
+        let mut told = self.volume.mkfs_devices();
         told.any(|device| claim(device).is_err_and(busy))
     }
 
@@ -130,7 +131,7 @@ impl<'a> Mounted<'a> {
 
     /// Removes what an earlier contender left at the ends of the devices.
     pub fn wipe(&self) -> Result<(), Failure> {
-        let devices: Vec<&Path> = self.volume.told().collect();
+        let devices: Vec<&Path> = self.volume.mkfs_devices().collect();
         let size = self.volume.size.0 / devices.len().max(1) as u64;
         devices.into_iter().enumerate().try_for_each(|(i, device)| {
             let wiped = match self.claims.get(i) {
@@ -151,7 +152,7 @@ impl<'a> Mounted<'a> {
 
     /// Makes the filesystem. What it has written goes to the devices before it counts as made, and whoever mounts it reads
     /// it from there, as when the last who has the device open closes it; fsarena may still have it open.
-    pub fn make(&mut self) -> Step {
+    pub fn mkfs(&mut self) -> StepResult {
         let commands = &self.volume.commands;
         // A program that claims the device itself gets it only when nobody else has it.
         let mut kept = std::mem::take(&mut self.claims);
@@ -166,17 +167,17 @@ impl<'a> Mounted<'a> {
 
     /// What is cached of the devices is written to them, and forgotten.
     fn let_go(&self) -> io::Result<()> {
-        let mut disks = self.volume.told().zip(&self.volume.states);
+        let mut disks = self.volume.mkfs_devices().zip(&self.volume.states);
         disks.try_for_each(|(device, _)| {
             let device = File::open(device)?;
-            caches::write_out(&device)?;
-            caches::forget_read(&device)
+            caches::flush_device(&device)?;
+            caches::drop_clean_pages(&device)
         })
     }
 
     /// Mounts it, and makes sure of that: what came after would otherwise be measured on the
     /// filesystem below.
-    pub fn mount(&mut self) -> Step {
+    pub fn mount(&mut self) -> StepResult {
         let record = command::run(&self.runner, "mount", &self.volume.commands.mount, &[0])?;
         if !self.wait_for_mount() {
             let reason = format!(
@@ -211,7 +212,7 @@ impl<'a> Mounted<'a> {
     }
 
     /// Unmounts it and waits until its driver has written everything and ended.
-    pub fn unmount(&mut self) -> Step {
+    pub fn unmount(&mut self) -> StepResult {
         let record = self.umount()?;
         if self.is_mount_point(true) {
             let reason = format!(
@@ -236,11 +237,11 @@ impl<'a> Mounted<'a> {
 
     /// Runs the program; again, for a while, where the kernel still lets go of what a phase has used: it
     /// gives a ring of io_uring back some time after its last user has ended.
-    fn umount(&self) -> Result<StepRecord, CommandFailed> {
+    fn umount(&self) -> Result<CommandRecord, CommandFailed> {
         let start = clock::now();
         loop {
             match command::run(&self.runner, "umount", &self.volume.commands.umount, &[0]) {
-                Err(failed) if is_busy(&failed) && clock::since(start) < BUSY_GRACE => {
+                Err(failed) if is_busy(&failed) && clock::since(start) < UNMOUNT_BUSY_TIMEOUT => {
                     thread::sleep(POLL);
                 }
                 outcome => return outcome,
@@ -249,7 +250,7 @@ impl<'a> Mounted<'a> {
     }
 
     /// Checks it without changing it.
-    pub fn check(&self) -> Step {
+    pub fn fsck(&self) -> StepResult {
         let commands = &self.volume.commands;
         Ok(vec![command::run(
             &self.runner,
@@ -260,14 +261,14 @@ impl<'a> Mounted<'a> {
     }
 
     /// Unmounts, empties every cache, mounts again.
-    pub fn remount_cold(&mut self) -> Step {
+    pub fn remount_cold(&mut self) -> StepResult {
         let mut records = self.unmount()?;
         records.extend(self.mount_cold()?);
         Ok(records)
     }
 
     /// Empties every cache and mounts.
-    pub fn mount_cold(&mut self) -> Step {
+    pub fn mount_cold(&mut self) -> StepResult {
         if let Err(error) = caches::drop_all() {
             let failure = Failure {
                 step: "drop caches".into(),
@@ -284,15 +285,16 @@ impl<'a> Mounted<'a> {
 
     /// Whether an error number says that the process behind the filesystem is gone.
     pub fn driver_died(&self, errno: Option<i32>) -> bool {
-        const GONE: [i32; 3] = [libc::ENOTCONN, libc::ECONNABORTED, libc::ESHUTDOWN];
-        self.volume.driver == Driver::Fuse
+        const DRIVER_GONE_ERRNOS: [i32; 3] = [libc::ENOTCONN, libc::ECONNABORTED, libc::ESHUTDOWN];
+        self.volume.driver == DriverKind::Fuse
             && errno.is_some_and(|errno| {
-                GONE.contains(&errno) || (errno == libc::EIO && is_first() && drivers().is_empty())
+                DRIVER_GONE_ERRNOS.contains(&errno)
+                    || (errno == libc::EIO && is_first() && drivers().is_empty())
             })
     }
 }
 
-fn failed(step: &str, record: StepRecord, reason: String) -> Step {
+fn failed(step: &str, record: CommandRecord, reason: String) -> StepResult {
     Err(CommandFailed {
         record: Some(record),
         failure: Failure {
@@ -304,18 +306,18 @@ fn failed(step: &str, record: StepRecord, reason: String) -> Step {
 }
 
 /// Claims a device that has to be this disk, as fsarena left it.
-fn take(device: &Path, left: &DiskState) -> Result<File, String> {
+fn take(device: &Path, left: &DiskWriteState) -> Result<File, String> {
     let name = device.display();
     let claim = claim(device).map_err(|error| match error.kind() {
         ErrorKind::ResourceBusy => format!("{name} is in use by somebody else"),
         _ => format!("{name} cannot be opened: {error}"),
     })?;
-    match disk::change(&claim, left) {
+    match block_claim::changes_since(&claim, left) {
         Ok(None) => Ok(claim),
-        Ok(Some(Change::Written)) => Err(format!(
+        Ok(Some(DiskChange::Modified)) => Err(format!(
             "somebody else wrote to {name} since fsarena used it last"
         )),
-        Ok(Some(Change::OtherDisk(difference))) => {
+        Ok(Some(DiskChange::Replaced(difference))) => {
             Err(format!("{name} is not the disk that it was: {difference}"))
         }
         Err(error) => Err(format!("{name} cannot be examined: {error}")),
@@ -326,9 +328,10 @@ fn take(device: &Path, left: &DiskState) -> Result<File, String> {
 fn claim(device: &Path) -> io::Result<File> {
     let start = clock::now();
     loop {
-        match disk::claim(device) {
+        match block_claim::claim(device) {
             Err(error)
-                if error.kind() == ErrorKind::ResourceBusy && clock::since(start) < BUSY_GRACE =>
+                if error.kind() == ErrorKind::ResourceBusy
+                    && clock::since(start) < UNMOUNT_BUSY_TIMEOUT =>
             {
                 thread::sleep(POLL);
             }

@@ -3,21 +3,21 @@
 use std::collections::VecDeque;
 
 use model::{Calibration, Cell, CellId, Environment, Test};
-use orchestrate::{Backend, News};
-use wire::Stopped;
+use orchestrate::{CellBackend, CellUpdate};
+use wire::AbortReason;
 
-use crate::{BatchError, Results, State};
+use crate::{BatchError, ResultDirectory, ResultState};
 
 /// Results that are there; cells without are left for another session.
-pub struct Collected<'a> {
-    results: &'a Results<'a>,
+pub struct CollectBackend<'a> {
+    results: &'a ResultDirectory<'a>,
     environment: Environment,
     begun: VecDeque<CellId>,
 }
 
-impl<'a> Collected<'a> {
+impl<'a> CollectBackend<'a> {
     /// Those of a directory.
-    pub fn new(results: &'a Results<'a>, environment: &Environment) -> Self {
+    pub fn new(results: &'a ResultDirectory<'a>, environment: &Environment) -> Self {
         Self {
             results,
             environment: environment.clone(),
@@ -26,11 +26,11 @@ impl<'a> Collected<'a> {
     }
 }
 
-impl Backend for Collected<'_> {
+impl CellBackend for CollectBackend<'_> {
     type Error = BatchError;
 
-    fn takes(&self, cell: &Cell) -> bool {
-        self.results.state(cell.id) == State::Ready
+    fn can_run(&self, cell: &Cell) -> bool {
+        self.results.state(cell.id) == ResultState::Ready
     }
 
     fn environment(&mut self) -> Result<Environment, BatchError> {
@@ -45,20 +45,23 @@ impl Backend for Collected<'_> {
         self.begun.push_back(cell.id);
     }
 
-    fn next(&mut self) -> News {
+    fn next_update(&mut self) -> CellUpdate {
         let cell = self.begun.pop_front();
         let cell = cell.expect("who waits has begun a cell that has not ended");
-        ended(self.results, cell).unwrap_or(News::Stopped(cell, Stopped::Interrupted))
+        ended(self.results, cell).unwrap_or(CellUpdate::Aborted(cell, AbortReason::Interrupted))
     }
 }
 
 /// The end of a cell that is ready; nothing where its files are not there any more.
-pub fn ended(results: &Results<'_>, cell: CellId) -> Option<News> {
-    match results.take(cell) {
-        Ok(result) => result.map(|result| News::Ended(cell, Box::new(result))),
+pub fn ended(results: &ResultDirectory<'_>, cell: CellId) -> Option<CellUpdate> {
+    match results.load(cell) {
+        Ok(result) => result.map(|result| CellUpdate::Finished(cell, Box::new(result))),
         Err(differing) => {
             let reason = differing.to_string();
-            Some(News::Stopped(cell, Stopped::Withdrawn(reason)))
+            Some(CellUpdate::Aborted(
+                cell,
+                AbortReason::EnvironmentFault(reason),
+            ))
         }
     }
 }

@@ -21,7 +21,7 @@ impl Digest {
     pub const LENGTH: usize = 64;
 
     /// The digest of some bytes.
-    pub fn of(bytes: &[u8]) -> Self {
+    pub fn sha256(bytes: &[u8]) -> Self {
         Self::written(Sha256::digest(bytes).as_ref())
     }
 
@@ -48,7 +48,7 @@ impl Digest {
     }
 
     /// Its first two digits: so many directories keep each of them small.
-    pub fn shelf(&self) -> &str {
+    pub fn prefix(&self) -> &str {
         &self.0[..2]
     }
 
@@ -92,7 +92,7 @@ mod tests {
 
     #[test]
     fn a_digest_is_read_as_it_was_written_and_nothing_else_is_one() {
-        let digest = Digest::of(b"abc");
+        let digest = Digest::sha256(b"abc");
         assert!(digest.to_string().starts_with("ba7816bf8f01cfea"));
         assert_eq!(Digest::read(&digest.to_string()), Some(digest.clone()));
         for other in [
@@ -111,6 +111,9 @@ mod tests {
         let file = tempfile::NamedTempFile::new().unwrap();
         let bytes = vec![7; PART + 1];
         std::fs::write(file.path(), &bytes).unwrap();
-        assert_eq!(Digest::of_file(file.path()).unwrap(), Digest::of(&bytes));
+        assert_eq!(
+            Digest::of_file(file.path()).unwrap(),
+            Digest::sha256(&bytes)
+        );
     }
 }

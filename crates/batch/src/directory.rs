@@ -15,11 +15,11 @@ use std::fs::{self, File};
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use guest::{Carried, Guest, GuestError};
-use model::{Campaign, Cell, CellId, Environment, Nanos, SpreadPlan};
+use guest::{Guest, GuestCopy, GuestError};
+use model::{Campaign, Cell, CellId, DistributedPlan, Environment, Nanos};
 use serde::{Deserialize, Serialize};
 use sys::plain_file;
-use sys::trusted::{Directory, usual_mode};
+use sys::safe_path::{SafeDir, default_mode};
 
 use crate::{BatchError, Digest};
 
@@ -33,7 +33,7 @@ const GUEST: &str = "guest";
 const TRACES: &str = "traces";
 const LOG: &str = "log";
 /// No plan and no cell is larger, in bytes.
-const LARGEST: u64 = 1 << 26;
+const MAX_DIRECTORY_SIZE: u64 = 1 << 26;
 /// The program in the directory.
 pub const PROGRAM: &str = "fsarena";
 
@@ -48,14 +48,14 @@ pub struct Program {
 
 /// What is planned.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Plan {
+pub struct BatchPlan {
     format: u32,
     /// When, nanoseconds since 1970: two plans are never the same.
     pub planned: Nanos,
     /// Who planned, and works.
     pub program: Program,
     /// What cells run in.
-    pub guest: Carried,
+    pub guest: GuestCopy,
     /// What they run on, for the record.
     pub environment: Environment,
     /// How many cells there are.
@@ -67,7 +67,7 @@ pub struct Plan {
 }
 
 /// What is planned, and which of its cells run on two hosts.
-pub struct Planned<'a> {
+pub struct PlanInput<'a> {
     /// The campaign, of a fixed number of rounds.
     pub campaign: &'a Campaign,
     /// Its cells, numbered from 0.
@@ -75,7 +75,7 @@ pub struct Planned<'a> {
     /// What they run on, for the record.
     pub environment: Environment,
     /// Copies the guest in which they run into a directory.
-    pub guest: &'a Carry<'a>,
+    pub guest: &'a CopyGuest<'a>,
     /// The program that works.
     pub program: &'a Path,
     /// Its version.
@@ -85,25 +85,26 @@ pub struct Planned<'a> {
     /// Of a thousand cells, how many run on two hosts; of any, one at least.
     pub checked: u32,
     /// Now, nanoseconds since 1970.
-    pub now: Nanos,
+    pub planned_at: Nanos,
 }
 
 /// Copies a guest into a directory.
-pub type Carry<'a> = dyn Fn(&Path) -> Result<Carried, GuestError> + 'a;
+pub type CopyGuest<'a> = dyn Fn(&Path) -> Result<GuestCopy, GuestError> + 'a;
 
 /// Which run of a cell an entry is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Half {
+pub enum RunKind {
     /// The run whose result counts.
     First,
     /// A second run, on another host, which must come to the same.
-    Check,
+    #[serde(rename = "check")]
+    Verification,
 }
 
 /// A cell to be run.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Entry {
+pub struct BatchEntry {
     /// Its number in the directory.
     pub index: u32,
     /// The cell.
@@ -111,12 +112,12 @@ pub struct Entry {
     /// Its name.
     pub name: Digest,
     /// Which run of it.
-    pub half: Half,
+    pub half: RunKind,
 }
 
 /// Some entries that follow each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Part {
+pub struct EntryRange {
     /// The first.
     pub first: u32,
     /// How many, at most.
@@ -128,7 +129,7 @@ pub struct Part {
 pub struct Batch {
     path: PathBuf,
     name: Digest,
-    plan: Plan,
+    plan: BatchPlan,
 }
 
 impl Batch {
@@ -136,8 +137,8 @@ impl Batch {
     ///
     /// # Errors
     /// When it is not empty, or something cannot be read or written.
-    pub fn make(path: &Path, planned: &Planned<'_>) -> Result<Self, BatchError> {
-        let directory = Directory::make(path)?;
+    pub fn create(path: &Path, planned: &PlanInput<'_>) -> Result<Self, BatchError> {
+        let directory = SafeDir::make(path)?;
         let path = directory.path();
         let is_empty = fs::read_dir(path)
             .map_err(BatchError::io("read", path))?
@@ -149,9 +150,9 @@ impl Batch {
         let program = path.join(PROGRAM);
         fs::copy(planned.program, &program).map_err(BatchError::io("write", &program))?;
         let checks = checks(planned.cells.len(), planned.checked);
-        let plan = Plan {
+        let plan = BatchPlan {
             format: FORMAT,
-            planned: planned.now,
+            planned: planned.planned_at,
             program: Program {
                 version: planned.version.to_owned(),
                 digest: Digest::of_file(&program).map_err(BatchError::io("read", &program))?,
@@ -172,17 +173,17 @@ impl Batch {
         let text = json(&plan);
         let batch = Self {
             path: path.to_owned(),
-            name: Digest::of(text.as_bytes()),
+            name: Digest::sha256(text.as_bytes()),
             plan,
         };
         batch.write_cells(&directory, planned.cells, checks)?;
-        directory.replace(PLAN, usual_mode(), text.as_bytes())?;
+        directory.replace(PLAN, default_mode(), text.as_bytes())?;
         Ok(batch)
     }
 
     fn write_cells(
         &self,
-        directory: &Directory,
+        directory: &SafeDir,
         cells: &[Cell],
         checks: usize,
     ) -> Result<(), BatchError> {
@@ -190,7 +191,7 @@ impl Batch {
         let names: Vec<Digest> = cells.iter().map(|cell| self.name_of(cell)).collect();
         for (cell, name) in cells.iter().zip(&names) {
             // Not flushed one by one: what a machine loses that dies now is planned again, for there is no plan yet.
-            let path = shelves.join(name.shelf()).join(format!("{name}.json"));
+            let path = shelves.join(name.prefix()).join(format!("{name}.json"));
             fs::write(&path, json(cell)).map_err(BatchError::io("write", &path))?;
         }
         let path = self.path.join(INDEX);
@@ -225,16 +226,17 @@ impl Batch {
             Ok(_) => {}
         }
         // What is there is run: nothing of it is read before it is known whose it is. The plan vouches for all else.
-        let directory = Directory::open(path)?;
+        let directory = SafeDir::open(path)?;
         directory.require_file(PLAN)?;
         let path = directory.path().to_owned();
-        let text = plain_file::read(&file, LARGEST).map_err(BatchError::io("read", &file))?;
+        let text =
+            plain_file::read(&file, MAX_DIRECTORY_SIZE).map_err(BatchError::io("read", &file))?;
         let damaged = |what: String| BatchError::Damaged {
             path: path.clone(),
             what,
         };
         let plan = serde_json::from_slice(&text);
-        let plan: Plan = plan.map_err(|error| {
+        let plan: BatchPlan = plan.map_err(|error| {
             // It quotes what it does not know.
             let error = error.to_string().replace(char::is_control, "?");
             damaged(format!("{PLAN}: {error}"))
@@ -244,14 +246,14 @@ impl Batch {
             return Err(damaged(what));
         }
         // Before they are planned: there might be more than memory holds.
-        let cells = plan::most_cells(&plan.campaign);
+        let cells = plan::max_cells(&plan.campaign);
         let is_sound = cells == Some(u64::from(plan.cells)) && plan.checks <= plan.cells;
-        if !is_sound || u64::from(plan.cells) > plan::MOST_CELLS {
+        if !is_sound || u64::from(plan.cells) > plan::MAX_CELLS {
             let what = format!("{PLAN} has not the cells of its campaign");
             return Err(damaged(what));
         }
         Ok(Self {
-            name: Digest::of(&text),
+            name: Digest::sha256(&text),
             path,
             plan,
         })
@@ -260,7 +262,7 @@ impl Batch {
     /// What cells run on, for the record; a command goes on with them.
     pub fn environment(&self, go_on: &str) -> Environment {
         Environment {
-            spread: Some(SpreadPlan {
+            spread: Some(DistributedPlan {
                 directory: self.path.clone(),
                 command: go_on.to_owned(),
             }),
@@ -269,12 +271,12 @@ impl Batch {
     }
 
     /// What is planned.
-    pub const fn plan(&self) -> &Plan {
+    pub const fn plan(&self) -> &BatchPlan {
         &self.plan
     }
 
     /// The name of the plan, which no other has.
-    pub const fn name(&self) -> &Digest {
+    pub const fn plan_id(&self) -> &Digest {
         &self.name
     }
 
@@ -304,12 +306,12 @@ impl Batch {
     }
 
     /// Where the result of a cell is, or would be.
-    pub(crate) fn result(&self, name: &Digest, half: Half) -> PathBuf {
+    pub(crate) fn result(&self, name: &Digest, half: RunKind) -> PathBuf {
         let check = match half {
-            Half::First => "",
-            Half::Check => ".check",
+            RunKind::First => "",
+            RunKind::Verification => ".check",
         };
-        let shelf = self.results().join(name.shelf());
+        let shelf = self.results().join(name.prefix());
         shelf.join(format!("{name}{check}.json"))
     }
 
@@ -318,7 +320,7 @@ impl Batch {
     /// # Errors
     /// When it is not what it was.
     pub fn guest(&self) -> Result<Guest, BatchError> {
-        let guest = Guest::carried(&self.path.join(GUEST), &self.plan.guest);
+        let guest = Guest::open_copy(&self.path.join(GUEST), &self.plan.guest);
         guest.map_err(|error| self.damaged(error.to_string()))
     }
 
@@ -332,7 +334,7 @@ impl Batch {
         if digest == self.plan.program.digest {
             return Ok(());
         }
-        Err(BatchError::OtherProgram {
+        Err(BatchError::ProgramMismatch {
             path: self.path.clone(),
             planned: format!("another build ({})", self.plan.program.digest.short()),
             this: digest.short().to_owned(),
@@ -348,7 +350,7 @@ impl Batch {
         if planned == version {
             return Ok(());
         }
-        Err(BatchError::OtherProgram {
+        Err(BatchError::ProgramMismatch {
             path: self.path.clone(),
             planned: format!("fsarena {planned}"),
             this: format!("fsarena {version}"),
@@ -364,21 +366,22 @@ impl Batch {
     ///
     /// # Errors
     /// When there is none of this number, or it is damaged.
-    pub fn entry(&self, index: u32) -> Result<Entry, BatchError> {
+    pub fn entry(&self, index: u32) -> Result<BatchEntry, BatchError> {
         self.require_index(index)?;
         let name = self.listed(index, 1)?.remove(0);
         let path = self
             .path
             .join(CELLS)
-            .join(name.shelf())
+            .join(name.prefix())
             .join(format!("{name}.json"));
-        let text = plain_file::read(&path, LARGEST).map_err(BatchError::io("read", &path))?;
+        let text =
+            plain_file::read(&path, MAX_DIRECTORY_SIZE).map_err(BatchError::io("read", &path))?;
         let cell = serde_json::from_slice::<Cell>(&text).ok();
         let cell = cell.filter(|cell| self.name_of(cell) == name);
         let cell = cell.ok_or_else(|| {
             self.damaged(format!("{} is not the cell of its name", path.display()))
         })?;
-        Ok(Entry {
+        Ok(BatchEntry {
             half: self.half(index),
             index,
             cell,
@@ -390,11 +393,11 @@ impl Batch {
     ///
     /// # Errors
     /// As for [`Batch::entry`].
-    pub fn part(&self, part: Part) -> Result<Vec<Entry>, BatchError> {
+    pub fn entries_in(&self, part: EntryRange) -> Result<Vec<BatchEntry>, BatchError> {
         self.require_index(part.first)?;
         let end = match self.half(part.first) {
-            Half::First => self.plan.cells,
-            Half::Check => self.entries(),
+            RunKind::First => self.plan.cells,
+            RunKind::Verification => self.entries(),
         };
         let end = part.first.saturating_add(part.count).min(end);
         (part.first..end).map(|index| self.entry(index)).collect()
@@ -404,7 +407,7 @@ impl Batch {
     ///
     /// # Errors
     /// When the index is not that of the campaign.
-    pub fn all(&self) -> Result<Vec<Entry>, BatchError> {
+    pub fn all(&self) -> Result<Vec<BatchEntry>, BatchError> {
         let cells = plan::plan(&self.plan.campaign);
         let names: Vec<Digest> = cells.iter().map(|cell| self.name_of(cell)).collect();
         let is_it = number(cells.len()) == self.plan.cells;
@@ -415,7 +418,7 @@ impl Batch {
         }
         let places: BTreeMap<&Digest, usize> = names.iter().zip(0..).collect();
         let behind = checked.into_iter().map(|name| places[name]);
-        let entry = |(index, place): (usize, usize)| Entry {
+        let entry = |(index, place): (usize, usize)| BatchEntry {
             index: number(index),
             half: self.half(number(index)),
             cell: cells[place].clone(),
@@ -439,10 +442,10 @@ impl Batch {
         })
     }
 
-    const fn half(&self, index: u32) -> Half {
+    const fn half(&self, index: u32) -> RunKind {
         match index < self.plan.cells {
-            true => Half::First,
-            false => Half::Check,
+            true => RunKind::First,
+            false => RunKind::Verification,
         }
     }
 
@@ -466,7 +469,7 @@ impl Batch {
 
     /// The name of a cell: all that its result follows from is in it.
     fn name_of(&self, cell: &Cell) -> Digest {
-        Digest::of(format!("{}\n{}", self.name, json(cell)).as_bytes())
+        Digest::sha256(format!("{}\n{}", self.name, json(cell)).as_bytes())
     }
 
     fn damaged(&self, what: String) -> BatchError {
@@ -477,7 +480,7 @@ impl Batch {
     }
 }
 
-impl Entry {
+impl BatchEntry {
     /// The number of its cell.
     pub const fn id(&self) -> CellId {
         self.cell.id
@@ -497,7 +500,7 @@ fn checked(names: &[Digest], count: usize) -> impl Iterator<Item = &Digest> {
 }
 
 /// Makes the directories in which files are spread.
-fn shelves(directory: &Directory) -> Result<PathBuf, BatchError> {
+fn shelves(directory: &SafeDir) -> Result<PathBuf, BatchError> {
     for shelf in 0..=u8::MAX {
         directory.subdirectory(format!("{shelf:02x}"))?;
     }

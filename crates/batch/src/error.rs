@@ -14,7 +14,7 @@ pub enum BatchError {
     NotEmpty(PathBuf),
     /// Another fsarena has planned it.
     #[error("{} was planned by {planned}, and this is {this}: run {}", path.display(), path.join(crate::directory::PROGRAM).display())]
-    OtherProgram {
+    ProgramMismatch {
         /// The directory.
         path: PathBuf,
         /// The version, or what else tells it, of the program that planned.
@@ -62,7 +62,7 @@ pub enum BatchError {
     },
     /// This host has another emulator than the campaign was planned with.
     #[error("{host} has {here}, and the campaign was planned with {planned}: install that")]
-    OtherTools {
+    ToolMismatch {
         /// The host.
         host: String,
         /// What it has.
@@ -82,7 +82,7 @@ pub enum BatchError {
     },
     /// Others could tamper with it.
     #[error(transparent)]
-    Untrusted(#[from] sys::trusted::Untrusted),
+    Untrusted(#[from] sys::safe_path::UntrustedPath),
     /// The guest cannot be carried there, or is not what it was.
     #[error(transparent)]
     Guest(#[from] guest::GuestError),
@@ -104,7 +104,7 @@ impl BatchError {
             self,
             Self::NoPlan(_)
                 | Self::NotEmpty(_)
-                | Self::OtherProgram { .. }
+                | Self::ProgramMismatch { .. }
                 | Self::OutOfRange { .. }
                 | Self::Damaged { .. }
         )

@@ -1,19 +1,19 @@
 //! A result, for this crate's tests.
 
-use model::{CellResult, Nanos, PhaseResult, StepRecord};
+use model::{CellResult, CommandRecord, Nanos, PhaseResult};
 
 /// Of two phases and one step.
 pub fn result() -> CellResult {
     let test = orchestrate::in_memory::test();
-    let result = orchestrate::in_memory::success(&test);
+    let result = orchestrate::in_memory::ok_result(&test);
     let phase = |name: &str| PhaseResult {
         phase: name.to_owned(),
-        wall: Nanos(1000),
+        elapsed: Nanos(1000),
         ..result.phases[0].clone()
     };
     CellResult {
         phases: ["write", "rewrite"].map(phase).into(),
-        steps: vec![StepRecord {
+        steps: vec![CommandRecord {
             step: "mkfs".into(),
             command: vec!["mkfs.ext4".into()],
             exit: Some(0),

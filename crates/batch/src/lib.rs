@@ -17,16 +17,18 @@ mod error;
 mod fixture;
 pub mod hosts;
 mod ranges;
+pub mod result_diff;
 mod result_file;
 mod results;
-pub mod same;
 mod share;
 pub mod slurm;
 
-pub use collected::Collected;
+pub use collected::CollectBackend;
 pub use digest::Digest;
-pub use directory::{Batch, Carry, Entry, Half, Part, Plan, Planned, Program};
+pub use directory::{
+    Batch, BatchEntry, BatchPlan, CopyGuest, EntryRange, PlanInput, Program, RunKind,
+};
 pub use error::BatchError;
 pub use ranges::ranges;
-pub use results::{Differing, Results, State, Untaken};
-pub use share::Share;
+pub use results::{HostMismatch, RejectedFile, ResultDirectory, ResultState};
+pub use share::WorkerShare;

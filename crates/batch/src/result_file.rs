@@ -10,12 +10,12 @@ use std::path::Path;
 use model::{Cell, CellResult};
 use serde::{Deserialize, Serialize};
 use sys::plain_file;
-use sys::trusted::usual_mode;
+use sys::safe_path::default_mode;
 
-use crate::{Batch, Digest, Entry, Half};
+use crate::{Batch, BatchEntry, Digest, RunKind};
 
 /// No result is larger, in bytes.
-pub const LARGEST: u64 = 1 << 26;
+pub const MAX_RESULT_FILE_SIZE: u64 = 1 << 26;
 /// How the names begin of files that are not written to their ends.
 pub const PARTIAL: &str = ".partial-";
 
@@ -27,7 +27,7 @@ pub struct ResultFile {
     /// The cell.
     pub cell: Digest,
     /// Which run of it.
-    pub half: Half,
+    pub half: RunKind,
     /// The host that ran it.
     pub host: String,
     /// The result.
@@ -36,9 +36,9 @@ pub struct ResultFile {
 
 /// Why a file holds no result.
 #[derive(Debug)]
-pub enum Unreadable {
+pub enum UnreadableResult {
     /// It is not there.
-    None,
+    NotFound,
     /// It is not as it was written.
     Damaged,
     /// It cannot be read.
@@ -47,44 +47,44 @@ pub enum Unreadable {
 
 impl ResultFile {
     /// The file at a path.
-    pub fn read(path: &Path) -> Result<Self, Unreadable> {
-        let bytes = match plain_file::read(path, LARGEST) {
+    pub fn read(path: &Path) -> Result<Self, UnreadableResult> {
+        let bytes = match plain_file::read(path, MAX_RESULT_FILE_SIZE) {
             Ok(bytes) => bytes,
             Err(error) => {
                 return Err(match error.kind() {
-                    io::ErrorKind::NotFound => Unreadable::None,
+                    io::ErrorKind::NotFound => UnreadableResult::NotFound,
                     // A directory, a pipe, a link that leads to itself: whatever lies there, it is no result.
-                    io::ErrorKind::InvalidInput => Unreadable::Damaged,
-                    _ => Unreadable::Io(error),
+                    io::ErrorKind::InvalidInput => UnreadableResult::Damaged,
+                    _ => UnreadableResult::Io(error),
                 });
             }
         };
-        Self::parse(&bytes).ok_or(Unreadable::Damaged)
+        Self::parse(&bytes).ok_or(UnreadableResult::Damaged)
     }
 
     /// What bytes say, where they are as they were written.
     pub fn parse(bytes: &[u8]) -> Option<Self> {
         let (digest, text) = bytes.split_at_checked(Digest::LENGTH)?;
         let text = text.strip_prefix(b"\n")?;
-        let is_whole = Digest::of(text).to_string().as_bytes() == digest;
+        let is_whole = Digest::sha256(text).to_string().as_bytes() == digest;
         is_whole.then(|| serde_json::from_slice(text).ok())?
     }
 
     /// The same as it is written.
     pub fn text(&self) -> String {
         let text = serde_json::to_string(self).expect("results hold only what JSON can say") + "\n";
-        format!("{}\n{text}", Digest::of(text.as_bytes()))
+        format!("{}\n{text}", Digest::sha256(text.as_bytes()))
     }
 
     /// The result of an entry, where it is there and whole.
-    pub fn of(batch: &Batch, entry: &Entry, half: Half) -> Option<Self> {
+    pub fn load(batch: &Batch, entry: &BatchEntry, half: RunKind) -> Option<Self> {
         let file = Self::read(&batch.result(&entry.name, half)).ok()?;
-        let is_it = file.plan == *batch.name() && file.cell == entry.name && file.half == half;
-        (is_it && file.answers(batch, &entry.cell)).then_some(file)
+        let is_it = file.plan == *batch.plan_id() && file.cell == entry.name && file.half == half;
+        (is_it && file.matches(batch, &entry.cell)).then_some(file)
     }
 
     /// Whether it has the phases of the cell's test, each once and in order: another is no result of it.
-    pub fn answers(&self, batch: &Batch, cell: &Cell) -> bool {
+    pub fn matches(&self, batch: &Batch, cell: &Cell) -> bool {
         let suites = &batch.plan().campaign.suites;
         let mut suites = suites.iter().filter(|suite| suite.name == cell.suite);
         let test = suites.find_map(|suite| suite.tests.iter().find(|test| test.name == cell.test));
@@ -96,12 +96,12 @@ impl ResultFile {
     ///
     /// # Errors
     /// When it cannot be written; nothing of it is left then.
-    pub fn keep(&self, batch: &Batch, entry: &Entry) -> io::Result<()> {
+    pub fn keep(&self, batch: &Batch, entry: &BatchEntry) -> io::Result<()> {
         let path = batch.result(&entry.name, entry.half);
         let shelf = path.parent().unwrap_or(Path::new("/"));
         let mut file = tempfile::Builder::new()
             .prefix(PARTIAL)
-            .permissions(Permissions::from_mode(usual_mode()))
+            .permissions(Permissions::from_mode(default_mode()))
             .tempfile_in(shelf)?;
         file.write_all(self.text().as_bytes())?;
         file.as_file().sync_all()?;
@@ -120,14 +120,14 @@ impl ResultFile {
 }
 
 /// Whether an entry need not be run: its result is there, and is of another host than that of the cell's other run.
-pub fn is_done(batch: &Batch, entry: &Entry) -> bool {
-    let Some(own) = ResultFile::of(batch, entry, entry.half) else {
+pub fn is_done(batch: &Batch, entry: &BatchEntry) -> bool {
+    let Some(own) = ResultFile::load(batch, entry, entry.half) else {
         return false;
     };
     match entry.half {
-        Half::First => true,
-        Half::Check => {
-            let first = ResultFile::of(batch, entry, Half::First);
+        RunKind::First => true,
+        RunKind::Verification => {
+            let first = ResultFile::load(batch, entry, RunKind::First);
             first.is_none_or(|first| first.host != own.host)
         }
     }
@@ -142,9 +142,9 @@ mod tests {
 
     fn file() -> ResultFile {
         ResultFile {
-            plan: Digest::of(b"plan"),
-            cell: Digest::of(b"cell"),
-            half: Half::First,
+            plan: Digest::sha256(b"plan"),
+            cell: Digest::sha256(b"cell"),
+            half: RunKind::First,
             host: "n1".into(),
             result: fixture::result(),
         }

@@ -7,33 +7,33 @@ use std::path::{Path, PathBuf};
 
 use model::{CellId, CellResult};
 
-use crate::result_file::{PARTIAL, ResultFile, Unreadable};
+use crate::result_file::{PARTIAL, ResultFile, UnreadableResult};
 use crate::share;
-use crate::{Batch, BatchError, Digest, Entry, Half, same};
+use crate::{Batch, BatchEntry, BatchError, Digest, RunKind, result_diff};
 
 /// A file that is not taken, and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Untaken {
+pub enum RejectedFile {
     /// It is not as it was written.
     Damaged(PathBuf),
     /// It is of another campaign, or lies where no result of this one does.
-    Foreign(PathBuf),
+    OtherPlan(PathBuf),
     /// Its cell has a result.
-    Doubled(PathBuf),
+    Duplicate(PathBuf),
     /// It is the second result of a cell by the same host.
     SameHost(PathBuf),
 }
 
 /// One line that says what becomes of it.
-impl std::fmt::Display for Untaken {
+impl std::fmt::Display for RejectedFile {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let (path, why) = match self {
             Self::Damaged(path) => (
                 path,
                 "is damaged and not taken: its cell is to be run again",
             ),
-            Self::Foreign(path) => (path, "is no result of this campaign and not taken"),
-            Self::Doubled(path) => (path, "is a second result of its cell and not taken"),
+            Self::OtherPlan(path) => (path, "is no result of this campaign and not taken"),
+            Self::Duplicate(path) => (path, "is a second result of its cell and not taken"),
             Self::SameHost(path) => (
                 path,
                 "is a check by the host that ran the cell and not taken: it is to be run on another",
@@ -45,7 +45,7 @@ impl std::fmt::Display for Untaken {
 
 /// How far a cell is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum State {
+pub enum ResultState {
     /// Entries of it that have no valid result: the first run, and the check where there is to be one.
     Missing {
         /// Whether its first run is.
@@ -59,7 +59,7 @@ pub enum State {
 
 /// Two hosts that came to something else.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Differing {
+pub struct HostMismatch {
     /// The cell, for people.
     pub cell: String,
     /// The hosts.
@@ -70,7 +70,7 @@ pub struct Differing {
     pub results: usize,
 }
 
-impl std::fmt::Display for Differing {
+impl std::fmt::Display for HostMismatch {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Self {
             cell,
@@ -92,9 +92,9 @@ impl std::fmt::Display for Differing {
 }
 
 /// The results in a directory, as far as they were looked at.
-pub struct Results<'a> {
+pub struct ResultDirectory<'a> {
     batch: &'a Batch,
-    entries: Vec<Entry>,
+    entries: Vec<BatchEntry>,
     /// The entries of each cell, by its name: the first, and the check where there is one.
     places: BTreeMap<Digest, (u32, Option<u32>)>,
     cells: BTreeMap<CellId, Digest>,
@@ -102,10 +102,10 @@ pub struct Results<'a> {
     hosts: BTreeMap<u32, String>,
     /// What was looked at, as it was then.
     seen: BTreeMap<PathBuf, [i64; 4]>,
-    untaken: BTreeMap<PathBuf, Untaken>,
+    untaken: BTreeMap<PathBuf, RejectedFile>,
 }
 
-impl<'a> Results<'a> {
+impl<'a> ResultDirectory<'a> {
     /// Looks through a directory.
     ///
     /// # Errors
@@ -117,7 +117,7 @@ impl<'a> Results<'a> {
             let place: &mut (u32, Option<u32>) = places
                 .entry(entry.name.clone())
                 .or_insert((entry.index, None));
-            if entry.half == Half::Check {
+            if entry.half == RunKind::Verification {
                 place.1 = Some(entry.index);
             }
         }
@@ -131,7 +131,7 @@ impl<'a> Results<'a> {
             untaken: BTreeMap::new(),
             entries,
         };
-        results.look()?;
+        results.refresh()?;
         Ok(results)
     }
 
@@ -139,7 +139,7 @@ impl<'a> Results<'a> {
     ///
     /// # Errors
     /// When a directory cannot be read.
-    pub fn look(&mut self) -> Result<(), BatchError> {
+    pub fn refresh(&mut self) -> Result<(), BatchError> {
         let around = self.batch.results();
         for shelf in listed(&around)? {
             // A link may lead anywhere: it is no directory of this plan's.
@@ -170,9 +170,9 @@ impl<'a> Results<'a> {
         }
         let untaken = match ResultFile::read(path) {
             Ok(file) => self.place(path, &file),
-            Err(Unreadable::None) => return Ok(()),
-            Err(Unreadable::Damaged) => Some(self.damaged(path)),
-            Err(Unreadable::Io(error)) => return Err(BatchError::io("read", path)(error)),
+            Err(UnreadableResult::NotFound) => return Ok(()),
+            Err(UnreadableResult::Damaged) => Some(self.damaged(path)),
+            Err(UnreadableResult::Io(error)) => return Err(BatchError::io("read", path)(error)),
         };
         self.seen.insert(path.to_owned(), identity);
         match untaken {
@@ -182,40 +182,40 @@ impl<'a> Results<'a> {
         Ok(())
     }
 
-    fn damaged(&mut self, path: &Path) -> Untaken {
+    fn damaged(&mut self, path: &Path) -> RejectedFile {
         // It may have been whole before.
         let entry = self.entries.iter();
         let mut entry = entry.filter(|e| self.batch.result(&e.name, e.half) == path);
         if let Some(entry) = entry.next() {
             self.hosts.remove(&entry.index);
         }
-        Untaken::Damaged(path.to_owned())
+        RejectedFile::Damaged(path.to_owned())
     }
 
     /// Takes in a file that is whole; why not, where it is not.
-    fn place(&mut self, path: &Path, file: &ResultFile) -> Option<Untaken> {
-        let foreign = Some(Untaken::Foreign(path.to_owned()));
-        if file.plan != *self.batch.name() {
+    fn place(&mut self, path: &Path, file: &ResultFile) -> Option<RejectedFile> {
+        let foreign = Some(RejectedFile::OtherPlan(path.to_owned()));
+        if file.plan != *self.batch.plan_id() {
             return foreign;
         }
         let Some((first, check)) = self.places.get(&file.cell).copied() else {
             return foreign;
         };
         let index = match file.half {
-            Half::First => first,
-            Half::Check => match check {
+            RunKind::First => first,
+            RunKind::Verification => match check {
                 Some(check) => check,
                 None => return foreign,
             },
         };
-        if !file.answers(self.batch, &self.entries[index as usize].cell) {
+        if !file.matches(self.batch, &self.entries[index as usize].cell) {
             return Some(self.damaged(path));
         }
         let own = self.batch.result(&file.cell, file.half);
         if own != path {
             let doubled = own.exists();
             return match doubled {
-                true => Some(Untaken::Doubled(path.to_owned())),
+                true => Some(RejectedFile::Duplicate(path.to_owned())),
                 false => foreign,
             };
         }
@@ -230,9 +230,9 @@ impl<'a> Results<'a> {
         }
         // Whichever was looked at first, the check is the one that is to be run again.
         self.hosts.remove(&check);
-        let check = self.batch.result(&file.cell, Half::Check);
+        let check = self.batch.result(&file.cell, RunKind::Verification);
         self.seen.remove(&check);
-        let untaken = Untaken::SameHost(check.clone());
+        let untaken = RejectedFile::SameHost(check.clone());
         if check == path {
             return Some(untaken);
         }
@@ -245,14 +245,14 @@ impl<'a> Results<'a> {
     ///
     /// # Errors
     /// When it cannot be written.
-    pub fn keep(&mut self, text: &[u8], host: &str) -> Result<Option<u32>, BatchError> {
+    pub fn store(&mut self, text: &[u8], host: &str) -> Result<Option<u32>, BatchError> {
         let file = ResultFile::parse(text);
-        let file = file.filter(|file| file.plan == *self.batch.name() && file.host == host);
+        let file = file.filter(|file| file.plan == *self.batch.plan_id() && file.host == host);
         let Some(file) = file else { return Ok(None) };
         let place = self.places.get(&file.cell).copied();
         let index = place.and_then(|(first, check)| match file.half {
-            Half::First => Some(first),
-            Half::Check => check,
+            RunKind::First => Some(first),
+            RunKind::Verification => check,
         });
         let Some(entry) = index.and_then(|index| self.entries.get(index as usize)) else {
             return Ok(None);
@@ -265,12 +265,12 @@ impl<'a> Results<'a> {
     }
 
     /// Files that are not taken.
-    pub fn untaken(&self) -> impl Iterator<Item = &Untaken> {
+    pub fn rejected(&self) -> impl Iterator<Item = &RejectedFile> {
         self.untaken.values()
     }
 
     /// All entries of the directory.
-    pub fn entries(&self) -> &[Entry] {
+    pub fn entries(&self) -> &[BatchEntry] {
         &self.entries
     }
 
@@ -286,17 +286,17 @@ impl<'a> Results<'a> {
     }
 
     /// The host that ran the first half of a cell whose check this entry is.
-    pub fn host_of_first(&self, check: u32) -> Option<&str> {
+    pub fn first_run_host(&self, check: u32) -> Option<&str> {
         let name = &self.entries.get(check as usize)?.name;
         let (first, _) = self.places.get(name)?;
         self.hosts.get(first).map(String::as_str)
     }
 
     /// How far a cell is.
-    pub fn state(&self, cell: CellId) -> State {
+    pub fn state(&self, cell: CellId) -> ResultState {
         let place = self.cells.get(&cell).and_then(|name| self.places.get(name));
         let Some((first, check)) = place else {
-            return State::Missing {
+            return ResultState::Missing {
                 first: true,
                 check: false,
             };
@@ -304,13 +304,13 @@ impl<'a> Results<'a> {
         let first = !self.has(*first);
         let check = check.is_some_and(|check| !self.has(check));
         match first || check {
-            true => State::Missing { first, check },
-            false => State::Ready,
+            true => ResultState::Missing { first, check },
+            false => ResultState::Ready,
         }
     }
 
     /// The entry of a cell's first run.
-    pub fn entry_of(&self, cell: CellId) -> Option<&Entry> {
+    pub fn entry_for(&self, cell: CellId) -> Option<&BatchEntry> {
         let (first, _) = self.places.get(self.cells.get(&cell)?)?;
         self.entries.get(*first as usize)
     }
@@ -319,11 +319,11 @@ impl<'a> Results<'a> {
     ///
     /// # Errors
     /// When two hosts came to something else.
-    pub fn take(&self, cell: CellId) -> Result<Option<CellResult>, Box<Differing>> {
-        let Some(entry) = self.entry_of(cell) else {
+    pub fn load(&self, cell: CellId) -> Result<Option<CellResult>, Box<HostMismatch>> {
+        let Some(entry) = self.entry_for(cell) else {
             return Ok(None);
         };
-        let Some(first) = ResultFile::of(self.batch, entry, Half::First) else {
+        let Some(first) = ResultFile::load(self.batch, entry, RunKind::First) else {
             return Ok(None);
         };
         let is_checked = self
@@ -333,13 +333,13 @@ impl<'a> Results<'a> {
         if !is_checked {
             return Ok(Some(first.result));
         }
-        let Some(check) = ResultFile::of(self.batch, entry, Half::Check) else {
+        let Some(check) = ResultFile::load(self.batch, entry, RunKind::Verification) else {
             return Ok(None);
         };
-        let of = |file: &ResultFile| same::values(&file.result);
-        match same::difference(&of(&first), &of(&check)) {
+        let of = |file: &ResultFile| result_diff::values(&file.result);
+        match result_diff::difference(&of(&first), &of(&check)) {
             None => Ok(Some(first.result)),
-            Some(difference) => Err(Box::new(Differing {
+            Some(difference) => Err(Box::new(HostMismatch {
                 cell: share::name(&entry.cell),
                 hosts: [first.host, check.host],
                 first: difference.first,

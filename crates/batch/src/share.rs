@@ -3,52 +3,52 @@
 use std::collections::BTreeMap;
 
 use model::{
-    Calibration, Campaign, CampaignResults, Cell, CellId, CellResult, Environment, Status,
-    StoredCell, Tool,
+    Calibration, Campaign, CampaignResults, Cell, CellId, CellRecord, CellResult, Environment,
+    Status, ToolVersion,
 };
-use orchestrate::Ledger;
+use orchestrate::ResultSink;
 
 use crate::result_file::{self, ResultFile};
-use crate::{Batch, BatchError, Entry, Half};
+use crate::{Batch, BatchEntry, BatchError, RunKind};
 
 /// The step at which a cell ends that a host could not give what it needs.
 const PROVISION: &str = "provision";
 
 /// Some entries of a directory, to be run on one host. Those that have a valid result are left out.
-pub struct Share<'a> {
+pub struct WorkerShare<'a> {
     batch: &'a Batch,
     campaign: Campaign,
-    entries: Vec<Entry>,
+    entries: Vec<BatchEntry>,
     /// Where in them each cell is.
     places: BTreeMap<CellId, usize>,
     host: &'a str,
     send: Option<&'a dyn Fn(&str)>,
 }
 
-impl<'a> Share<'a> {
+impl<'a> WorkerShare<'a> {
     /// What of these entries is left to be run; `campaign` is that of the plan with this host's own paths. Entries of
     /// which this host ran the other half are given back.
     pub fn new(
         batch: &'a Batch,
         campaign: &Campaign,
-        entries: Vec<Entry>,
+        entries: Vec<BatchEntry>,
         host: &'a str,
-    ) -> (Self, Vec<Entry>) {
+    ) -> (Self, Vec<BatchEntry>) {
         let left = entries
             .into_iter()
             .filter(|entry| !result_file::is_done(batch, entry));
-        let (elsewhere, entries): (Vec<Entry>, Vec<Entry>) = left.partition(|entry| {
+        let (elsewhere, entries): (Vec<BatchEntry>, Vec<BatchEntry>) = left.partition(|entry| {
             let other = match entry.half {
-                Half::First => Half::Check,
-                Half::Check => Half::First,
+                RunKind::First => RunKind::Verification,
+                RunKind::Verification => RunKind::First,
             };
-            let other = ResultFile::of(batch, entry, other);
+            let other = ResultFile::load(batch, entry, other);
             other.is_some_and(|other| other.host == host)
         });
         let share = Self {
             batch,
             campaign: campaign.clone(),
-            places: entries.iter().map(Entry::id).zip(0..).collect(),
+            places: entries.iter().map(BatchEntry::id).zip(0..).collect(),
             entries,
             host,
             send: None,
@@ -58,17 +58,17 @@ impl<'a> Share<'a> {
 
     /// All of these entries, each result of which is sent, as its file would be, and not kept: on a host that does not
     /// share the directory.
-    pub fn sent(
+    pub fn over_connection(
         batch: &'a Batch,
         campaign: &Campaign,
-        entries: Vec<Entry>,
+        entries: Vec<BatchEntry>,
         host: &'a str,
         send: &'a dyn Fn(&str),
     ) -> Self {
         Self {
             batch,
             campaign: campaign.clone(),
-            places: entries.iter().map(Entry::id).zip(0..).collect(),
+            places: entries.iter().map(BatchEntry::id).zip(0..).collect(),
             entries,
             host,
             send: Some(send),
@@ -81,7 +81,7 @@ impl<'a> Share<'a> {
     }
 
     /// Which runs of cells its entries are, where they are of one kind.
-    pub fn half(&self) -> Option<Half> {
+    pub fn run_kind(&self) -> Option<RunKind> {
         let half = self.entries.first()?.half;
         self.entries
             .iter()
@@ -95,11 +95,11 @@ impl<'a> Share<'a> {
     }
 }
 
-impl Ledger for Share<'_> {
+impl ResultSink for WorkerShare<'_> {
     type Error = BatchError;
 
     fn load(&self) -> Result<CampaignResults, BatchError> {
-        let cell = |entry: &Entry| StoredCell {
+        let cell = |entry: &BatchEntry| CellRecord {
             cell: entry.cell.clone(),
             result: None,
         };
@@ -119,7 +119,7 @@ impl Ledger for Share<'_> {
         if environment.tools == *planned {
             return Ok(());
         }
-        Err(BatchError::OtherTools {
+        Err(BatchError::ToolMismatch {
             host: self.host.to_owned(),
             here: words(&environment.tools),
             planned: words(planned),
@@ -154,7 +154,7 @@ impl Ledger for Share<'_> {
             });
         }
         let file = ResultFile {
-            plan: self.batch.name().clone(),
+            plan: self.batch.plan_id().clone(),
             cell: entry.name.clone(),
             half: entry.half,
             host: self.host.to_owned(),
@@ -175,7 +175,7 @@ pub fn name(cell: &Cell) -> String {
     format!("{} × {}, round {}", cell.contender, cell.test, cell.round)
 }
 
-fn words(tools: &[Tool]) -> String {
+fn words(tools: &[ToolVersion]) -> String {
     match tools {
         [] => "no QEMU".to_owned(),
         tools => {

@@ -7,71 +7,75 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use batch::{
-    Batch, BatchError, Collected, Digest, Entry, Half, Part, Results, Share, State, Untaken,
+    Batch, BatchEntry, BatchError, CollectBackend, Digest, EntryRange, RejectedFile,
+    ResultDirectory, ResultState, RunKind, WorkerShare,
 };
-use model::{Cell, CellResult, Environment, Failure, Status, Test, Tool};
-use orchestrate::in_memory::{self, Cells};
-use orchestrate::{Ended, Error, Limits, Stop};
+use model::{Cell, CellResult, Environment, Failure, Status, Test, ToolVersion};
+use orchestrate::in_memory::{self, FakeBackend};
+use orchestrate::{CampaignEnd, CampaignError, RunLimits, StopFlag};
 use proptest::prelude::*;
 
 use planned::{in_memory_directory, outcome, plan_in, taken};
 
 /// Runs entries on a host; says how many were run.
-fn work(batch: &Batch, entries: Vec<Entry>, host: &str) -> Result<usize, BatchError> {
+fn work(batch: &Batch, entries: Vec<BatchEntry>, host: &str) -> Result<usize, BatchError> {
     work_as(batch, entries, host, outcome)
 }
 
 fn work_as(
     batch: &Batch,
-    entries: Vec<Entry>,
+    entries: Vec<BatchEntry>,
     host: &str,
     outcome: impl Fn(&Cell, &Test) -> CellResult,
 ) -> Result<usize, BatchError> {
     let runs = RefCell::new(0);
-    let mut cells = Cells::new(|cell: &Cell, test: &Test| {
+    let mut cells = FakeBackend::new(|cell: &Cell, test: &Test| {
         *runs.borrow_mut() += 1;
         outcome(cell, test)
     });
-    let (mut share, _) = Share::new(batch, &batch.plan().campaign, entries, host);
+    let (mut share, _) = WorkerShare::new(batch, &batch.plan().campaign, entries, host);
     let ended = orchestrate::run(
         &mut share,
         &mut cells,
-        &Limits::default(),
+        &RunLimits::default(),
         &(),
-        &Stop::default(),
+        &StopFlag::default(),
     );
     match ended {
-        Ok(ended) => assert_eq!(ended, Ended::Complete),
-        Err(Error::Ledger(error)) => return Err(error),
+        Ok(ended) => assert_eq!(ended, CampaignEnd::Complete),
+        Err(CampaignError::Ledger(error)) => return Err(error),
         Err(error) => panic!("{error}"),
     }
     drop(cells);
     Ok(runs.into_inner())
 }
 
-fn entries(batch: &Batch, half: Half) -> Vec<Entry> {
+fn entries(batch: &Batch, half: RunKind) -> Vec<BatchEntry> {
     let all = batch.all().unwrap();
     all.into_iter().filter(|entry| entry.half == half).collect()
 }
 
 /// Collects what is there.
-fn collect(results: &Results<'_>, store: &mut in_memory::Results) -> Result<Ended, String> {
-    let mut backend = Collected::new(results, &Environment::default());
+fn collect(
+    results: &ResultDirectory<'_>,
+    store: &mut in_memory::MemorySink,
+) -> Result<CampaignEnd, String> {
+    let mut backend = CollectBackend::new(results, &Environment::default());
     let ended = orchestrate::run(
         store,
         &mut backend,
-        &Limits::default(),
+        &RunLimits::default(),
         &(),
-        &Stop::default(),
+        &StopFlag::default(),
     );
     ended.map_err(|error| error.to_string())
 }
 
-fn path_of(batch: &Batch, entry: &Entry) -> PathBuf {
+fn path_of(batch: &Batch, entry: &BatchEntry) -> PathBuf {
     let name = entry.name.to_string();
     let check = match entry.half {
-        Half::First => "",
-        Half::Check => ".check",
+        RunKind::First => "",
+        RunKind::Verification => ".check",
     };
     batch
         .path()
@@ -93,7 +97,7 @@ fn a_plan_that_is_no_file_is_refused_unread() {
 fn what_is_no_file_a_link_or_too_large_is_named_and_the_rest_is_taken() {
     let directory = in_memory_directory();
     let batch = plan_in(directory.path(), 1, 0);
-    let cells = entries(&batch, Half::First);
+    let cells = entries(&batch, RunKind::First);
     work(&batch, cells.clone(), "n1").unwrap();
     let results = batch.path().join("results");
     let [pipe, link, large] = ["00/pipe.json", "01/link", "02/large.json"].map(|n| results.join(n));
@@ -102,8 +106,8 @@ fn what_is_no_file_a_link_or_too_large_is_named_and_the_rest_is_taken() {
     let sparse = fs::File::create(&large).unwrap();
     sparse.set_len(1 << 40).unwrap();
     fs::create_dir(results.join("03/directory.json")).unwrap();
-    let found = Results::of(&batch).unwrap();
-    assert_eq!(found.untaken().count(), 4);
+    let found = ResultDirectory::of(&batch).unwrap();
+    assert_eq!(found.rejected().count(), 4);
     assert_eq!(found.missing(), [].into());
 }
 
@@ -112,7 +116,7 @@ fn what_is_no_file_a_link_or_too_large_is_named_and_the_rest_is_taken() {
 fn a_result_with_other_phases_is_not_taken_and_its_cell_is_run_again() {
     let directory = in_memory_directory();
     let batch = plan_in(directory.path(), 1, 0);
-    let cells = entries(&batch, Half::First);
+    let cells = entries(&batch, RunKind::First);
     work(&batch, cells.clone(), "n1").unwrap();
     for entry in &cells {
         let path = path_of(&batch, entry);
@@ -121,12 +125,12 @@ fn a_result_with_other_phases_is_not_taken_and_its_cell_is_run_again() {
         let mut file: serde_json::Value = serde_json::from_str(json).unwrap();
         file["result"]["phases"] = serde_json::json!([]);
         let json = format!("{file}\n");
-        fs::write(path, format!("{}\n{json}", Digest::of(json.as_bytes()))).unwrap();
+        fs::write(path, format!("{}\n{json}", Digest::sha256(json.as_bytes()))).unwrap();
     }
-    let found = Results::of(&batch).unwrap();
-    assert_eq!((found.untaken().count(), found.missing().len()), (2, 2));
+    let found = ResultDirectory::of(&batch).unwrap();
+    assert_eq!((found.rejected().count(), found.missing().len()), (2, 2));
     assert_eq!(work(&batch, cells, "n1").unwrap(), 2);
-    assert_eq!(Results::of(&batch).unwrap().missing(), [].into());
+    assert_eq!(ResultDirectory::of(&batch).unwrap().missing(), [].into());
 }
 
 /// The plan vouches for all else in its directory: whoever can write it decides what runs.
@@ -150,52 +154,55 @@ fn cells_of_two_hosts_are_taken_once_and_are_those_of_one() {
     let directory = in_memory_directory();
     let batch = plan_in(directory.path(), 10, 50);
     assert_eq!((batch.plan().cells, batch.plan().checks), (20, 1));
-    let cells = entries(&batch, Half::First);
+    let cells = entries(&batch, RunKind::First);
     for (entry, host) in cells.iter().zip(["n1", "n2"].into_iter().cycle()) {
         assert_eq!(batch.entry(entry.index).unwrap(), *entry);
         assert_eq!(work(&batch, vec![entry.clone()], host).unwrap(), 1);
     }
     // What has a valid result is not run again, by whomever.
     assert_eq!(work(&batch, cells.clone(), "n3").unwrap(), 0);
-    let mut store = in_memory::Results::new(&batch.plan().campaign);
-    let results = Results::of(&batch).unwrap();
+    let mut store = in_memory::MemorySink::new(&batch.plan().campaign);
+    let results = ResultDirectory::of(&batch).unwrap();
     assert_eq!(results.missing(), [20].into());
     assert_eq!(
         collect(&results, &mut store),
-        Ok(Ended::Interrupted),
+        Ok(CampaignEnd::Interrupted),
         "one is to be checked"
     );
     assert_eq!(taken(&store).len(), 19);
-    assert_eq!(work(&batch, entries(&batch, Half::Check), "n3").unwrap(), 1);
-    let results = Results::of(&batch).unwrap();
-    assert_eq!(collect(&results, &mut store), Ok(Ended::Complete));
-    let mut alone = in_memory::Results::new(&batch.plan().campaign);
+    assert_eq!(
+        work(&batch, entries(&batch, RunKind::Verification), "n3").unwrap(),
+        1
+    );
+    let results = ResultDirectory::of(&batch).unwrap();
+    assert_eq!(collect(&results, &mut store), Ok(CampaignEnd::Complete));
+    let mut alone = in_memory::MemorySink::new(&batch.plan().campaign);
     let ended = orchestrate::run(
         &mut alone,
-        &mut Cells::new(outcome),
-        &Limits::default(),
+        &mut FakeBackend::new(outcome),
+        &RunLimits::default(),
         &(),
-        &Stop::default(),
+        &StopFlag::default(),
     );
-    assert_eq!(ended.unwrap(), Ended::Complete);
+    assert_eq!(ended.unwrap(), CampaignEnd::Complete);
     assert_eq!(taken(&store), taken(&alone));
-    assert_eq!(results.untaken().count(), 0);
+    assert_eq!(results.rejected().count(), 0);
 }
 
 #[test]
 fn a_cell_that_differs_between_hosts_stops_the_campaign_and_names_both() {
     let directory = in_memory_directory();
     let batch = plan_in(directory.path(), 1, 1);
-    work(&batch, entries(&batch, Half::First), "n1").unwrap();
+    work(&batch, entries(&batch, RunKind::First), "n1").unwrap();
     let other = |cell: &Cell, test: &Test| {
         let mut result = outcome(cell, test);
-        result.phases[0].wall.0 += 1;
+        result.phases[0].elapsed.0 += 1;
         result
     };
-    work_as(&batch, entries(&batch, Half::Check), "n2", other).unwrap();
-    let mut store = in_memory::Results::new(&batch.plan().campaign);
-    let error = collect(&Results::of(&batch).unwrap(), &mut store).unwrap_err();
-    let checked = entries(&batch, Half::Check)[0].cell.id.0;
+    work_as(&batch, entries(&batch, RunKind::Verification), "n2", other).unwrap();
+    let mut store = in_memory::MemorySink::new(&batch.plan().campaign);
+    let error = collect(&ResultDirectory::of(&batch).unwrap(), &mut store).unwrap_err();
+    let checked = entries(&batch, RunKind::Verification)[0].cell.id.0;
     let (one, two) = (1000 + checked, 1001 + checked);
     let told = format!("write.wall is {one} on n1 and {two} on n2");
     assert!(error.contains(&told), "{error}");
@@ -206,16 +213,16 @@ fn a_cell_that_differs_between_hosts_stops_the_campaign_and_names_both() {
 fn a_check_is_of_another_host() {
     let directory = in_memory_directory();
     let batch = plan_in(directory.path(), 1, 1);
-    let checks = entries(&batch, Half::Check);
-    work(&batch, entries(&batch, Half::First), "n1").unwrap();
-    let (share, elsewhere) = Share::new(&batch, &batch.plan().campaign, checks.clone(), "n1");
+    let checks = entries(&batch, RunKind::Verification);
+    work(&batch, entries(&batch, RunKind::First), "n1").unwrap();
+    let (share, elsewhere) = WorkerShare::new(&batch, &batch.plan().campaign, checks.clone(), "n1");
     assert!(share.is_empty());
     assert_eq!(elsewhere, checks);
     // Both ran at once, on the same host: that of the check gives way.
     let first = path_of(
         &batch,
-        &Entry {
-            half: Half::First,
+        &BatchEntry {
+            half: RunKind::First,
             ..checks[0].clone()
         },
     );
@@ -223,25 +230,25 @@ fn a_check_is_of_another_host() {
     fs::remove_file(&first).unwrap();
     work(&batch, checks.clone(), "n1").unwrap();
     fs::write(&first, aside).unwrap();
-    let results = Results::of(&batch).unwrap();
-    let untaken: Vec<&Untaken> = results.untaken().collect();
-    assert_eq!(untaken, [&Untaken::SameHost(path)]);
+    let results = ResultDirectory::of(&batch).unwrap();
+    let untaken: Vec<&RejectedFile> = results.rejected().collect();
+    assert_eq!(untaken, [&RejectedFile::SameHost(path)]);
     assert_eq!(results.missing(), [2].into());
-    assert_eq!(results.host_of_first(2), Some("n1"));
+    assert_eq!(results.first_run_host(2), Some("n1"));
     assert_eq!(work(&batch, checks, "n2").unwrap(), 1);
-    assert_eq!(Results::of(&batch).unwrap().untaken().count(), 0);
+    assert_eq!(ResultDirectory::of(&batch).unwrap().rejected().count(), 0);
 }
 
 #[test]
 fn files_that_are_no_results_are_told_and_not_taken_and_what_is_missing_is_run_again() {
     let directory = in_memory_directory();
     let batch = plan_in(directory.path(), 2, 0);
-    let cells = entries(&batch, Half::First);
+    let cells = entries(&batch, RunKind::First);
     work(&batch, cells.clone(), "n1").unwrap();
     let other = in_memory_directory();
     let foreign = plan_in(other.path(), 3, 0);
-    assert_ne!(foreign.name(), batch.name());
-    work(&foreign, entries(&foreign, Half::First), "n1").unwrap();
+    assert_ne!(foreign.plan_id(), batch.plan_id());
+    work(&foreign, entries(&foreign, RunKind::First), "n1").unwrap();
     let results = batch.path().join("results");
     let [damaged, whole] = [0, 1].map(|n| path_of(&batch, &cells[n]));
     fs::write(&damaged, &fs::read(&damaged).unwrap()[1..]).unwrap();
@@ -249,18 +256,18 @@ fn files_that_are_no_results_are_told_and_not_taken_and_what_is_missing_is_run_a
     fs::copy(&whole, &doubled).unwrap();
     let strange = results.join("strange.json");
     fs::copy(
-        path_of(&foreign, &entries(&foreign, Half::First)[0]),
+        path_of(&foreign, &entries(&foreign, RunKind::First)[0]),
         &strange,
     )
     .unwrap();
     fs::write(results.join("00/.partial-x"), "half of").unwrap();
 
-    let mut found = Results::of(&batch).unwrap();
-    let untaken: Vec<Untaken> = found.untaken().cloned().collect();
+    let mut found = ResultDirectory::of(&batch).unwrap();
+    let untaken: Vec<RejectedFile> = found.rejected().cloned().collect();
     for expected in [
-        Untaken::Damaged(damaged),
-        Untaken::Doubled(doubled),
-        Untaken::Foreign(strange),
+        RejectedFile::Damaged(damaged),
+        RejectedFile::Duplicate(doubled),
+        RejectedFile::OtherPlan(strange),
     ] {
         assert!(
             untaken.contains(&expected),
@@ -268,18 +275,18 @@ fn files_that_are_no_results_are_told_and_not_taken_and_what_is_missing_is_run_a
         );
     }
     assert_eq!(untaken.len(), 3);
-    let mut store = in_memory::Results::new(&batch.plan().campaign);
-    assert_eq!(collect(&found, &mut store), Ok(Ended::Interrupted));
+    let mut store = in_memory::MemorySink::new(&batch.plan().campaign);
+    assert_eq!(collect(&found, &mut store), Ok(CampaignEnd::Interrupted));
     assert_eq!(taken(&store).len(), 3);
     assert_eq!(
         work(&batch, cells.clone(), "n2").unwrap(),
         1,
         "the one that was damaged"
     );
-    found.look().unwrap();
-    assert_eq!(found.state(cells[0].id()), State::Ready);
-    assert_eq!(collect(&found, &mut store), Ok(Ended::Complete));
-    assert_eq!(found.untaken().count(), 2);
+    found.refresh().unwrap();
+    assert_eq!(found.state(cells[0].id()), ResultState::Ready);
+    assert_eq!(collect(&found, &mut store), Ok(CampaignEnd::Complete));
+    assert_eq!(found.rejected().count(), 2);
 }
 
 #[test]
@@ -287,7 +294,7 @@ fn what_a_host_cannot_run_is_no_result() {
     let directory = in_memory_directory();
     let batch = plan_in(directory.path(), 1, 0);
     let broken = |_: &Cell, test: &Test| {
-        let mut result = in_memory::success(test);
+        let mut result = in_memory::ok_result(test);
         (result.status, result.failure) = (
             Status::Failed,
             Some(Failure {
@@ -298,7 +305,7 @@ fn what_a_host_cannot_run_is_no_result() {
         );
         result
     };
-    let cells = entries(&batch, Half::First);
+    let cells = entries(&batch, RunKind::First);
     let error = work_as(&batch, cells, "n1", broken)
         .unwrap_err()
         .to_string();
@@ -306,27 +313,27 @@ fn what_a_host_cannot_run_is_no_result() {
         error.contains("could not be run on n1: No space left on device"),
         "{error}"
     );
-    assert_eq!(Results::of(&batch).unwrap().missing().len(), 2);
+    assert_eq!(ResultDirectory::of(&batch).unwrap().missing().len(), 2);
 }
 
 #[test]
 fn another_emulator_is_refused_before_the_first_cell() {
     let directory = in_memory_directory();
     let batch = plan_in(directory.path(), 1, 0);
-    let (mut share, _) = Share::new(
+    let (mut share, _) = WorkerShare::new(
         &batch,
         &batch.plan().campaign,
-        entries(&batch, Half::First),
+        entries(&batch, RunKind::First),
         "n1",
     );
     let newer = Environment {
-        tools: vec![Tool {
+        tools: vec![ToolVersion {
             program: "qemu-system-x86_64".into(),
             version: "QEMU 99".into(),
         }],
         ..Environment::default()
     };
-    let error = orchestrate::Ledger::begin_session(&mut share, &newer).unwrap_err();
+    let error = orchestrate::ResultSink::begin_session(&mut share, &newer).unwrap_err();
     assert!(error.to_string().starts_with("n1 has QEMU 99"), "{error}");
 }
 
@@ -347,11 +354,11 @@ fn each_bad_directory_has_its_line() {
         index.ends_with("has entries 0 to 1: there is no entry 2"),
         "{index}"
     );
-    let far = Part { first: 2, count: 9 };
-    assert!(batch.part(far).is_err());
+    let far = EntryRange { first: 2, count: 9 };
+    assert!(batch.entries_in(far).is_err());
     assert_eq!(
         batch
-            .part(Part {
+            .entries_in(EntryRange {
                 first: 1,
                 count: u32::MAX
             })
@@ -442,12 +449,12 @@ proptest! {
         let directory = in_memory_directory();
         let batch = plan_in(directory.path(), 6, 100);
         let all = batch.all().unwrap();
-        let mut store = in_memory::Results::new(&batch.plan().campaign);
-        let mut results = Results::of(&batch).unwrap();
+        let mut store = in_memory::MemorySink::new(&batch.plan().campaign);
+        let mut results = ResultDirectory::of(&batch).unwrap();
         for happens in story {
             match happens {
                 Happens::Works { first, count, host } => {
-                    let part = batch.part(Part { first, count }).unwrap();
+                    let part = batch.entries_in(EntryRange { first, count }).unwrap();
                     work(&batch, part, HOSTS[host]).unwrap();
                 }
                 Happens::IsDamaged { entry } => {
@@ -465,19 +472,19 @@ proptest! {
                     let _ = fs::copy(&path, path.with_extension("copy"));
                 }
                 Happens::IsCollected => {
-                    results.look().unwrap();
+                    results.refresh().unwrap();
                     collect(&results, &mut store).unwrap();
                 }
             }
         }
         for host in HOSTS {
-            for half in [Half::First, Half::Check] {
+            for half in [RunKind::First, RunKind::Verification] {
                 work(&batch, entries(&batch, half), host).unwrap();
             }
         }
-        results.look().unwrap();
-        prop_assert_eq!(collect(&results, &mut store), Ok(Ended::Complete));
-        let of = |result: &CellResult| result.phases[0].wall.0;
+        results.refresh().unwrap();
+        prop_assert_eq!(collect(&results, &mut store), Ok(CampaignEnd::Complete));
+        let of = |result: &CellResult| result.phases[0].elapsed.0;
         let taken: Vec<u64> = taken(&store).values().map(of).collect();
         prop_assert_eq!(taken, (1000..1012).collect::<Vec<u64>>());
     }

@@ -10,10 +10,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 
-use batch::hosts::{Host, Hosts, Prepared};
-use batch::{Batch, Part, Results, Share};
-use orchestrate::in_memory::{self, Cells};
-use orchestrate::{Ended, Limits, Observer, Stop};
+use batch::hosts::{HostPool, ReadyHost, WorkerHost};
+use batch::{Batch, EntryRange, ResultDirectory, WorkerShare};
+use orchestrate::in_memory::{self, FakeBackend};
+use orchestrate::{CampaignEnd, Observer, RunLimits, StopFlag};
 
 use planned::{in_memory_directory, outcome, plan_in, taken};
 
@@ -35,9 +35,10 @@ impl Simulated {
         for entry in batch.all().unwrap() {
             let send = |text: &str| fs::write(own.join(entry.index.to_string()), text).unwrap();
             let campaign = &batch.plan().campaign;
-            let mut share = Share::sent(batch, campaign, vec![entry.clone()], name, &send);
-            let (mut cells, limits) = (Cells::new(outcome), Limits::default());
-            orchestrate::run(&mut share, &mut cells, &limits, &(), &Stop::default()).unwrap();
+            let mut share =
+                WorkerShare::over_connection(batch, campaign, vec![entry.clone()], name, &send);
+            let (mut cells, limits) = (FakeBackend::new(outcome), RunLimits::default());
+            orchestrate::run(&mut share, &mut cells, &limits, &(), &StopFlag::default()).unwrap();
         }
         Self {
             name,
@@ -51,20 +52,20 @@ impl Simulated {
     }
 }
 
-impl Host for Simulated {
+impl WorkerHost for Simulated {
     fn name(&self) -> &str {
         self.name
     }
 
-    fn prepare(&self) -> Result<Prepared, String> {
+    fn prepare(&self) -> Result<ReadyHost, String> {
         if self.is_gone.load(Ordering::SeqCst) && !self.comes_back {
             return Err("no route to it".into());
         }
         let machine = self.machine.to_owned();
-        Ok(Prepared { slots: 2, machine })
+        Ok(ReadyHost { slots: 2, machine })
     }
 
-    fn worker(&self, part: Part) -> Result<Command, String> {
+    fn start_worker(&self, part: EntryRange) -> Result<Command, String> {
         let mut script = String::new();
         for entry in part.first..part.first + part.count {
             let left = |left: u32| left.checked_sub(1);
@@ -89,33 +90,33 @@ impl Host for Simulated {
         Ok(command)
     }
 
-    fn clear(&self) {}
+    fn clean_up(&self) {}
 }
 
 /// Runs a plan on hosts; what was noted, and how it ended.
 fn on_hosts(
     batch: &Batch,
-    store: &mut in_memory::Results,
+    store: &mut in_memory::MemorySink,
     hosts: Vec<Simulated>,
-) -> (Vec<String>, Result<Ended, String>) {
+) -> (Vec<String>, Result<CampaignEnd, String>) {
     struct Notes(RefCell<Vec<String>>);
     impl Observer for Notes {
         fn note(&self, text: &str) {
             self.0.borrow_mut().push(text.to_owned());
         }
     }
-    let mut results = Results::of(batch).unwrap();
+    let mut results = ResultDirectory::of(batch).unwrap();
     let hosts = hosts
         .into_iter()
-        .map(|host| Arc::new(host) as Arc<dyn Host>)
+        .map(|host| Arc::new(host) as Arc<dyn WorkerHost>)
         .collect();
-    let (stop, notes) = (Stop::default(), Notes(RefCell::default()));
-    let hosts = Hosts::new(batch, &mut results, hosts, None, "go on", &stop);
+    let (stop, notes) = (StopFlag::default(), Notes(RefCell::default()));
+    let hosts = HostPool::new(batch, &mut results, hosts, None, "go on", &stop);
     let mut hosts = match hosts {
-        Ok(hosts) => hosts.waits(Duration::ZERO, Duration::from_millis(300)),
+        Ok(hosts) => hosts.with_retry_delay(Duration::ZERO, Duration::from_millis(300)),
         Err(error) => return (Vec::new(), Err(error.to_string())),
     };
-    let ended = orchestrate::run(store, &mut hosts, &Limits::default(), &notes, &stop);
+    let ended = orchestrate::run(store, &mut hosts, &RunLimits::default(), &notes, &stop);
     drop(hosts);
     (
         notes.0.into_inner(),
@@ -129,7 +130,7 @@ fn what_a_host_does_not_send_before_it_goes_away_others_run_and_each_cell_is_tak
     let batch = plan_in(directory.path(), 10, 200);
     let texts = directory.path().join("texts");
     let host = |name, left, then| Simulated::new(name, &batch, &texts, left, then);
-    let mut store = in_memory::Results::new(&batch.plan().campaign);
+    let mut store = in_memory::MemorySink::new(&batch.plan().campaign);
     let hosts = vec![
         host("n1", 3, 255),
         Simulated {
@@ -140,7 +141,7 @@ fn what_a_host_does_not_send_before_it_goes_away_others_run_and_each_cell_is_tak
         host("n4", u32::MAX, 0),
     ];
     let (notes, ended) = on_hosts(&batch, &mut store, hosts);
-    assert_eq!(ended, Ok(Ended::Complete), "{notes:?}");
+    assert_eq!(ended, Ok(CampaignEnd::Complete), "{notes:?}");
     let notes = notes.join("\n");
     for told in [
         "n1 went away: its cells go to others",
@@ -150,13 +151,16 @@ fn what_a_host_does_not_send_before_it_goes_away_others_run_and_each_cell_is_tak
     ] {
         assert!(notes.contains(told), "{told}: {notes}");
     }
-    let mut alone = in_memory::Results::new(&batch.plan().campaign);
-    let mut cells = Cells::new(outcome);
-    let limits = Limits::default();
-    orchestrate::run(&mut alone, &mut cells, &limits, &(), &Stop::default()).unwrap();
+    let mut alone = in_memory::MemorySink::new(&batch.plan().campaign);
+    let mut cells = FakeBackend::new(outcome);
+    let limits = RunLimits::default();
+    orchestrate::run(&mut alone, &mut cells, &limits, &(), &StopFlag::default()).unwrap();
     assert_eq!(taken(&store), taken(&alone));
-    let results = Results::of(&batch).unwrap();
-    assert_eq!((results.missing().len(), results.untaken().count()), (0, 0));
+    let results = ResultDirectory::of(&batch).unwrap();
+    assert_eq!(
+        (results.missing().len(), results.rejected().count()),
+        (0, 0)
+    );
 }
 
 #[test]
@@ -165,7 +169,7 @@ fn where_no_host_is_left_that_is_said_and_the_rest_can_run_later() {
     let batch = plan_in(directory.path(), 5, 0);
     let texts = directory.path().join("texts");
     let host = |name, left, then| Simulated::new(name, &batch, &texts, left, then);
-    let mut store = in_memory::Results::new(&batch.plan().campaign);
+    let mut store = in_memory::MemorySink::new(&batch.plan().campaign);
     let (_, ended) = on_hosts(
         &batch,
         &mut store,
@@ -174,7 +178,7 @@ fn where_no_host_is_left_that_is_said_and_the_rest_can_run_later() {
     let told = "no host is left that could go on (n1: no route to it; n2: it is broken)";
     assert_eq!(ended, Err(told.to_owned()));
     let (_, ended) = on_hosts(&batch, &mut store, vec![host("n3", u32::MAX, 0)]);
-    assert_eq!(ended, Ok(Ended::Complete));
+    assert_eq!(ended, Ok(CampaignEnd::Complete));
     assert_eq!(taken(&store).len(), 10);
 }
 
@@ -184,7 +188,7 @@ fn a_machine_of_two_names_checks_nothing_of_its_own() {
     let batch = plan_in(directory.path(), 2, 1);
     let texts = directory.path().join("texts");
     let host = |name| Simulated::new(name, &batch, &texts, u32::MAX, 0);
-    let mut store = in_memory::Results::new(&batch.plan().campaign);
+    let mut store = in_memory::MemorySink::new(&batch.plan().campaign);
     let (_, ended) = on_hosts(&batch, &mut store, vec![host("n1")]);
     assert!(
         ended

@@ -12,9 +12,9 @@ mod s3;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use run::Shelf;
+use run::BlobStore;
 
-pub use address::Address;
+pub use address::BucketUrl;
 
 /// Why a bucket cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -23,17 +23,17 @@ pub enum BucketError {
     #[error(
         "this fsarena was built without S3: `cargo build --release --locked --features s3`, or name a directory (--cache DIR)"
     )]
-    NotBuilt,
+    FeatureDisabled,
     /// It would be reached over the network as plain text.
     #[error(
         "{0} is not encrypted: name it as https://, or set AWS_ALLOW_HTTP=true where nobody else hears the network"
     )]
-    Plain(String),
+    Unencrypted(String),
     /// The environment does not say all.
     #[error(
         "s3://{bucket} cannot be used: {why}; see AWS_ENDPOINT_URL, AWS_REGION, AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY"
     )]
-    Settings {
+    InvalidSettings {
         /// The bucket.
         bucket: String,
         /// What is wrong.
@@ -49,8 +49,11 @@ pub type Environment = BTreeMap<String, String>;
 /// # Errors
 /// When the environment does not say all, or this program was built without.
 #[cfg(feature = "s3")]
-pub fn open(address: &Address, environment: &Environment) -> Result<Arc<dyn Shelf>, BucketError> {
-    Ok(Arc::new(s3::Bucket::open(address, environment)?))
+pub fn open(
+    address: &BucketUrl,
+    environment: &Environment,
+) -> Result<Arc<dyn BlobStore>, BucketError> {
+    Ok(Arc::new(s3::S3Store::open(address, environment)?))
 }
 
 /// The bucket at an address, which this program cannot reach.
@@ -58,6 +61,6 @@ pub fn open(address: &Address, environment: &Environment) -> Result<Arc<dyn Shel
 /// # Errors
 /// Always.
 #[cfg(not(feature = "s3"))]
-pub const fn open(_: &Address, _: &Environment) -> Result<Arc<dyn Shelf>, BucketError> {
-    Err(BucketError::NotBuilt)
+pub const fn open(_: &BucketUrl, _: &Environment) -> Result<Arc<dyn BlobStore>, BucketError> {
+    Err(BucketError::FeatureDisabled)
 }

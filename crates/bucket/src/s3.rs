@@ -10,49 +10,49 @@ use object_store::{
     BackoffConfig, ClientOptions, Error, ObjectStore, ObjectStoreExt, PutMode, PutOptions,
     PutPayload, RetryConfig, UpdateVersion,
 };
-use run::Shelf;
+use run::BlobStore;
 use tokio::runtime::{Builder, Runtime};
 
-use crate::{Address, BucketError, Environment};
+use crate::{BucketError, BucketUrl, Environment};
 
 /// So long a store may take to answer.
 const ANSWERS: Duration = Duration::from_secs(30);
 /// What fails is tried again for so long.
 const RETRIED: Duration = Duration::from_secs(20);
 /// No entry is larger, in bytes.
-const LARGEST: u64 = 1 << 30;
+const MAX_S3_SIZE: u64 = 1 << 30;
 
 /// A bucket, or what lies in it below a prefix.
 #[derive(Debug)]
-pub struct Bucket {
+pub struct S3Store {
     store: AmazonS3,
-    address: Address,
+    address: BucketUrl,
     runtime: Runtime,
 }
 
-impl Bucket {
+impl S3Store {
     /// The bucket, as the environment says to reach it.
-    pub fn open(address: &Address, environment: &Environment) -> Result<Self, BucketError> {
+    pub fn open(address: &BucketUrl, environment: &Environment) -> Result<Self, BucketError> {
         let given = |name: &str| environment.get(name).map_or("", String::as_str);
         let endpoint = given("AWS_ENDPOINT_URL");
         let is_allowed = matches!(given("AWS_ALLOW_HTTP"), "true" | "1");
         let is_plain = is_plain(endpoint);
         if is_plain && !is_allowed && !is_here(endpoint) {
-            return Err(BucketError::Plain(endpoint.to_owned()));
+            return Err(BucketError::Unencrypted(endpoint.to_owned()));
         }
         // Amazon's own machines may use their roles; elsewhere nobody would answer who was asked for one.
         let mut needed = ["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"].into_iter();
         if !endpoint.is_empty()
             && let Some(name) = needed.find(|name| given(name).is_empty())
         {
-            return Err(BucketError::Settings {
+            return Err(BucketError::InvalidSettings {
                 bucket: address.bucket.clone(),
                 why: format!("{name} is not set"),
             });
         }
         // That one is there already is no error.
         let _ = rustls::crypto::ring::default_provider().install_default();
-        let settings = |error: &dyn std::error::Error| BucketError::Settings {
+        let settings = |error: &dyn std::error::Error| BucketError::InvalidSettings {
             bucket: address.bucket.clone(),
             why: words(error),
         };
@@ -126,7 +126,7 @@ impl Bucket {
                 e_tag: found.meta.e_tag.clone(),
                 version: found.meta.version.clone(),
             };
-            let is_one = found.meta.size <= LARGEST;
+            let is_one = found.meta.size <= MAX_S3_SIZE;
             let bytes = match is_one {
                 true => found.bytes().await?,
                 false => Default::default(),
@@ -137,9 +137,9 @@ impl Bucket {
     }
 }
 
-impl Shelf for Bucket {
-    fn place(&self) -> String {
-        let Address { bucket, prefix } = &self.address;
+impl BlobStore for S3Store {
+    fn path_of(&self) -> String {
+        let BucketUrl { bucket, prefix } = &self.address;
         match prefix.is_empty() {
             true => format!("s3://{bucket}"),
             false => format!("s3://{bucket}/{prefix}"),
@@ -158,7 +158,7 @@ impl Shelf for Bucket {
         self.write(name, content, PutMode::Create)
     }
 
-    fn exchange(&self, name: &str, seen: &str, content: &str) -> io::Result<bool> {
+    fn compare_and_swap(&self, name: &str, seen: &str, content: &str) -> io::Result<bool> {
         match self.version(name)? {
             Some((there, version)) if there == seen => {
                 self.write(name, content, PutMode::Update(version))

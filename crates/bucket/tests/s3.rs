@@ -7,8 +7,8 @@ use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Barrier};
 use std::thread;
 
-use bucket::{Address, Environment};
-use run::{CellCache, SECRET, Shelf};
+use bucket::{BucketUrl, Environment};
+use run::{BlobStore, CellCache, SECRET};
 
 /// Starts the server, with `tls` behind a certificate of a new authority, makes a bucket and a user of it, and says where that
 /// is; ends when nobody listens any more.
@@ -87,8 +87,8 @@ impl Drop for Server {
     }
 }
 
-fn bucket([url, id, secret]: [&str; 3], name: &str) -> Arc<dyn Shelf> {
-    let address = Address::read(&format!("s3://{name}/fs/arena"));
+fn bucket([url, id, secret]: [&str; 3], name: &str) -> Arc<dyn BlobStore> {
+    let address = BucketUrl::parse(&format!("s3://{name}/fs/arena"));
     let shelf = bucket::open(&address.unwrap().unwrap(), &environment(url, id, secret));
     shelf.unwrap()
 }
@@ -115,9 +115,9 @@ fn a_bucket_is_a_shelf_and_whoever_may_not_use_it_is_told_in_one_line() {
     shelf.remove("a").unwrap();
     assert!(shelf.create("a", "one").unwrap());
     assert!(!shelf.create("a", "two").unwrap());
-    assert!(!shelf.exchange("a", "two", "three").unwrap());
-    assert!(shelf.exchange("a", "one", "three").unwrap());
-    assert!(!shelf.exchange("none", "one", "three").unwrap());
+    assert!(!shelf.compare_and_swap("a", "two", "three").unwrap());
+    assert!(shelf.compare_and_swap("a", "one", "three").unwrap());
+    assert!(!shelf.compare_and_swap("none", "one", "three").unwrap());
     assert_eq!(shelf.read("a").unwrap().as_deref(), Some("three"));
     shelf.put("a", "four").unwrap();
     shelf.remove("a").unwrap();
@@ -165,7 +165,7 @@ fn a_bucket_is_a_shelf_and_whoever_may_not_use_it_is_told_in_one_line() {
         let said = refused(shelf, 7);
         assert!(said.contains(why) && said.lines().count() == 1, "{said}");
     }
-    let address = Address::read("s3://cells").unwrap().unwrap();
+    let address = BucketUrl::parse("s3://cells").unwrap().unwrap();
     for (url, id, why) in [
         ("http://store.example", id, "https://"),
         (url, "", "AWS_ACCESS_KEY_ID is not set"),

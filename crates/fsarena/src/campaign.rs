@@ -4,26 +4,28 @@ use std::path::Path;
 use std::sync::Arc;
 
 use guest::Guest;
-use machine::fit::Misfits;
-use machine::{GuestMeans, Held, Local, Reach, Remote, WorkPlace};
-use model::{Backend, Bytes, Campaign, Cell, DiskIdentity, Environment, Use};
-use orchestrate::{Ended, Error, Limits, Stop, Stored};
-use provision::HeldDevice;
+use machine::compatibility::Incompatibilities;
+use machine::{
+    AcquiredResources, AgentBackend, AgentTransport, CampaignDir, GuestResources, LocalBackend,
+};
+use model::{BackendKind, Bytes, Campaign, Cell, DiskIdentity, Environment, UseCase};
+use orchestrate::{CampaignEnd, CampaignError, RunLimits, StopFlag, StoredCampaign};
 use run::CellCache;
+use storage::ExclusiveDevice;
 use store::{CampaignId, Store};
 use sys::clock;
-use wire::machine::Kind;
+use wire::machine::FailureKind;
 
 use crate::commands::run as run_command;
-use crate::experience;
-use crate::output::erase_question::{Asked, Consent};
-use crate::output::exit::Refused;
+use crate::output::erase_question::{EraseConfirmation, EraseConsent};
+use crate::output::exit::EnvironmentError;
+use crate::past_durations;
 use crate::traces::Traces;
 
 /// What the user gives a run of a campaign beside the campaign itself.
-pub struct Means<'a> {
+pub struct RunContext<'a> {
     /// What may be erased.
-    pub consent: Consent,
+    pub consent: EraseConsent,
     /// How many cells may run side by side, where any may.
     pub jobs: Option<u32>,
     /// The most that may be written from now on, in place of what the campaign began with.
@@ -33,7 +35,7 @@ pub struct Means<'a> {
     /// Where the traces of campaigns are kept.
     pub traces: &'a Path,
     /// The uses whose answers a budget is spent on.
-    pub uses: Vec<Use>,
+    pub uses: Vec<UseCase>,
     /// Whether a machine that does something else ends the campaign.
     pub exclusive: bool,
     /// Brings the guest in which cells run; not asked where they run elsewhere, or all have.
@@ -41,94 +43,95 @@ pub struct Means<'a> {
 }
 
 /// What a campaign works on, held from the first look at it to its last cell.
-pub enum Taken<'a> {
+pub enum AcquiredMachine<'a> {
     /// By the agent of the machine on whose kernel cells run.
-    Machine(Box<Remote<'a>>),
+    Host(Box<AgentBackend<'a>>),
     /// Here, for guests.
-    Guests(Box<Held>),
+    Guests(Box<AcquiredResources>),
 }
 
-impl<'a> Taken<'a> {
+impl<'a> AcquiredMachine<'a> {
     /// Finds out whether the campaign can run at all, and takes what it works on; gives what does not fit, a line
     /// each, where it has not run before. Changes nothing.
-    pub fn take(
+    pub fn acquire(
         campaign: &Campaign,
-        consent: &Consent,
+        consent: &EraseConsent,
         again: bool,
-        reach: &'a dyn Reach,
-        asked: &'a Asked<'a>,
-        stop: &Stop,
+        reach: &'a dyn AgentTransport,
+        asked: &'a EraseConfirmation<'a>,
+        stop: &StopFlag,
     ) -> anyhow::Result<(Self, Vec<String>)> {
         let erase = consent.erase.as_deref();
-        if campaign.backend != Backend::Vm {
-            let (remote, misfits) = Remote::hold(reach, campaign, erase, again, asked, stop)?;
-            return Ok((Self::Machine(Box::new(remote)), misfits));
+        if campaign.backend != BackendKind::Vm {
+            let (remote, misfits) =
+                AgentBackend::acquire(reach, campaign, erase, again, asked, stop)?;
+            return Ok((Self::Host(Box::new(remote)), misfits));
         }
-        let held = Held::take(campaign, erase, asked)?;
+        let held = AcquiredResources::acquire(campaign, erase, asked)?;
         let mut lines = Vec::new();
         if !again {
-            let size = held.device.as_ref().map(HeldDevice::size);
-            lines = Misfits::of(campaign, size)?.lines().collect();
-            machine::inspect_place(campaign)?;
+            let size = held.device.as_ref().map(ExclusiveDevice::size);
+            lines = Incompatibilities::of(campaign, size)?.lines().collect();
+            machine::check_work_dir(campaign)?;
         }
         Ok((Self::Guests(Box::new(held)), lines))
     }
 
     fn disk(&self) -> Option<&DiskIdentity> {
         match self {
-            Self::Machine(remote) => remote.disk(),
-            Self::Guests(held) => held.device.as_ref().and_then(HeldDevice::identity),
+            Self::Host(remote) => remote.disk(),
+            Self::Guests(held) => held.device.as_ref().and_then(ExclusiveDevice::identity),
         }
     }
 }
 
 /// Stores a new campaign with its plan, unless something would refuse it anyway, and takes what it works on.
-pub fn begin<'a>(
+pub fn store_and_acquire<'a>(
     store: &mut Store,
     campaign: &Campaign,
     plan: &[Cell],
-    consent: &Consent,
-    reach: &'a dyn Reach,
-    asked: &'a Asked<'a>,
-    stop: &Stop,
-) -> anyhow::Result<(CampaignId, Taken<'a>)> {
-    let (taken, misfits) = Taken::take(campaign, consent, false, reach, asked, stop)?;
+    consent: &EraseConsent,
+    reach: &'a dyn AgentTransport,
+    asked: &'a EraseConfirmation<'a>,
+    stop: &StopFlag,
+) -> anyhow::Result<(CampaignId, AcquiredMachine<'a>)> {
+    let (taken, misfits) = AcquiredMachine::acquire(campaign, consent, false, reach, asked, stop)?;
     for misfit in misfits {
         asked.progress.note(&format!("unsupported: {misfit}"));
     }
-    let id = store.begin_campaign(campaign, plan, clock::calendar())?;
+    let id = store.begin_campaign(campaign, plan, clock::realtime())?;
     Ok((id, taken))
 }
 
 /// Runs every cell of a stored campaign that has no result yet, and leaves nothing behind. What it works on is
 /// taken where it is not taken already.
-pub fn drive<'a>(
+pub fn run_to_end<'a>(
     store: &mut Store,
     id: CampaignId,
-    taken: Option<Taken<'a>>,
-    means: &Means<'_>,
-    reach: &'a dyn Reach,
-    asked: &'a Asked<'a>,
-    stop: &Stop,
-) -> anyhow::Result<Ended> {
+    taken: Option<AcquiredMachine<'a>>,
+    means: &RunContext<'_>,
+    reach: &'a dyn AgentTransport,
+    asked: &'a EraseConfirmation<'a>,
+    stop: &StopFlag,
+) -> anyhow::Result<CampaignEnd> {
     let stored = store.load(id)?;
     let campaign = Campaign {
         max_written: means.max_written.or(stored.campaign.max_written),
         ..stored.campaign.clone()
     };
     if stored.cells.iter().all(|cell| cell.result.is_some())
-        && !orchestrate::wants_more(&stored, &means.uses)
+        && !orchestrate::needs_more_rounds(&stored, &means.uses)
     {
-        let own = WorkPlace::directory(&campaign, id);
-        machine::remove_left(reach, &own, Some((id, &campaign)))?;
+        let own = CampaignDir::directory(&campaign, id);
+        machine::remove_stale(reach, &own, Some((id, &campaign)))?;
         asked.progress.note(&format!(
             "campaign {id} is complete: nothing is left to run"
         ));
-        return Ok(Ended::Complete);
+        return Ok(CampaignEnd::Complete);
     }
-    let experience = experience::of(store, &campaign, Some(id));
+    let experience = past_durations::load(store, &campaign, Some(id));
     let cost = run_command::cost(&campaign, Some(store), &experience, means.jobs)?;
-    let limits = Limits {
+    let limits = RunLimits {
         written: run_command::allowance(&campaign, &cost)?,
         named: campaign.max_written.is_some(),
         preparation: cost.preparation,
@@ -139,21 +142,21 @@ pub fn drive<'a>(
     };
     let taken = match taken {
         Some(taken) => taken,
-        None => Taken::take(&campaign, &means.consent, true, reach, asked, stop)?.0,
+        None => AcquiredMachine::acquire(&campaign, &means.consent, true, reach, asked, stop)?.0,
     };
     require_same_disk(&campaign, taken.disk(), &stored.environments)?;
     let traces = Traces::of(&campaign, means.traces)?;
     let go_on = format!("fsarena resume {id}");
     let ended = match taken {
-        Taken::Machine(mut remote) => {
+        AcquiredMachine::Host(mut remote) => {
             remote.prepare(id);
-            let mut carrying = traces.with(&mut *remote);
+            let mut carrying = traces.wrap_backend(&mut *remote);
             let ended = cells(store, id, &mut carrying, &limits, asked, stop, &go_on);
             asked.progress.finish();
-            and_clear(ended, remote.clear())
+            and_clear(ended, remote.clean_up())
         }
-        Taken::Guests(held) => {
-            let means = GuestMeans {
+        AcquiredMachine::Guests(held) => {
+            let means = GuestResources {
                 guest: (means.guest)(&campaign)?,
                 cache: (means.cache)(),
                 jobs: means.jobs,
@@ -161,11 +164,11 @@ pub fn drive<'a>(
                 only_its_own: false,
                 saves: true,
             };
-            let mut local = Local::guests(id, &campaign, *held, means, stop)?;
+            let mut local = LocalBackend::guests(id, &campaign, *held, means, stop)?;
             let ended = cells(
                 store,
                 id,
-                &mut traces.with(&mut local),
+                &mut traces.wrap_backend(&mut local),
                 &limits,
                 asked,
                 stop,
@@ -176,13 +179,18 @@ pub fn drive<'a>(
         }
     };
     match ended {
-        Err(error) if machine::kind(&error) == Kind::Interrupted => Ok(Ended::Interrupted),
+        Err(error) if machine::kind(&error) == FailureKind::Interrupted => {
+            Ok(CampaignEnd::Interrupted)
+        }
         ended => ended,
     }
 }
 
 /// Why a campaign ended matters more than what could not be removed behind it.
-fn and_clear(ended: anyhow::Result<Ended>, cleared: anyhow::Result<()>) -> anyhow::Result<Ended> {
+fn and_clear(
+    ended: anyhow::Result<CampaignEnd>,
+    cleared: anyhow::Result<()>,
+) -> anyhow::Result<CampaignEnd> {
     let ended = ended?;
     cleared.map(|()| ended)
 }
@@ -195,21 +203,21 @@ pub fn cells<B>(
     store: &mut Store,
     id: CampaignId,
     backend: &mut B,
-    limits: &Limits,
-    asked: &Asked<'_>,
-    stop: &Stop,
+    limits: &RunLimits,
+    asked: &EraseConfirmation<'_>,
+    stop: &StopFlag,
     go_on: &str,
-) -> anyhow::Result<Ended>
+) -> anyhow::Result<CampaignEnd>
 where
-    B: orchestrate::Backend,
+    B: orchestrate::CellBackend,
     B::Error: Into<anyhow::Error>,
 {
-    let mut ledger = Stored { store, id };
+    let mut ledger = StoredCampaign { store, id };
     let ended = orchestrate::run(&mut ledger, backend, limits, asked.progress, stop);
     ended.map_err(|error| match error {
-        Error::Ledger(error) => error.into(),
-        Error::Backend(error) => error.into(),
-        Error::Withdrawn(reason) => Refused(format!(
+        CampaignError::Ledger(error) => error.into(),
+        CampaignError::Backend(error) => error.into(),
+        CampaignError::EnvironmentFault(reason) => EnvironmentError(format!(
             "{reason} (the campaign ends here; `{go_on}` goes on once that is mended)"
         ))
         .into(),
@@ -221,12 +229,12 @@ fn require_same_disk(
     campaign: &Campaign,
     disk: Option<&DiskIdentity>,
     sessions: &[Environment],
-) -> Result<(), Refused> {
+) -> Result<(), EnvironmentError> {
     let before = sessions.iter().find_map(|session| session.disk.as_ref());
     let difference = before.zip(disk);
-    let difference = difference.and_then(|(before, now)| before.lasting_difference(now));
+    let difference = difference.and_then(|(before, now)| before.explain_permanent_change(now));
     match (&campaign.device, difference) {
-        (Some(device), Some(difference)) => Err(Refused(format!(
+        (Some(device), Some(difference)) => Err(EnvironmentError(format!(
             "{} is not the disk on which the campaign began: {difference}; attach that one, or run anew",
             device.display()
         ))),

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use catalog::Catalog;
+use config::Catalog;
 use model::{
-    Bytes, CacheState, Campaign, Cell, CellId, CellResult, CpuTime, End, Failure, Faults, Feature,
-    Features, LatencyBucket, Metric, Nanos, Pass, PhaseResult, Profile, Status, StepRecord,
-    StoredCell, Support, SystemError,
+    Bytes, CacheState, Campaign, Cell, CellId, CellRecord, CellResult, CommandRecord, CpuTime,
+    Failure, Feature, Features, Iteration, LatencyBucket, Metric, Nanos, PageFaults, PhaseResult,
+    ProbeResult, SizeProfile, Status, SyncAtEnd, SyscallError,
 };
 
 /// Two contenders in three rounds, and no suite yet.
@@ -16,7 +16,7 @@ pub fn campaign() -> Campaign {
     Campaign {
         name: "two of them".into(),
         suites: Vec::new(),
-        profile: Profile::Study,
+        profile: SizeProfile::Study,
         seed: 7,
         size: Bytes::mib(20_000),
         memory: Some(Bytes::mib(512)),
@@ -25,8 +25,8 @@ pub fn campaign() -> Campaign {
 }
 
 /// A cell whose second phase found the filesystem full.
-pub fn failed_cell() -> StoredCell {
-    StoredCell {
+pub fn failed_cell() -> CellRecord {
+    CellRecord {
         cell: Cell {
             id: CellId(12),
             contender: "ext4:data=journal".into(),
@@ -48,10 +48,10 @@ pub fn failed_cell() -> StoredCell {
             ],
             steps: vec![mkfs()],
             features: Features(BTreeMap::from([
-                (Feature::HardLinks, Support::Yes),
-                (Feature::Xattrs, Support::No("EOPNOTSUPP".into())),
+                (Feature::HardLinks, ProbeResult::Yes),
+                (Feature::Xattrs, ProbeResult::No("EOPNOTSUPP".into())),
             ])),
-            kernel_log: vec![model::KernelEvent::of_line(
+            kernel_log: vec![model::KernelEvent::from_line(
                 "EXT4-fs (loop0): \u{1b}[31mwarning",
             )],
             kernel_log_readable: true,
@@ -67,9 +67,9 @@ pub fn failed_cell() -> StoredCell {
     }
 }
 
-fn pass(half_seconds: u64) -> Pass {
-    Pass {
-        wall: Nanos(half_seconds * 500_000_000),
+fn pass(half_seconds: u64) -> Iteration {
+    Iteration {
+        elapsed: Nanos(half_seconds * 500_000_000),
         operations: 128,
         bytes: Bytes(100_000_000),
     }
@@ -79,7 +79,7 @@ fn full() -> Failure {
     Failure {
         step: "rewrite".into(),
         reason: "pwrite of 8 KiB to `big`: no space left".into(),
-        error: Some(SystemError {
+        error: Some(SyscallError {
             call: "pwrite".into(),
             errno: 28,
             name: "ENOSPC".into(),
@@ -88,8 +88,8 @@ fn full() -> Failure {
     }
 }
 
-fn mkfs() -> StepRecord {
-    StepRecord {
+fn mkfs() -> CommandRecord {
+    CommandRecord {
         step: "mkfs".into(),
         command: ["mkfs.ext4", "-L", "two words", "/dev/loop0"]
             .map(String::from)
@@ -112,15 +112,15 @@ fn phase(name: &str, status: Status, failure: Option<Failure>) -> PhaseResult {
         failure,
         primary_metric: Metric::Throughput,
         cache: CacheState::Cold,
-        ends: End::Fsync,
-        wall: Nanos::from_secs(2),
+        ends: SyncAtEnd::Fsync,
+        elapsed: Nanos::from_secs(2),
         operations: 256,
         bytes: Bytes(200_000_000),
         bytes_written: Bytes(200_000_000),
-        cut_short: false,
+        time_limited: false,
         too_fast: false,
         cpu: CpuTime::default(),
-        faults: Faults::default(),
+        faults: PageFaults::default(),
         device: None,
         space_before: None,
         space_after: None,

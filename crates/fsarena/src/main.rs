@@ -3,22 +3,22 @@
 //! This crate is the command line: arguments, what is printed, exit codes. Campaigns are run by `orchestrate`, on machines
 //! by `machine`.
 
-mod arguments;
+mod args;
 mod campaign;
 mod commands;
-mod disturbance;
-mod experience;
-mod fault;
+mod cpu_sampling;
 #[cfg(test)]
 mod fixture;
-mod journals;
-mod leftovers;
 mod output;
+mod panic_guard;
+mod past_durations;
 mod paths;
-mod request;
-mod sampled;
+mod request_logs;
+mod settings;
 mod ssh_host;
+mod stale_directories;
 mod stop;
+mod stressor;
 mod traces;
 mod watch;
 
@@ -27,20 +27,20 @@ use std::process::ExitCode;
 use clap::Parser;
 use sys::memory::Allocator;
 
-use crate::arguments::cli::{Cli, Command};
-use crate::output::exit::{self, Code};
+use crate::args::cli::{Cli, Command};
+use crate::output::exit::{self, ExitReason};
 
 #[global_allocator]
 static ALLOCATOR: Allocator = Allocator {
-    code: Code::Refused as i32,
+    code: ExitReason::Environment as i32,
 };
 
 fn main() -> ExitCode {
-    fault::watched(program).unwrap_or(Code::Internal.into())
+    panic_guard::watched(program).unwrap_or(ExitReason::Internal.into())
 }
 
 fn program() -> ExitCode {
-    if let Err(error) = stop::outlive_the_limit_of_file_sizes() {
+    if let Err(error) = stop::ignore_sigxfsz() {
         return exit::report(&error.into(), false);
     }
     let cli = match Cli::try_parse() {
@@ -68,7 +68,7 @@ fn program() -> ExitCode {
         Command::Advise(args) => commands::advise::run(args, globals),
         Command::Compare(args) => commands::compare::run(args, globals),
         Command::Agree(args) => commands::agree::run(args, globals),
-        Command::Guard(args) => commands::guard::run(args, globals),
+        Command::Guard(args) => commands::regression::run(args, globals),
         Command::History(args) => commands::history::run(args, globals),
         Command::Import(args) => commands::import::run(args, globals),
         Command::Doctor(args) => commands::doctor::run(args, globals),

@@ -7,33 +7,33 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use catalog::Catalog;
-use machine::{Here, Reach, Ssh};
-use model::{NoUserDirectory, Profile, UserDirectory};
+use config::Catalog;
+use machine::{AgentTransport, LocalTransport, SshTransport};
+use model::{SizeProfile, UserDir, UserDirError};
 use store::{CampaignId, Store};
-use sys::trusted::{Directory, Untrusted};
+use sys::safe_path::{SafeDir, UntrustedPath};
 
-use crate::arguments::cli::Globals;
-use crate::output::exit::{BadInput, Refused};
-use crate::request::peers;
+use crate::args::cli::GlobalArgs;
+use crate::output::exit::{EnvironmentError, UsageError};
+use crate::settings::external_programs;
 
 /// What a database is called of which nobody says where it is.
-const USUAL: &str = "fsarena";
+const DEFAULT_PATHS: &str = "fsarena";
 
 /// The database of campaigns: `--db`, or `fsarena.db` in the user's data directory.
-pub fn database(globals: &Globals) -> anyhow::Result<PathBuf> {
+pub fn database(globals: &GlobalArgs) -> anyhow::Result<PathBuf> {
     if let Some(path) = &globals.db {
         return absolute("--db", path);
     }
-    Ok(data_directory()?.join(USUAL).with_extension("db"))
+    Ok(data_directory()?.join(DEFAULT_PATHS).with_extension("db"))
 }
 
 /// The user's data directory for fsarena.
 pub fn data_directory() -> anyhow::Result<PathBuf> {
-    let directory = UserDirectory::Data.locate(|name| env::var_os(name));
+    let directory = UserDir::Data.resolve(|name| env::var_os(name));
     directory.map_err(|error| match error {
-        NoUserDirectory::Unset(_) => Refused(format!("{error}, or give --db")).into(),
-        NoUserDirectory::NotUtf8(_) => anyhow::Error::from(error),
+        UserDirError::Unset(_) => EnvironmentError(format!("{error}, or give --db")).into(),
+        UserDirError::NotUtf8(_) => anyhow::Error::from(error),
     })
 }
 
@@ -41,7 +41,7 @@ pub fn data_directory() -> anyhow::Result<PathBuf> {
 const FAR_WORK_DIRECTORY: &str = "/var/lib/fsarena";
 
 /// Where images and mount points are made unless the user says otherwise: beside the database, where it is this machine.
-pub fn work_directory(host: Option<&str>, globals: &Globals) -> anyhow::Result<PathBuf> {
+pub fn work_directory(host: Option<&str>, globals: &GlobalArgs) -> anyhow::Result<PathBuf> {
     if host.is_some() {
         return Ok(FAR_WORK_DIRECTORY.into());
     }
@@ -50,18 +50,18 @@ pub fn work_directory(host: Option<&str>, globals: &Globals) -> anyhow::Result<P
 }
 
 /// The directory of the pages that are written after runs, which is made where there is none.
-pub fn reports(globals: &Globals) -> anyhow::Result<Directory> {
+pub fn reports(globals: &GlobalArgs) -> anyhow::Result<SafeDir> {
     let (directory, _) = place_of(&database(globals)?)?;
-    Ok(Directory::make(&directory)?.subdirectory("reports")?)
+    Ok(SafeDir::make(&directory)?.subdirectory("reports")?)
 }
 
 /// What the page of a campaign is called: of another database than the usual one, it bears that one's name, for both may
 /// lie in one directory.
-pub fn page(globals: &Globals, id: CampaignId) -> anyhow::Result<String> {
+pub fn page(globals: &GlobalArgs, id: CampaignId) -> anyhow::Result<String> {
     let database = database(globals)?;
     let stem = database.file_stem().unwrap_or_default().to_string_lossy();
     Ok(match &*stem {
-        USUAL => format!("campaign-{id}.html"),
+        DEFAULT_PATHS => format!("campaign-{id}.html"),
         other => format!("{other}-campaign-{id}.html"),
     })
 }
@@ -75,20 +75,20 @@ pub fn absolute(option: &str, path: &Path) -> anyhow::Result<PathBuf> {
 }
 
 /// Refuses a path, to which an option led, that is not UTF-8.
-pub fn require_utf8(option: &str, path: &Path) -> Result<(), BadInput> {
+pub fn require_utf8(option: &str, path: &Path) -> Result<(), UsageError> {
     match path.to_str() {
         Some(_) => Ok(()),
-        None => Err(BadInput(machine::not_utf8(option, path))),
+        None => Err(UsageError(machine::not_utf8(option, path))),
     }
 }
 
 /// The programs of all filesystems and suites, and the emulator.
 pub fn programs(catalog: &Catalog) -> BTreeSet<String> {
     let of_filesystems = catalog.filesystems().flat_map(|f| &f.requires.programs);
-    let suites = catalog.suites(Profile::Quick);
+    let suites = catalog.suites(SizeProfile::Quick);
     let of_suites = suites.into_iter().flat_map(|s| &s.requires.programs);
     let all = of_filesystems.chain(of_suites).cloned();
-    let peers = peers::programs().map(str::to_owned);
+    let peers = external_programs::programs().map(str::to_owned);
     all.chain(peers).chain([guest::QEMU.to_owned()]).collect()
 }
 
@@ -96,15 +96,15 @@ pub fn programs(catalog: &Catalog) -> BTreeSet<String> {
 ///
 /// # Errors
 /// When it is another one, and cannot be.
-pub fn reach(host: Option<&str>) -> anyhow::Result<Box<dyn Reach>> {
+pub fn transport(host: Option<&str>) -> anyhow::Result<Box<dyn AgentTransport>> {
     Ok(match host {
-        Some(host) => Box::new(Ssh::to(host)?),
-        None => Box::new(Here),
+        Some(host) => Box::new(SshTransport::connect_to(host)?),
+        None => Box::new(LocalTransport),
     })
 }
 
 /// The store, made where there is none, in a place that nobody else can tamper with.
-pub fn store(globals: &Globals) -> anyhow::Result<Store> {
+pub fn store(globals: &GlobalArgs) -> anyhow::Result<Store> {
     let path = own_database(&database(globals)?, true)?;
     Ok(Store::open(&path)?)
 }
@@ -114,11 +114,11 @@ pub fn store(globals: &Globals) -> anyhow::Result<Store> {
 fn own_database(path: &Path, writes: bool) -> anyhow::Result<PathBuf> {
     let (directory, name) = place_of(path)?;
     let directory = match writes {
-        true => Directory::make(&directory)?,
-        false => Directory::open(&directory)?,
+        true => SafeDir::make(&directory)?,
+        false => SafeDir::open(&directory)?,
     };
     // SQLite takes whatever lies beside a database for its own journal, and rolls it back.
-    if directory.is_common()? {
+    if directory.is_sticky_shared()? {
         return Err(common(&directory, &name).into());
     }
     for suffix in ["", "-journal", "-wal", "-shm"] {
@@ -126,7 +126,9 @@ fn own_database(path: &Path, writes: bool) -> anyhow::Result<PathBuf> {
         file.push(suffix);
         match directory.file(&file) {
             // Nobody can change it; who wants to write to it is told by the store what to do.
-            Err(Untrusted::Io { source, .. }) if source.kind() == ErrorKind::ReadOnlyFilesystem => {
+            Err(UntrustedPath::Io { source, .. })
+                if source.kind() == ErrorKind::ReadOnlyFilesystem =>
+            {
                 continue;
             }
             other => other?,
@@ -139,9 +141,9 @@ fn own_database(path: &Path, writes: bool) -> anyhow::Result<PathBuf> {
 }
 
 /// A database has to lie where nobody else can make files.
-fn common(directory: &Directory, name: &OsStr) -> Refused {
+fn common(directory: &SafeDir, name: &OsStr) -> EnvironmentError {
     let (place, name) = (directory.path().display(), Path::new(name).display());
-    Refused(format!(
+    EnvironmentError(format!(
         "anybody can make files in {place}, which SQLite would take for its own: give the database a directory of its \
          own, such as --db {place}/fsarena/{name}"
     ))
@@ -151,27 +153,27 @@ fn common(directory: &Directory, name: &OsStr) -> Refused {
 fn place_of(path: &Path) -> anyhow::Result<(PathBuf, OsString)> {
     let path = std::path::absolute(path)?;
     let name = path.file_name().map(OsString::from);
-    let name = name.ok_or_else(|| BadInput(format!("{} names no file", path.display())))?;
+    let name = name.ok_or_else(|| UsageError(format!("{} names no file", path.display())))?;
     Ok((path.parent().unwrap_or(Path::new("/")).to_owned(), name))
 }
 
 /// The store of earlier campaigns, to look at; where there is none, that is said and nothing is made.
-pub fn existing_store(globals: &Globals) -> anyhow::Result<Store> {
+pub fn existing_store(globals: &GlobalArgs) -> anyhow::Result<Store> {
     let none = no_campaign(&database(globals)?);
     Ok(store_if_any(globals)?.ok_or(none)?)
 }
 
 /// The same, where there is one. What belongs to somebody else is left as it is.
-pub fn store_if_any(globals: &Globals) -> anyhow::Result<Option<Store>> {
+pub fn store_if_any(globals: &GlobalArgs) -> anyhow::Result<Option<Store>> {
     let path = database(globals)?;
     let is_there = path.try_exists();
     if !is_there.with_context(|| format!("cannot open {}", path.display()))? {
         return Ok(None);
     }
     Ok(match own_database(&path, false) {
-        Ok(path) => Store::open_to_read(&path)?,
-        Err(error) if error.is::<Untrusted>() || error.is::<Refused>() => {
-            Store::open_untouched(&path)?
+        Ok(path) => Store::open_read_only(&path)?,
+        Err(error) if error.is::<UntrustedPath>() || error.is::<EnvironmentError>() => {
+            Store::open_immutable(&path)?
         }
         Err(error) => return Err(error),
     })
@@ -179,12 +181,12 @@ pub fn store_if_any(globals: &Globals) -> anyhow::Result<Option<Store>> {
 
 /// The store in any file, to look at.
 pub fn foreign_store(path: &Path) -> anyhow::Result<Store> {
-    Ok(Store::open_untouched(path)?.ok_or_else(|| no_campaign(path))?)
+    Ok(Store::open_immutable(path)?.ok_or_else(|| no_campaign(path))?)
 }
 
-fn no_campaign(path: &Path) -> BadInput {
+fn no_campaign(path: &Path) -> UsageError {
     let path = path.display();
-    BadInput(format!(
+    UsageError(format!(
         "no campaign was run yet: there is none in {path} (--db names another database)"
     ))
 }
@@ -208,11 +210,11 @@ pub fn campaign_id(store: &Store, named: Option<i64>) -> anyhow::Result<Campaign
         Some(id) => Some(CampaignId(id)),
         None => store.latest()?,
     };
-    id.ok_or_else(|| BadInput("no campaign was run yet".into()).into())
+    id.ok_or_else(|| UsageError("no campaign was run yet".into()).into())
 }
 
 /// The catalog with the user's own files over it.
-pub fn catalog(globals: &Globals) -> anyhow::Result<Catalog> {
+pub fn catalog(globals: &GlobalArgs) -> anyhow::Result<Catalog> {
     let mut catalog = Catalog::builtin()?;
     if let Some(directory) = &globals.catalog {
         catalog.overlay(directory)?;
@@ -222,11 +224,11 @@ pub fn catalog(globals: &Globals) -> anyhow::Result<Catalog> {
 
 /// A path as one would type it into a shell.
 pub fn shell_path(path: &Path) -> String {
-    report::shell_word(&path.to_string_lossy())
+    report::shell_quote(&path.to_string_lossy())
 }
 
 /// The command that goes on with a campaign; what a device of the user's holds by then is fsarena's.
-pub fn resume_line(globals: &Globals, id: CampaignId, device: Option<&Path>) -> String {
+pub fn resume_line(globals: &GlobalArgs, id: CampaignId, device: Option<&Path>) -> String {
     let erase = device
         .map(|device| format!(" --erase {}", shell_path(device)))
         .unwrap_or_default();

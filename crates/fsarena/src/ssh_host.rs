@@ -6,18 +6,18 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use anyhow::Context;
-use batch::hosts::{Host, Prepared};
-use batch::{Batch, Part};
-use machine::{Ssh, whole};
+use batch::hosts::{ReadyHost, WorkerHost};
+use batch::{Batch, EntryRange};
+use machine::{SshTransport, error_chain};
 use model::Bytes;
-use report::shell_word;
+use report::shell_quote;
 
-use crate::output::exit::Refused;
+use crate::output::exit::EnvironmentError;
 
 /// The host.
 pub struct SshHost {
     name: String,
-    ssh: Ssh,
+    ssh: SshTransport,
     /// The directory that is copied.
     directory: PathBuf,
     /// What the copy is called there.
@@ -42,9 +42,9 @@ impl SshHost {
     ) -> anyhow::Result<Self> {
         Ok(Self {
             name: name.to_owned(),
-            ssh: Ssh::new(name)?,
+            ssh: SshTransport::new(name)?,
             directory: batch.path().to_owned(),
-            called: batch.name().short().to_owned(),
+            called: batch.plan_id().short().to_owned(),
             memory,
             options: options.to_vec(),
             copy: Mutex::new(None),
@@ -53,7 +53,7 @@ impl SshHost {
     }
 
     /// Looks at the host, and copies to it what it does not have.
-    fn reach(&self) -> anyhow::Result<Prepared> {
+    fn reach(&self) -> anyhow::Result<ReadyHost> {
         let errors = match self.was_asked.swap(true, Ordering::Relaxed) {
             true => Stdio::null(),
             false => Stdio::inherit(),
@@ -66,14 +66,16 @@ impl SshHost {
              sed -n 's/^MemAvailable: *\\([0-9]*\\) kB/\\1/p' /proc/meminfo",
             self.called
         );
-        let answer = self.ssh.ask(&script, Stdio::null())?;
+        let answer = self.ssh.run_script(&script, Stdio::null())?;
         let lines: Vec<&str> = answer.lines().collect();
         let [copy, state, system, machine, processors, memory] = lines[..] else {
-            return Err(Refused(format!("{} does not answer as Linux does", self.name)).into());
+            return Err(
+                EnvironmentError(format!("{} does not answer as Linux does", self.name)).into(),
+            );
         };
         if system != "Linux x86_64" {
             let why = format!("it is {system}, and this program is for Linux x86_64");
-            return Err(Refused(why).into());
+            return Err(EnvironmentError(why).into());
         }
         if state != "there" {
             self.send_to(copy)?;
@@ -83,7 +85,7 @@ impl SshHost {
         let fit = memory.parse().map_or(u64::MAX, |kib: u64| {
             kib.saturating_mul(1024) / self.memory.0.max(1)
         });
-        Ok(Prepared {
+        Ok(ReadyHost {
             slots: u32::try_from(fit).unwrap_or(u32::MAX).min(processors),
             machine: machine.to_owned(),
         })
@@ -91,7 +93,7 @@ impl SshHost {
 
     /// Copies what a worker needs; it gets its name when it is whole.
     fn send_to(&self, copy: &str) -> anyhow::Result<()> {
-        let copy = shell_word(copy);
+        let copy = shell_quote(copy);
         let mut tar = Command::new("tar");
         tar.arg("-C").arg(&self.directory);
         tar.args(["--exclude=./results", "--exclude=./log", "-cf", "-", "."]);
@@ -103,12 +105,12 @@ impl SshHost {
             "umask 077; p={copy}.$(uname -n).$$; mkdir -p \"$p\" && tar -C \"$p\" --no-same-owner -xf - && \
              {{ mv -T \"$p\" {copy} || {{ rm -rf \"$p\"; test -f {copy}/plan.json; }}; }}"
         );
-        let taken = self.ssh.ask(&script, archive);
+        let taken = self.ssh.run_script(&script, archive);
         let is_whole = sent.wait()?.success();
         taken?;
         match is_whole {
             true => Ok(()),
-            false => Err(Refused("tar could not read what is planned".to_owned()).into()),
+            false => Err(EnvironmentError("tar could not read what is planned".to_owned()).into()),
         }
     }
 
@@ -118,37 +120,37 @@ impl SshHost {
     }
 }
 
-impl Host for SshHost {
+impl WorkerHost for SshHost {
     fn name(&self) -> &str {
         &self.name
     }
 
-    fn prepare(&self) -> Result<Prepared, String> {
-        self.reach().map_err(|error| whole(&error))
+    fn prepare(&self) -> Result<ReadyHost, String> {
+        self.reach().map_err(|error| error_chain(&error))
     }
 
-    fn worker(&self, part: Part) -> Result<Command, String> {
+    fn start_worker(&self, part: EntryRange) -> Result<Command, String> {
         let copy = self.copy().ok_or("nothing was copied to it")?;
-        let Part { first, count } = part;
-        let (program, copy) = (Path::new(&copy).join("fsarena"), shell_word(&copy));
-        let program = shell_word(&program.to_string_lossy());
-        let name = shell_word(&self.name);
+        let EntryRange { first, count } = part;
+        let (program, copy) = (Path::new(&copy).join("fsarena"), shell_quote(&copy));
+        let program = shell_quote(&program.to_string_lossy());
+        let name = shell_quote(&self.name);
         let options: String = self
             .options
             .iter()
-            .map(|o| " ".to_owned() + &shell_word(o))
+            .map(|o| " ".to_owned() + &shell_quote(o))
             .collect();
         Ok(self.ssh.shell(&format!(
             "exec {program} --quiet work {copy} --index {first} --count {count} --jobs 1 --send --as {name}{options}"
         )))
     }
 
-    fn clear(&self) {
+    fn clean_up(&self) {
         if let Some(copy) = self.copy() {
             // What is left where the host has just gone away is in its cache.
             let _ = self
                 .ssh
-                .ask(&format!("rm -rf {}", shell_word(&copy)), Stdio::null());
+                .run_script(&format!("rm -rf {}", shell_quote(&copy)), Stdio::null());
         }
     }
 }

@@ -15,7 +15,7 @@ const SIGNALS: [i32; 3] = [SIGINT, SIGTERM, SIGHUP];
 ///
 /// # Errors
 /// When the handlers cannot be installed.
-pub fn on_signals() -> std::io::Result<Arc<AtomicBool>> {
+pub fn install_handlers() -> std::io::Result<Arc<AtomicBool>> {
     let stop = Arc::new(AtomicBool::new(false));
     for signal in SIGNALS {
         flag::register(signal, Arc::clone(&stop))?;
@@ -28,7 +28,7 @@ pub fn on_signals() -> std::io::Result<Arc<AtomicBool>> {
 ///
 /// # Errors
 /// When the handler cannot be installed.
-pub fn outlive_the_limit_of_file_sizes() -> std::io::Result<()> {
+pub fn ignore_sigxfsz() -> std::io::Result<()> {
     flag::register(SIGXFSZ, Arc::default()).map(drop)
 }
 
@@ -36,12 +36,14 @@ pub fn outlive_the_limit_of_file_sizes() -> std::io::Result<()> {
 ///
 /// # Errors
 /// Those of the work, and [`GuestError::Interrupted`] where a signal came that it did not notice any more.
-pub fn during<T>(work: impl FnOnce(&Arc<AtomicBool>) -> anyhow::Result<T>) -> anyhow::Result<T> {
+pub fn with_stop_flag<T>(
+    work: impl FnOnce(&Arc<AtomicBool>) -> anyhow::Result<T>,
+) -> anyhow::Result<T> {
     let over = Arc::new(AtomicBool::new(false));
     for signal in SIGNALS {
         flag::register_conditional_default(signal, Arc::clone(&over))?;
     }
-    let stop = on_signals()?;
+    let stop = install_handlers()?;
     let done = work(&stop);
     over.store(true, Ordering::SeqCst);
     let done = done?;
@@ -66,7 +68,7 @@ mod tests {
 
     #[test]
     fn the_limit_of_file_sizes_is_heard_here_and_by_default_in_programs_that_are_started() {
-        outlive_the_limit_of_file_sizes().unwrap();
+        ignore_sigxfsz().unwrap();
         let own = std::fs::read_to_string("/proc/self/status").unwrap();
         assert!(is_in("SigCgt:", &own, SIGXFSZ));
         let output = Command::new("cat").arg("/proc/self/status").output();

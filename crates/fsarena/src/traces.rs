@@ -9,17 +9,18 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
-use catalog::Catalog;
+use config::Catalog;
 use model::{
-    Bytes, Calibration, Campaign, Cell, Environment, Op, Profile, Replay, Suite, Test, TraceFacts,
+    Bytes, Calibration, Campaign, Cell, Environment, Op, Replay, SizeProfile, Suite, Test,
+    TraceStats,
 };
-use orchestrate::{Backend, News};
+use orchestrate::{CellBackend, CellUpdate};
 use sha2::{Digest, Sha256};
-use sys::trusted::{Directory, usual_mode};
-use trace::{Summary, Trace};
+use sys::safe_path::{SafeDir, default_mode};
+use trace::{Trace, TraceSummary};
 
-use crate::arguments::cli::Globals;
-use crate::output::exit::BadInput;
+use crate::args::cli::GlobalArgs;
+use crate::output::exit::UsageError;
 use crate::paths;
 
 /// The suite of the traces that `fsarena trace make` records.
@@ -27,14 +28,14 @@ pub const SUITE: &str = "traces";
 /// The ending of traces.
 pub const ENDING: &str = "trace";
 /// The largest file that is read: no trace is larger.
-const LARGEST: u64 = 512 << 20;
+const MAX_TRACES_SIZE: u64 = 512 << 20;
 /// The most room for what operations make and remove again; what they write where that is less.
 const ROOM: u64 = 64 << 20;
 /// Room for names and small files, whose blocks are larger than they are.
 const NAMES: u64 = 8 << 20;
 
 /// Where the traces of campaigns are kept.
-pub fn directory(globals: &Globals) -> anyhow::Result<PathBuf> {
+pub fn directory(globals: &GlobalArgs) -> anyhow::Result<PathBuf> {
     let database = paths::database(globals)?;
     Ok(database.parent().unwrap_or(Path::new("/")).join("traces"))
 }
@@ -42,12 +43,13 @@ pub fn directory(globals: &Globals) -> anyhow::Result<PathBuf> {
 /// Reads a file, and the trace that it holds.
 pub fn read(path: &Path) -> anyhow::Result<(Vec<u8>, Trace)> {
     let bytes = bytes(path)?;
-    let trace = Trace::decode(&bytes).map_err(|e| BadInput(format!("{}: {e}", path.display())))?;
+    let trace =
+        Trace::decode(&bytes).map_err(|e| UsageError(format!("{}: {e}", path.display())))?;
     Ok((bytes, trace))
 }
 
 /// Reads a file, or the trace of that name that campaigns find.
-pub fn read_named(file: &Path, globals: &Globals) -> anyhow::Result<(Vec<u8>, Trace)> {
+pub fn read_named(file: &Path, globals: &GlobalArgs) -> anyhow::Result<(Vec<u8>, Trace)> {
     let name = file.to_str().filter(|name| !name.contains('/'));
     match name.filter(|_| !file.exists()) {
         Some(name) => read(found(name, globals)?.as_deref().unwrap_or(file)),
@@ -57,26 +59,26 @@ pub fn read_named(file: &Path, globals: &Globals) -> anyhow::Result<(Vec<u8>, Tr
 
 /// The bytes of a file of the user's.
 pub fn bytes(path: &Path) -> anyhow::Result<Vec<u8>> {
-    let cannot = |e| BadInput(format!("cannot read {}: {e}", path.display()));
+    let cannot = |e| UsageError(format!("cannot read {}: {e}", path.display()));
     // Whoever opens a pipe waits for somebody to write, and a device may never end.
     if !fs::metadata(path).map_err(cannot)?.is_file() {
-        return Err(BadInput(format!("{} is no file", path.display())).into());
+        return Err(UsageError(format!("{} is no file", path.display())).into());
     }
     let mut bytes = Vec::new();
     let file = fs::File::open(path).map_err(cannot)?;
-    file.take(LARGEST + 1)
+    file.take(MAX_TRACES_SIZE + 1)
         .read_to_end(&mut bytes)
         .map_err(cannot)?;
-    match bytes.len() as u64 > LARGEST {
-        true => Err(BadInput(format!("{} is too large", path.display())).into()),
+    match bytes.len() as u64 > MAX_TRACES_SIZE {
+        true => Err(UsageError(format!("{} is too large", path.display())).into()),
         false => Ok(bytes),
     }
 }
 
 /// What a trace holds, as campaigns know it.
-pub fn facts(bytes: &[u8], trace: &Trace) -> TraceFacts {
-    let summary = Summary::of(trace);
-    TraceFacts {
+pub fn facts(bytes: &[u8], trace: &Trace) -> TraceStats {
+    let summary = TraceSummary::from_trace(trace);
+    TraceStats {
         sha256: digest(bytes),
         operations: summary.operations,
         syncs: summary.syncs,
@@ -87,7 +89,7 @@ pub fn facts(bytes: &[u8], trace: &Trace) -> TraceFacts {
 }
 
 /// Space that must be free for a replay.
-pub fn space(facts: &TraceFacts) -> Bytes {
+pub fn space(facts: &TraceStats) -> Bytes {
     let room = facts.written.0.min(ROOM) + NAMES;
     Bytes(facts.space.0.saturating_mul(2).saturating_add(room))
 }
@@ -98,9 +100,9 @@ fn digest(bytes: &[u8]) -> String {
 }
 
 /// Keeps a copy of a trace for the cells of campaigns.
-pub fn keep(bytes: &[u8], globals: &Globals) -> anyhow::Result<()> {
-    let kept = Directory::make(&directory(globals)?)?;
-    Ok(kept.replace(file_name(&digest(bytes)), usual_mode(), bytes)?)
+pub fn store_copy(bytes: &[u8], globals: &GlobalArgs) -> anyhow::Result<()> {
+    let kept = SafeDir::make(&directory(globals)?)?;
+    Ok(kept.replace(file_name(&digest(bytes)), default_mode(), bytes)?)
 }
 
 fn file_name(sha256: &str) -> String {
@@ -108,9 +110,9 @@ fn file_name(sha256: &str) -> String {
 }
 
 /// Suites whose traces are known: what suites name is looked for in the user's catalog.
-pub fn known(
+pub fn require_known(
     mut suites: Vec<Suite>,
-    globals: &Globals,
+    globals: &GlobalArgs,
     dry_run: bool,
 ) -> anyhow::Result<Vec<Suite>> {
     refuse_missing(&suites, globals)?;
@@ -126,7 +128,7 @@ pub fn known(
             {
                 let (bytes, trace) = read(&named(&replay.trace, globals)?)?;
                 if !dry_run {
-                    keep(&bytes, globals)?;
+                    store_copy(&bytes, globals)?;
                 }
                 let facts = facts(&bytes, &trace);
                 *room = (*room).max(space(&facts));
@@ -141,15 +143,15 @@ pub fn known(
 ///
 /// # Errors
 /// When there is none of such a name, or one is named twice.
-pub fn of_suite(asked: &[String]) -> anyhow::Result<BTreeSet<String>> {
+pub fn traces_of_suite(asked: &[String]) -> anyhow::Result<BTreeSet<String>> {
     let catalog = Catalog::builtin()?;
     let wanted: Vec<String> = match asked {
         [] => vec![SUITE.to_owned()],
         names => names.iter().map(|n| format!("{SUITE}/{n}")).collect(),
     };
     let suites = catalog
-        .chosen_suites(&wanted, Profile::Quick)
-        .map_err(|error| BadInput(error.to_string()))?;
+        .chosen_suites(&wanted, SizeProfile::Quick)
+        .map_err(|error| UsageError(error.to_string()))?;
     Ok(suites.iter().flat_map(unread).collect())
 }
 
@@ -163,7 +165,7 @@ fn unread(suite: &Suite) -> impl Iterator<Item = String> {
 }
 
 /// The file of a trace that a suite names, where there is one.
-fn found(name: &str, globals: &Globals) -> anyhow::Result<Option<PathBuf>> {
+fn found(name: &str, globals: &GlobalArgs) -> anyhow::Result<Option<PathBuf>> {
     let of_user = globals.catalog.as_ref();
     let of_user = of_user.map(|catalog| catalog.join(SUITE));
     let mut places = of_user.into_iter().chain([directory(globals)?]);
@@ -173,12 +175,12 @@ fn found(name: &str, globals: &Globals) -> anyhow::Result<Option<PathBuf>> {
 }
 
 /// The file of a trace that a suite names.
-fn named(name: &str, globals: &Globals) -> anyhow::Result<PathBuf> {
+fn named(name: &str, globals: &GlobalArgs) -> anyhow::Result<PathBuf> {
     found(name, globals)?.with_context(|| format!("the trace `{name}` is gone"))
 }
 
 /// All that are missing in one line, with the command that brings them.
-fn refuse_missing(suites: &[Suite], globals: &Globals) -> anyhow::Result<()> {
+fn refuse_missing(suites: &[Suite], globals: &GlobalArgs) -> anyhow::Result<()> {
     let mut missing = Vec::new();
     for name in suites.iter().flat_map(unread) {
         if found(&name, globals)?.is_none() && !missing.contains(&name) {
@@ -187,10 +189,10 @@ fn refuse_missing(suites: &[Suite], globals: &Globals) -> anyhow::Result<()> {
     }
     let foreign = missing
         .iter()
-        .find(|name| of_suite(&[(*name).clone()]).is_err());
+        .find(|name| traces_of_suite(&[(*name).clone()]).is_err());
     match (foreign, &missing[..]) {
         (_, []) => Ok(()),
-        (Some(name), _) => Err(BadInput(format!(
+        (Some(name), _) => Err(UsageError(format!(
             "there is no trace `{name}`: put it into {SUITE}/{name}.{ENDING} of the directory that --catalog names, or \
              replay a file with `fsarena trace replay`"
         ))
@@ -204,13 +206,13 @@ fn refuse_missing(suites: &[Suite], globals: &Globals) -> anyhow::Result<()> {
             let why = format!(
                 "there {are} `{listed}` yet: `sudo fsarena trace make {names}` records {them}"
             );
-            Err(BadInput(why).into())
+            Err(UsageError(why).into())
         }
     }
 }
 
 /// The names of the files of a campaign's traces.
-pub fn files_of(campaign: &Campaign) -> impl Iterator<Item = String> {
+pub fn trace_files(campaign: &Campaign) -> impl Iterator<Item = String> {
     let tests = campaign.suites.iter().flat_map(|suite| &suite.tests);
     let operations = tests.flat_map(|test| &test.phases).map(|phase| &phase.op);
     let facts = operations.filter_map(|op| match op {
@@ -246,7 +248,7 @@ impl Traces {
             let bytes = bytes(&path).with_context(|| format!("the trace `{trace}` is gone"))?;
             if digest(&bytes) != facts.sha256 {
                 let path = path.display();
-                return Err(BadInput(format!("{path} is not the trace that it was")).into());
+                return Err(UsageError(format!("{path} is not the trace that it was")).into());
             }
             traces.insert(facts.sha256.clone(), BASE64_STANDARD.encode(bytes));
         }
@@ -254,8 +256,8 @@ impl Traces {
     }
 
     /// A backend whose cells find their traces.
-    pub const fn with<'a, B>(&'a self, backend: &'a mut B) -> Carrying<'a, B> {
-        Carrying {
+    pub const fn wrap_backend<'a, B>(&'a self, backend: &'a mut B) -> WithTraces<'a, B> {
+        WithTraces {
             traces: self,
             backend,
         }
@@ -274,24 +276,24 @@ impl Traces {
 }
 
 /// A backend that is given each test with its traces.
-pub struct Carrying<'a, B> {
+pub struct WithTraces<'a, B> {
     traces: &'a Traces,
     backend: &'a mut B,
 }
 
-impl<B: Backend> Backend for Carrying<'_, B> {
+impl<B: CellBackend> CellBackend for WithTraces<'_, B> {
     type Error = B::Error;
 
-    fn side_by_side(&self) -> usize {
-        self.backend.side_by_side()
+    fn parallel_cells(&self) -> usize {
+        self.backend.parallel_cells()
     }
 
-    fn handed_over(&self) -> usize {
-        self.backend.handed_over()
+    fn queue_depth(&self) -> usize {
+        self.backend.queue_depth()
     }
 
-    fn takes(&self, cell: &Cell) -> bool {
-        self.backend.takes(cell)
+    fn can_run(&self, cell: &Cell) -> bool {
+        self.backend.can_run(cell)
     }
 
     fn environment(&mut self) -> Result<Environment, Self::Error> {
@@ -309,7 +311,7 @@ impl<B: Backend> Backend for Carrying<'_, B> {
         }
     }
 
-    fn next(&mut self) -> News {
-        self.backend.next()
+    fn next_update(&mut self) -> CellUpdate {
+        self.backend.next_update()
     }
 }

@@ -3,9 +3,9 @@
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-use analyse::fixture::{Simulated, on_disks, simulated};
 use model::{CampaignResults, Clock, Nanos};
 use serde_json::Value;
+use stats::fixture::{Simulated, on_disks, simulated};
 use store::Store;
 
 const CAMPAIGNS: u64 = 50;

@@ -6,8 +6,8 @@ use std::fs::File;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-use analyse::fixture;
 use model::Nanos;
+use stats::fixture;
 use store::Store;
 use told::assert_told;
 

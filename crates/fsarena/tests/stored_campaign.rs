@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 use model::{
-    Backend, Bytes, Campaign, Cell, CellResult, Environment, Failure, Features, Nanos, Profile,
-    Status,
+    BackendKind, Bytes, Campaign, Cell, CellResult, Environment, Failure, Features, Nanos,
+    SizeProfile, Status,
 };
 use serde_json::Value;
 use store::Store;
@@ -42,24 +42,29 @@ fn environment() -> Environment {
 }
 
 fn campaign() -> Campaign {
-    let catalog = catalog::Catalog::builtin().unwrap();
+    let catalog = config::Catalog::builtin().unwrap();
     Campaign {
         name: "two of them".into(),
         contenders: ["ext4", "xfs"]
             .map(|c| catalog.contender(c).unwrap())
             .into(),
         groups: Vec::new(),
-        suites: vec![catalog.suite("large-file", Profile::Smoke).unwrap().clone()],
-        profile: Profile::Smoke,
+        suites: vec![
+            catalog
+                .suite("large-file", SizeProfile::Smoke)
+                .unwrap()
+                .clone(),
+        ],
+        profile: SizeProfile::Smoke,
         rounds: 1,
-        until: None,
+        stopping_rule: None,
         budget: None,
         clock: model::Clock::Real,
         guest: None,
         seed: 3,
         size: Bytes::mib(384),
         memory: None,
-        backend: Backend::Loop,
+        backend: BackendKind::Loop,
         measured_by: None,
         device: None,
         work_dir: "/nowhere".into(),
@@ -86,7 +91,7 @@ fn failed(cell: &Cell) -> CellResult {
         phases: Vec::new(),
         steps: Vec::new(),
         features: Features::default(),
-        kernel_log: vec![model::KernelEvent::of_line("loop0: I/O error")],
+        kernel_log: vec![model::KernelEvent::from_line("loop0: I/O error")],
         kernel_log_readable: true,
         started: Nanos::from_secs(1_760_000_001),
         elapsed: Nanos(1_500_000_000),

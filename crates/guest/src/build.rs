@@ -7,15 +7,15 @@ use std::path::{Path, PathBuf};
 use std::{slice, thread};
 
 use crate::archive::Archive;
+use crate::build_dir::BuildDir;
 use crate::files::{create, create_directory, write};
 use crate::modules::Modules;
-use crate::order::{Order, TOOLS};
-use crate::packages::{self, Package, only_file};
-use crate::programs::beside;
+use crate::package_selection::{PackageSelection, TOOLS};
+use crate::packages::{self, Package, single_file};
+use crate::process_runner::spawn_scoped;
+use crate::program_tree::ProgramTree;
 use crate::rebuild::Rebuild;
-use crate::tools::Tools;
-use crate::workshop::Workshop;
-use crate::{GuestError, Recipe, add_on, driver, kernel, rebuild, source};
+use crate::{GuestError, Recipe, dkms, driver, kernel, rebuild, source};
 
 /// The kernel, an ELF file.
 pub const KERNEL: &str = "vmlinux";
@@ -79,9 +79,9 @@ const NULL: (u32, u32) = (1, 3);
 /// A build under way: what is brought, and where things lie meanwhile.
 pub struct Build<'a> {
     recipe: &'a Recipe,
-    order: &'a Order<'a>,
+    order: &'a PackageSelection<'a>,
     into: &'a Path,
-    workshop: &'a Workshop<'a>,
+    workshop: &'a BuildDir<'a>,
     brought: PathBuf,
 }
 
@@ -89,9 +89,9 @@ impl<'a> Build<'a> {
     /// One that makes a guest in a directory that is not there yet.
     pub fn new(
         recipe: &'a Recipe,
-        order: &'a Order<'_>,
+        order: &'a PackageSelection<'_>,
         into: &'a Path,
-        workshop: &'a Workshop<'_>,
+        workshop: &'a BuildDir<'_>,
     ) -> Self {
         Self {
             recipe,
@@ -119,7 +119,7 @@ impl<'a> Build<'a> {
             &self.place(PROGRAMS),
             &self.into.join(PROGRAMS),
         )?;
-        let mut modules = Modules::below(&system.join("lib/modules").join(release), None)?;
+        let mut modules = Modules::in_directory(&system.join("lib/modules").join(release), None)?;
         self.build_driver(&mut modules, say)?;
         self.rebuild(&mut modules, say)?;
         self.add(&mut modules, say)?;
@@ -141,8 +141,8 @@ impl<'a> Build<'a> {
     /// Packages that were kept and are whole are links to the same files.
     fn bring(&self, kept: &Path, say: &mut dyn FnMut(&str)) -> Result<(), GuestError> {
         create_directory(&self.brought)?;
-        let Order { apt, packages, .. } = self.order;
-        let (whole, damaged) = packages::sorted_out(packages, kept);
+        let PackageSelection { apt, packages, .. } = self.order;
+        let (whole, damaged) = packages::complete_packages(packages, kept);
         for file in damaged {
             say(&format!("{} is damaged: bringing it again", file.display()));
         }
@@ -150,20 +150,20 @@ impl<'a> Build<'a> {
             // What cannot be linked is brought.
             let _ = fs::hard_link(kept.join(file), self.brought.join(file));
         }
-        apt.bring(packages, &self.brought, say)
+        apt.download(packages, &self.brought, say)
     }
 
     /// The kernel's source takes longest: it is unpacked beside all else.
     fn unpack(&self) -> Result<(), GuestError> {
         let order = self.order;
         thread::scope(|scope| {
-            let source = beside(scope, || self.unpack_source())?;
+            let source = spawn_scoped(scope, || self.unpack_source())?;
             let system = [order.kernel.clone(), TOOLS.to_owned()];
             self.unpack_to(&system, "system", &NOT_OF_A_GUEST)?;
             self.unpack_to(&order.headers, "headers", &NOT_TO_BUILD_WITH)?;
             self.unpack_to(&order.programs, PROGRAMS, &NOT_TO_RUN)?;
             for (add_on, programs) in &order.add_ons {
-                self.unpack_to(programs, &programs_of(&add_on.name), &NOT_TO_RUN)?;
+                self.unpack_to(programs, &programs_dir(&add_on.name), &NOT_TO_RUN)?;
                 self.unpack_to(slice::from_ref(&add_on.source), &add_on.name, &[])?;
             }
             source.join().expect("unpacking does not panic")
@@ -196,11 +196,11 @@ impl<'a> Build<'a> {
 
     /// The file of a package.
     fn package(&self, name: &str) -> Result<PathBuf, GuestError> {
-        only_file(&self.brought, &format!("{name}_"))
+        single_file(&self.brought, &format!("{name}_"))
     }
 
     fn headers(&self) -> Result<PathBuf, GuestError> {
-        rebuild::settle(&self.place("headers"), self.order.release())
+        rebuild::fix_header_paths(&self.place("headers"), self.order.release())
     }
 
     /// Builds the driver of disks in memory.
@@ -212,7 +212,7 @@ impl<'a> Build<'a> {
         say("building the driver of disks in memory");
         let into = self.place("driver");
         let file = driver::build(&self.headers()?, &into, self.workshop.programs())?;
-        modules.put(driver::DRIVER, &file);
+        modules.replace(driver::DRIVER, &file);
         Ok(())
     }
 
@@ -220,13 +220,13 @@ impl<'a> Build<'a> {
     fn rebuild(&self, modules: &mut Modules, say: &mut dyn FnMut(&str)) -> Result<(), GuestError> {
         let source = |rebuild: &Rebuild| self.place("source").join(rebuild.source);
         let there = self.order.rebuilds.iter().filter(|r| source(r).is_dir());
-        let is_as_good = |r: &Rebuild| r.where_missing && modules.has(r.module);
+        let is_as_good = |r: &Rebuild| r.only_if_missing && modules.has(r.module);
         let wanted: Vec<_> = there.filter(|r| !is_as_good(r)).collect();
         for rebuild in wanted {
             say(&format!("building the module {}", rebuild.module));
             let programs = self.workshop.programs();
             let file = rebuild::build(rebuild, &self.headers()?, &source(rebuild), programs)?;
-            modules.put(rebuild.module, &file);
+            modules.replace(rebuild.module, &file);
         }
         Ok(())
     }
@@ -236,11 +236,11 @@ impl<'a> Build<'a> {
         for (add_on, _) in &self.order.add_ons {
             let (tree, headers) = (self.place(&add_on.name), self.headers()?);
             let programs = self.workshop.programs();
-            for file in add_on::build(&add_on.name, &tree, &headers, programs, say)? {
+            for file in dkms::build(&add_on.name, &tree, &headers, programs, say)? {
                 let name = file.file_stem().unwrap_or_default().to_string_lossy();
-                modules.put(&name, &file);
+                modules.replace(&name, &file);
             }
-            let programs = programs_of(&add_on.name);
+            let programs = programs_dir(&add_on.name);
             collect_tools(
                 &add_on.programs,
                 &[],
@@ -257,14 +257,14 @@ impl<'a> Build<'a> {
         let ours = self.recipe.modules.iter().chain(of_add_ons);
         let wanted: Vec<&str> = MACHINE_MODULES
             .into_iter()
-            .chain([driver::SUBSTITUTE, STRIPE_MODULE])
+            .chain([driver::NULL_BLK, STRIPE_MODULE])
             .chain(all.has(driver::DRIVER).then_some(driver::DRIVER))
             .chain(ours.map(String::as_str).filter(|name| all.has(name)))
             .collect();
         let into = self.into.join(MODULES).join(all.kernel());
         let files = into.join("kernel");
         create_directory(&files)?;
-        for (name, content) in all.in_order(&wanted)? {
+        for (name, content) in all.load_order(&wanted)? {
             write(&files.join(format!("{name}.ko")), &content)?;
         }
         const LIST: &str = "modules.builtin";
@@ -276,7 +276,7 @@ impl<'a> Build<'a> {
 }
 
 /// The directory of an add-on's programs.
-pub fn programs_of(add_on: &str) -> String {
+pub fn programs_dir(add_on: &str) -> String {
     format!("{PROGRAMS}-{add_on}")
 }
 
@@ -288,7 +288,7 @@ fn collect_tools(
     into: &Path,
 ) -> Result<(), GuestError> {
     create_directory(into)?;
-    let tools = Tools::below(unpacked, None);
+    let tools = ProgramTree::in_directory(unpacked, None);
     let mut needed = tools.needed(programs)?;
     needed.extend(tools.files(files)?);
     for (path, content) in needed {

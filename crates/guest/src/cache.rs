@@ -6,17 +6,17 @@ use std::io;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use model::{NoUserDirectory, UserDirectory};
-use sys::trusted::{Directory, is_trusted};
+use model::{UserDir, UserDirError};
+use sys::safe_path::{SafeDir, is_trusted};
 
-use crate::{GuestError, workshop};
+use crate::{GuestError, build_dir};
 
 /// The user's cache directory for fsarena (`$XDG_CACHE_HOME/fsarena`).
 ///
 /// # Errors
 /// When the environment does not say where it is.
-pub fn directory() -> Result<PathBuf, NoUserDirectory> {
-    UserDirectory::Cache.locate(|name| env::var_os(name))
+pub fn directory() -> Result<PathBuf, UserDirError> {
+    UserDir::Cache.resolve(|name| env::var_os(name))
 }
 
 /// Refuses a cache of which anything belongs to somebody else than this user, root, or who called sudo, or can be written by
@@ -27,11 +27,11 @@ pub fn directory() -> Result<PathBuf, NoUserDirectory> {
 pub fn require_ours(cache: &Path) -> Result<(), GuestError> {
     // It may itself be a link to where there is more room.
     match fs::metadata(cache) {
-        Ok(found) => require_ours_below(cache, &found, workshop::is_partial)?,
+        Ok(found) => require_ours_below(cache, &found, build_dir::is_partial)?,
         Err(error) => gone_is_fine(error).map_err(GuestError::io("look at", cache))?,
     }
     // Nor may others lead the way to it elsewhere.
-    Directory::nearest(cache)?;
+    SafeDir::open_nearest_existing(cache)?;
     Ok(())
 }
 
@@ -69,7 +69,7 @@ fn require_ours_below(
 fn require_ours_alone(path: &Path, found: &Metadata) -> Result<(), GuestError> {
     const WRITABLE_BY_OTHERS: u32 = 0o022;
     let refuse = |why| {
-        Err(GuestError::NotOurs {
+        Err(GuestError::ForeignOwner {
             path: path.to_owned(),
             why,
         })

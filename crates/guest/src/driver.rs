@@ -2,30 +2,30 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::programs::Programs;
+use crate::process_runner::ProcessRunner;
 use crate::rebuild::make_module;
 use crate::{GuestError, files};
 
 /// Its module.
 pub const DRIVER: &str = "fsarena_disk";
 /// The kernel's own driver of disks in memory, which has no mechanism.
-pub const SUBSTITUTE: &str = "null_blk";
+pub const NULL_BLK: &str = "null_blk";
 
 /// Its types are described to no debugger: that would take a program more (pahole) and debug information.
 const SETTINGS: [&str; 1] = ["CONFIG_DEBUG_INFO_BTF_MODULES="];
 
 /// All of its source, since a guest is called after what it is made of.
 pub fn description() -> String {
-    let files = disk::DRIVER_SOURCE.iter();
+    let files = simdisk::DRIVER_SOURCE.iter();
     files
         .map(|(name, text)| format!("{name}\n{text}\n"))
         .collect()
 }
 
 /// Builds it against a kernel's headers, in a directory that is made, and returns its file.
-pub fn build(headers: &Path, into: &Path, programs: &Programs) -> Result<PathBuf, GuestError> {
+pub fn build(headers: &Path, into: &Path, programs: &ProcessRunner) -> Result<PathBuf, GuestError> {
     files::create_directory(into)?;
-    for (name, text) in disk::DRIVER_SOURCE {
+    for (name, text) in simdisk::DRIVER_SOURCE {
         files::write(&into.join(name), text.as_bytes())?;
     }
     make_module(headers, into, &SETTINGS, &[], programs)?;

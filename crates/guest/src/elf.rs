@@ -12,7 +12,7 @@ type Segment = ProgramHeader64<LittleEndian>;
 
 /// What a program or library names.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Needs {
+pub struct ElfDependencies {
     /// The path of its loader, without the slash it begins with.
     pub loader: Option<String>,
     /// Names of libraries.
@@ -20,13 +20,13 @@ pub struct Needs {
 }
 
 /// What a file needs; one that is no ELF file, or a damaged one, needs nothing.
-pub fn needs(file: &[u8]) -> Needs {
+pub fn dependencies(file: &[u8]) -> ElfDependencies {
     let segments = segments(file);
     let loader = segments
         .iter()
         .find_map(|s| s.interpreter(LittleEndian, file).ok()?)
         .map(|path| text(path).trim_start_matches('/').to_owned());
-    Needs {
+    ElfDependencies {
         loader,
         libraries: libraries(file, segments).unwrap_or_default(),
     }
@@ -54,7 +54,7 @@ fn libraries(file: &[u8], segments: &[Segment]) -> Option<Vec<String>> {
 
 /// The file without what is never loaded: names and line numbers for debuggers lie behind all else. What is
 /// no ELF file stays as it is.
-pub fn loaded(file: &[u8]) -> Vec<u8> {
+pub fn strip(file: &[u8]) -> Vec<u8> {
     let segments = segments(file).iter();
     let loaded = segments.filter(|s| s.p_type(LittleEndian) == PT_LOAD);
     let ranges = loaded.map(|s| s.file_range(LittleEndian));
@@ -116,30 +116,30 @@ mod tests {
 
     #[test]
     fn a_program_names_its_loader_and_its_libraries() {
-        let needs = needs(&program());
+        let needs = dependencies(&program());
         assert_eq!(needs.loader.as_deref(), Some("lib64/ld-linux-x86-64.so.2"));
         assert_eq!(needs.libraries, ["libc.so.6"]);
     }
 
     #[test]
     fn what_is_no_program_or_is_cut_off_needs_nothing_and_is_no_panic() {
-        assert_eq!(needs(b"#!/bin/sh\n"), Needs::default());
+        assert_eq!(dependencies(b"#!/bin/sh\n"), ElfDependencies::default());
         let program = program();
         for length in [0, 6, 40, 64, 100, 700, 5000] {
-            let _ = needs(&program[..length]);
-            let _ = loaded(&program[..length]);
+            let _ = dependencies(&program[..length]);
+            let _ = strip(&program[..length]);
         }
-        assert_eq!(needs(&program[..6]), Needs::default());
-        assert_eq!(loaded(b"#!/bin/sh\n"), b"#!/bin/sh\n");
+        assert_eq!(dependencies(&program[..6]), ElfDependencies::default());
+        assert_eq!(strip(b"#!/bin/sh\n"), b"#!/bin/sh\n");
     }
 
     /// This very test has names and line numbers in it, and runs without them.
     #[test]
     fn a_program_runs_without_what_is_never_loaded() {
         let whole = fs::read(std::env::current_exe().unwrap()).unwrap();
-        let kept = loaded(&whole);
+        let kept = strip(&whole);
         assert!(kept.len() < whole.len(), "{} bytes", whole.len());
-        assert_eq!(needs(&kept), needs(&whole));
+        assert_eq!(dependencies(&kept), dependencies(&whole));
         let directory = tempfile::tempdir().unwrap();
         let (data, program) = (
             directory.path().join("data"),
@@ -168,8 +168,8 @@ mod tests {
         file.extend(segment(PT_LOAD, u64::MAX, 1, u64::MAX));
         file.extend(segment(PT_DYNAMIC, 0x40 + 2 * 56, 0, u64::MAX));
         file.extend([1, u64::MAX, 5, 7].map(u64::to_le_bytes).concat());
-        assert_eq!(needs(&file), Needs::default());
-        assert_eq!(loaded(&file), file);
+        assert_eq!(dependencies(&file), ElfDependencies::default());
+        assert_eq!(strip(&file), file);
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use model::Bytes;
-use sys::trusted::Untrusted;
+use sys::safe_path::UntrustedPath;
 
 /// Why a guest could not be made.
 #[derive(Debug, thiserror::Error)]
@@ -39,7 +39,7 @@ pub enum GuestError {
     },
     /// The packages are not what they are expected to be.
     #[error("{0}")]
-    Unexpected(String),
+    UnexpectedOutput(String),
     /// A kernel that is packed in a way that is not known.
     #[error("{} is no kernel that can be unpacked: {why}", path.display())]
     Kernel {
@@ -66,10 +66,10 @@ pub enum GuestError {
     },
     /// The way to the cache is not the user's own.
     #[error(transparent)]
-    Untrusted(#[from] Untrusted),
+    Untrusted(#[from] UntrustedPath),
     /// Somebody else could have put something into the cache.
     #[error("{} {why}: remove it, or set XDG_CACHE_HOME to a directory of your own", path.display())]
-    NotOurs {
+    ForeignOwner {
         /// The cache, or something in it.
         path: PathBuf,
         /// Whose it is, or who may write it.
@@ -81,7 +81,7 @@ pub enum GuestError {
          XDG_CACHE_HOME to a directory that has it",
         directory.display()
     )]
-    Full {
+    DiskFull {
         /// The directory that is full.
         directory: PathBuf,
         /// How much is needed, roughly.

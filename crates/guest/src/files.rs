@@ -11,12 +11,12 @@ use std::time::{Duration, Instant};
 
 use nix::fcntl::OFlag;
 use nix::unistd::{Gid, Uid};
-use sys::trusted::Directory;
+use sys::safe_path::SafeDir;
 
 use crate::GuestError;
 
 /// How long whoever was asked to stop waits for files to be removed: Ctrl-C is to end within two seconds.
-const FAREWELL: Duration = Duration::from_millis(1500);
+const REMOVE_TIMEOUT: Duration = Duration::from_millis(1500);
 
 /// Makes a directory, and those that it lies in, where they are not there.
 pub fn create_directory(directory: &Path) -> Result<(), GuestError> {
@@ -66,7 +66,7 @@ pub fn remove(path: &Path, stop: &AtomicBool) -> bool {
     let removal = removal.inspect_err(|_| remove_whole(path));
     while removal.as_ref().is_ok_and(|removal| !removal.is_finished()) {
         let is_asked = stop.load(Ordering::Relaxed);
-        if is_asked && asked.get_or_insert_with(Instant::now).elapsed() > FAREWELL {
+        if is_asked && asked.get_or_insert_with(Instant::now).elapsed() > REMOVE_TIMEOUT {
             break;
         }
         thread::sleep(Duration::from_millis(1));
@@ -78,7 +78,7 @@ pub fn remove(path: &Path, stop: &AtomicBool) -> bool {
 fn remove_whole(path: &Path) {
     let name = path.file_name().unwrap_or_default();
     let around = path.parent().unwrap_or(Path::new("/"));
-    let _ = Directory::open(around).and_then(|around| around.remove_tree(name));
+    let _ = SafeDir::open(around).and_then(|around| around.remove_tree(name));
 }
 
 /// Takes from others the right to write what some program has made, and gives it to whom it is made for.

@@ -4,11 +4,11 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-use model::{Bytes, Commands, Driver, Facts, Filesystem, Requirements};
+use model::{Bytes, Commands, DriverKind, Filesystem, FilesystemFacts, Requirements};
 
 use crate::build::{BASE, KERNEL, MACHINE_MODULES, MODULES};
 use crate::manifest::Manifest;
-use crate::tools::Tools;
+use crate::program_tree::ProgramTree;
 use crate::{Guest, Recipe};
 
 /// One that needs one module, one package and one program.
@@ -17,8 +17,8 @@ pub fn filesystem(name: &str, module: &str, package: &str, program: &str) -> Fil
         name: name.into(),
         title: name.into(),
         aliases: Vec::new(),
-        driver: Driver::Kernel,
-        facts: Facts::default(),
+        driver: DriverKind::Kernel,
+        facts: FilesystemFacts::default(),
         source: "a manual".into(),
         requires: Requirements {
             kernel: Some(name.into()),
@@ -58,7 +58,7 @@ pub fn guest(at: &Path, modules: &[&str], trees: &[(&str, &[&str])]) -> Guest {
     let mut guest = Guest::open(at, &Recipe::default(), manifest.clone()).unwrap();
     let manifest = Arc::new(manifest);
     let trees = trees.iter();
-    let trees = trees.map(|(tree, _)| Tools::below(&at.join(tree), Some(&manifest)));
+    let trees = trees.map(|(tree, _)| ProgramTree::in_directory(&at.join(tree), Some(&manifest)));
     guest.tools = trees.collect();
     guest
 }

@@ -8,15 +8,15 @@ use model::{DiskModel, Filesystem, Requirements};
 use serde::{Deserialize, Serialize};
 
 use crate::build::{
-    KERNEL, MACHINE_MODULES, MODULES, PROGRAMS, STRIPE_MODULE, TOOL_NAMES, programs_of,
+    KERNEL, MACHINE_MODULES, MODULES, PROGRAMS, STRIPE_MODULE, TOOL_NAMES, programs_dir,
 };
-use crate::driver::{DRIVER, SUBSTITUTE};
+use crate::driver::{DRIVER, NULL_BLK};
 use crate::manifest::{Manifest, damaged, differs, unreadable};
 use crate::modules::Modules;
-use crate::own::Own;
-use crate::packages::only_file;
-use crate::tools::{Missing, Tools};
-use crate::{GuestError, Recipe, digest, memory_disk, recipe};
+use crate::packages::single_file;
+use crate::program_tree::{MissingLibrary, ProgramTree};
+use crate::user_kernel::UserKernel;
+use crate::{GuestError, Recipe, hash, memory_disk, recipe};
 
 /// A guest that is made: everything but the agent.
 #[derive(Clone, Debug)]
@@ -24,10 +24,10 @@ pub struct Guest {
     name: String,
     pub(crate) directory: PathBuf,
     pub(crate) manifest: Arc<Manifest>,
-    kernel: Kernel,
+    kernel: QemuKernel,
     pub(crate) modules: Modules,
     /// Trees of programs; what comes first goes before what comes later.
-    pub(crate) tools: Vec<Tools>,
+    pub(crate) tools: Vec<ProgramTree>,
     /// Why a kernel of the user's own has no driver of disks that have a mechanism.
     no_driver: Option<String>,
     /// Filesystems whose drivers were built for it of packages of their source.
@@ -38,7 +38,7 @@ pub struct Guest {
 
 /// A guest that was copied to where other hosts find it: all of it that is not in the directory itself.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Carried {
+pub struct GuestCopy {
     /// Its name, which is that of its directory.
     pub name: String,
     /// The digest of its manifest (SHA-256, in hexadecimal), which vouches for every file.
@@ -49,7 +49,7 @@ pub struct Carried {
 
 /// A kernel that QEMU starts.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Kernel {
+pub struct QemuKernel {
     /// The file.
     pub path: PathBuf,
     /// What it must hold.
@@ -72,13 +72,13 @@ impl Guest {
     /// # Errors
     /// When it holds something of the user's own, which lies elsewhere; a file cannot be read or written, or is no
     /// longer what it was.
-    pub fn carry(&self, to: &Path) -> Result<Carried, GuestError> {
+    pub fn copy_to(&self, to: &Path) -> Result<GuestCopy, GuestError> {
         if self.has_own {
             let why = "a guest with a kernel or programs of your own stays on its machine: leave --kernel and --rootfs out";
-            return Err(GuestError::Unexpected(why.to_owned()));
+            return Err(GuestError::UnexpectedOutput(why.to_owned()));
         }
         self.manifest.copy(&to.join(&self.name))?;
-        Ok(Carried {
+        Ok(GuestCopy {
             name: self.name.clone(),
             manifest: self.manifest.digest(),
             add_ons: self.add_ons.clone(),
@@ -89,29 +89,29 @@ impl Guest {
     ///
     /// # Errors
     /// When it is not there, or is not what it was.
-    pub fn carried(from: &Path, carried: &Carried) -> Result<Self, GuestError> {
+    pub fn open_copy(from: &Path, carried: &GuestCopy) -> Result<Self, GuestError> {
         let directory = from.join(&carried.name);
         let manifest = Manifest::read_listed(&directory, &carried.manifest)?;
         Self::of(&directory, carried.add_ons.clone(), manifest)
     }
 
     fn of(directory: &Path, add_ons: Vec<String>, manifest: Manifest) -> Result<Self, GuestError> {
-        let below = only_file(&directory.join(MODULES), "")?;
+        let below = single_file(&directory.join(MODULES), "")?;
         let kernel = directory.join(KERNEL);
         let manifest = Arc::new(manifest);
-        let own_trees = add_ons.iter().map(|name| programs_of(name));
+        let own_trees = add_ons.iter().map(|name| programs_dir(name));
         let trees = own_trees.chain([PROGRAMS.to_owned()]);
         let name = directory.file_name().unwrap_or_default();
         Ok(Self {
             name: name.to_string_lossy().into_owned(),
             directory: directory.to_owned(),
-            kernel: Kernel {
+            kernel: QemuKernel {
                 digest: manifest.digest_of(&kernel).unwrap_or_default().to_owned(),
                 path: kernel,
             },
-            modules: Modules::below(&below, Some(&manifest))?,
+            modules: Modules::in_directory(&below, Some(&manifest))?,
             tools: trees
-                .map(|tree| Tools::below(&directory.join(tree), Some(&manifest)))
+                .map(|tree| ProgramTree::in_directory(&directory.join(tree), Some(&manifest)))
                 .collect(),
             manifest,
             no_driver: None,
@@ -125,9 +125,9 @@ impl Guest {
     ///
     /// # Errors
     /// When `stop` rises, they are not what they should be, or cannot be read.
-    pub fn with_own(
+    pub fn with_user_kernel(
         mut self,
-        own: &Own,
+        own: &UserKernel,
         cache: &Path,
         stop: &Arc<AtomicBool>,
         say: &mut dyn FnMut(&str),
@@ -135,16 +135,17 @@ impl Guest {
         self.has_own |= own.rootfs.is_some() || own.kernel.is_some();
         if let Some(rootfs) = &own.rootfs {
             self.name += &format!("+{}", own.rootfs_name(rootfs));
-            self.tools.insert(0, Tools::below(rootfs, None));
+            self.tools
+                .insert(0, ProgramTree::in_directory(rootfs, None));
         }
         if let Some((kernel, modules)) = own.kernel()? {
             let name = own.kernel_name(&modules)?;
             self.name += &format!("+{name}");
-            self.kernel = Own::startable(kernel, cache, stop, say)?;
-            self.modules = Modules::below(&modules, None)?;
+            self.kernel = UserKernel::startable(kernel, cache, stop, say)?;
+            self.modules = Modules::in_directory(&modules, None)?;
             let missing = MACHINE_MODULES.into_iter().find(|module| !self.has(module));
             if let Some(module) = missing {
-                return Err(GuestError::Unexpected(format!(
+                return Err(GuestError::UnexpectedOutput(format!(
                     "{} has no module {module}, without which it does not find the guest's devices: set \
                      CONFIG_VIRTIO_PCI, CONFIG_VIRTIO_BLK and CONFIG_VIRTIO_CONSOLE to y or m",
                     self.release()
@@ -160,9 +161,9 @@ impl Guest {
 
     /// Takes the driver that was built for a kernel of the user's own; the guest is called after it.
     fn take_driver(&mut self, module: &Path) -> Result<(), GuestError> {
-        let digest = digest::of_file(module).map_err(GuestError::io("read", module))?;
+        let digest = hash::sha256_file(module).map_err(GuestError::io("read", module))?;
         self.name += &format!("+{}", &digest[..16]);
-        self.modules.put(DRIVER, module);
+        self.modules.replace(DRIVER, module);
         Ok(())
     }
 
@@ -192,8 +193,8 @@ impl Guest {
     /// # Errors
     /// When it is not.
     pub fn check_kernel(&self) -> Result<(), GuestError> {
-        let Kernel { path, digest } = &self.kernel;
-        let what = match digest::of_file(path) {
+        let QemuKernel { path, digest } = &self.kernel;
+        let what = match hash::sha256_file(path) {
             Ok(found) if found == *digest => return Ok(()),
             Ok(_) => differs(KERNEL),
             Err(error) => unreadable(KERNEL, &error),
@@ -218,20 +219,20 @@ impl Guest {
 
     /// Whether it can make such a disk in its memory; without the driver it makes the ideal one alone.
     pub fn can_make(&self, disk: &DiskModel) -> bool {
-        self.has_disk_driver() || self.has(SUBSTITUTE) && memory_disk::has_substitute(disk)
+        self.has_disk_driver() || self.has(NULL_BLK) && memory_disk::null_blk_suffices(disk)
     }
 
     /// The module that makes its disks in memory.
-    pub(crate) fn maker(&self) -> &'static str {
+    pub(crate) fn disk_module(&self) -> &'static str {
         match self.has_disk_driver() {
             true => DRIVER,
-            false => SUBSTITUTE,
+            false => NULL_BLK,
         }
     }
 
     /// What it calls so many disks in its memory.
     pub fn memory_disks(&self, count: u32) -> Vec<String> {
-        memory_disk::names(self.maker(), count)
+        memory_disk::names(self.disk_module(), count)
     }
 
     /// Whether its kernel can put several disks together to one.
@@ -245,14 +246,14 @@ impl Guest {
     }
 
     /// What keeps it from driving a filesystem, and what would bring that; nothing where it can.
-    pub fn lacks(&self, filesystem: &Filesystem) -> Option<String> {
+    pub fn missing_for(&self, filesystem: &Filesystem) -> Option<String> {
         if let Some(why) = &filesystem.unavailable {
             return Some(why.clone());
         }
         let requires = &filesystem.requires;
         let missing = |module: &&String| !self.has(module);
         if let Some(module) = requires.modules.last().filter(missing) {
-            if recipe::comes_as_source(filesystem) {
+            if recipe::is_dkms(filesystem) {
                 let name = &filesystem.name;
                 return Some(format!(
                     "its driver has to be built: `fsarena guest build --with {name}`"
@@ -286,12 +287,12 @@ impl Guest {
 
     /// A module that those of a filesystem need in turn; only a kernel of the user's own is without.
     fn lacks_module_of(&self, requires: &Requirements) -> Option<String> {
-        if self.modules.are_whole() {
+        if self.modules.are_complete() {
             return None;
         }
         let there = requires.modules.iter().filter(|module| self.has(module));
         let there: Vec<&String> = there.collect();
-        let error = self.modules.in_order(&there).err()?;
+        let error = self.modules.load_order(&there).err()?;
         Some(format!(
             "{error}, which it needs: bring one that has (`fsarena guest build --kernel FILE --modules DIR`)"
         ))
@@ -301,9 +302,9 @@ impl Guest {
     fn cannot_start(&self, programs: &[String]) -> Option<String> {
         let missing = self.tree_of(programs)?.missing(programs);
         let each = missing.iter().map(
-            |Missing {
+            |MissingLibrary {
                  program,
-                 what,
+                 path: what,
                  needed_by,
              }| {
                 format!("{program} cannot start: {needed_by} needs {what}, which is not there")
@@ -326,24 +327,24 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let guest = guest(directory.path(), &["jfs"], &[("tools", &["mkfs.jfs"])]);
         let jfs = filesystem("jfs", "jfs", "jfsutils", "mkfs.jfs");
-        assert_eq!(guest.lacks(&jfs), None);
+        assert_eq!(guest.missing_for(&jfs), None);
         let hfs = filesystem("hfs", "jfs", "hfsprogs", "mkfs.hfs");
-        let why = guest.lacks(&hfs).unwrap();
+        let why = guest.missing_for(&hfs).unwrap();
         assert!(
             why.contains("mkfs.hfs") && why.contains("hfsprogs"),
             "{why}"
         );
         let reiser4 = filesystem("reiser4", "reiser4", "reiser4progs", "mkfs.jfs");
-        let why = guest.lacks(&reiser4).unwrap();
+        let why = guest.missing_for(&reiser4).unwrap();
         assert!(
             why.contains("no module reiser4") && why.contains("--kernel"),
             "{why}"
         );
         let zfs = filesystem("zfs", "zfs", "zfs-dkms", "mkfs.jfs");
-        assert!(guest.lacks(&zfs).unwrap().contains("--with zfs"));
+        assert!(guest.missing_for(&zfs).unwrap().contains("--with zfs"));
         let mut chunkfs = jfs;
         chunkfs.unavailable = Some("a prototype".into());
-        assert_eq!(guest.lacks(&chunkfs).as_deref(), Some("a prototype"));
+        assert_eq!(guest.missing_for(&chunkfs).as_deref(), Some("a prototype"));
     }
 
     #[test]
@@ -358,15 +359,15 @@ mod tests {
         fs::write(modules.join("modules.builtin"), built_in.concat()).unwrap();
         let kernel = directory.path().join("vmlinux");
         fs::write(&kernel, b"\x7fELF\x02\x01 and the note \x12\0\0\0Xen\0").unwrap();
-        let own = Own {
+        let own = UserKernel {
             kernel: Some(kernel),
             modules: Some(modules.clone()),
-            ..Own::default()
+            ..UserKernel::default()
         };
         let cache = directory.path().join("cache");
         let with_own = || {
             let guest = guest(&base, &[], &[]);
-            guest.with_own(&own, &cache, &Arc::default(), &mut |_| {})
+            guest.with_user_kernel(&own, &cache, &Arc::default(), &mut |_| {})
         };
         let error = with_own().err().unwrap().to_string();
         assert!(
@@ -381,7 +382,7 @@ mod tests {
             ("6.9.0", false)
         );
         let why = own
-            .lacks(&filesystem("jfs", "jfs", "jfsutils", "sh"))
+            .missing_for(&filesystem("jfs", "jfs", "jfsutils", "sh"))
             .unwrap();
         assert!(why.contains("no module nls_none"), "{why}");
     }
@@ -392,16 +393,16 @@ mod tests {
         let rootfs = directory.path().join("rootfs");
         fs::create_dir_all(rootfs.join("usr/bin")).unwrap();
         fs::copy("/usr/bin/env", rootfs.join("usr/bin/mkfs.jfs")).unwrap();
-        let own = Own {
+        let own = UserKernel {
             rootfs: Some(rootfs),
-            ..Own::default()
+            ..UserKernel::default()
         };
         let base = directory.path().join("base");
         let cache = directory.path().join("cache");
         let guest = guest(&base, &["jfs"], &[]);
-        let guest = guest.with_own(&own, &cache, &Arc::default(), &mut |_| {});
+        let guest = guest.with_user_kernel(&own, &cache, &Arc::default(), &mut |_| {});
         let jfs = filesystem("jfs", "jfs", "jfsutils", "mkfs.jfs");
-        let why = guest.unwrap().lacks(&jfs).unwrap();
+        let why = guest.unwrap().missing_for(&jfs).unwrap();
         let told = "mkfs.jfs cannot start: usr/bin/mkfs.jfs needs /lib64/ld-linux-x86-64.so.2";
         assert!(why.starts_with(told), "{why}");
     }

@@ -9,7 +9,7 @@ use std::process::Command;
 
 use crate::GuestError;
 use crate::elf;
-use crate::programs::Programs;
+use crate::process_runner::ProcessRunner;
 
 /// Fields of the header: sectors of set-up code, a mark, version, where the packed kernel begins (from
 /// the end of the set-up code) and how long it is.
@@ -30,7 +30,7 @@ const PACKERS: [(&[u8], &str, &str); 3] = [
 
 /// A kernel that QEMU starts: the one within the image, where it is one that it enters directly, or else
 /// the image itself.
-pub fn startable(image: &Path, programs: &Programs) -> Result<Vec<u8>, GuestError> {
+pub fn startable(image: &Path, programs: &ProcessRunner) -> Result<Vec<u8>, GuestError> {
     let bytes = fs::read(image).map_err(GuestError::io("read", image))?;
     match (elf::is_elf(&bytes), elf::is_startable(&bytes)) {
         (true, true) => Ok(bytes),
@@ -50,7 +50,7 @@ pub fn startable(image: &Path, programs: &Programs) -> Result<Vec<u8>, GuestErro
 }
 
 /// The unpacked kernel.
-pub fn unpacked(image: &Path, programs: &Programs) -> Result<Vec<u8>, GuestError> {
+pub fn unpacked(image: &Path, programs: &ProcessRunner) -> Result<Vec<u8>, GuestError> {
     let bytes = fs::read(image).map_err(GuestError::io("read", image))?;
     let wrong = |why| GuestError::Kernel {
         path: image.to_owned(),
@@ -66,7 +66,7 @@ pub fn unpacked(image: &Path, programs: &Programs) -> Result<Vec<u8>, GuestError
 }
 
 /// Unpacks what one of the packers has packed; `None` for anything else.
-pub fn unpack(packed: &[u8], programs: &Programs) -> Result<Option<Vec<u8>>, GuestError> {
+pub fn unpack(packed: &[u8], programs: &ProcessRunner) -> Result<Option<Vec<u8>>, GuestError> {
     let packer = PACKERS.iter().find(|(mark, ..)| packed.starts_with(mark));
     let Some((_, program, package)) = packer else {
         return Ok(None);
@@ -128,7 +128,7 @@ mod tests {
     fn a_kernel_that_qemu_cannot_start_is_refused() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("vmlinux");
-        let programs = Programs::default();
+        let programs = ProcessRunner::default();
         let kernel = b"\x7fELF\x02\x01 without the note of CONFIG_PVH";
         fs::write(&path, kernel).unwrap();
         let error = startable(&path, &programs).unwrap_err().to_string();
@@ -145,7 +145,7 @@ mod tests {
         let kernel = [&b"\x7fELF"[..], &[7; 300_000]].concat();
         let mut gzip = Command::new("gzip");
         gzip.arg("--stdout");
-        let programs = Programs::default();
+        let programs = ProcessRunner::default();
         let packed = programs.filter(&mut gzip, "gzip", &kernel).unwrap();
         fs::write(&path, image(&packed)).unwrap();
         assert!(unpacked(&path, &programs).unwrap() == kernel);

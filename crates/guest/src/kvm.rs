@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use crate::machine::QEMU;
-use crate::programs::Programs;
+use crate::process_runner::ProcessRunner;
 use crate::{Guest, GuestError};
 
 const DEVICE: &str = "/dev/kvm";
@@ -16,17 +16,17 @@ const BOOT_TIMEOUT_SECONDS: &str = "5";
 /// What timeout(1) ends with when it had to kill.
 const KILLED: [Option<i32>; 2] = [None, Some(137)];
 /// How far a kernel comes to which nobody gives a filesystem.
-const PROOF: &str = "Unable to mount root fs";
+const BOOT_PROOF_MESSAGE: &str = "Unable to mount root fs";
 
 /// Boots the guest's kernel on KVM, alone, and waits a few seconds for it; `Err` says why KVM is not proven.
 ///
 /// # Errors
 /// When `stop` rises, or it cannot be tried.
-pub fn prove_kvm(guest: &Guest, stop: &Arc<AtomicBool>) -> Result<Result<(), String>, GuestError> {
+pub fn check_kvm(guest: &Guest, stop: &Arc<AtomicBool>) -> Result<Result<(), String>, GuestError> {
     if let Err(error) = OpenOptions::new().read(true).write(true).open(DEVICE) {
         return Ok(Err(format!("{DEVICE} cannot be used: {error}")));
     }
-    let programs = Programs::new(stop)?;
+    let programs = ProcessRunner::new(stop)?;
     let mut emulator = Command::new("timeout");
     emulator
         // In the group of what is ended with this process.
@@ -41,7 +41,7 @@ pub fn prove_kvm(guest: &Guest, stop: &Arc<AtomicBool>) -> Result<Result<(), Str
         .stderr(Stdio::piped());
     let child = programs.start(&mut emulator, "coreutils")?;
     let ended = child.wait_with_output();
-    programs.go_on()?;
+    programs.check_stop()?;
     let ended = ended.map_err(|source| GuestError::Program {
         program: "timeout".to_owned(),
         package: "coreutils",
@@ -54,7 +54,7 @@ pub fn prove_kvm(guest: &Guest, stop: &Arc<AtomicBool>) -> Result<Result<(), Str
 
 /// What the kernel said on its console, and how QEMU ended, say whether it ran.
 fn judge(console: &str, code: Option<i32>, errors: &str) -> Result<(), String> {
-    if console.contains(PROOF) {
+    if console.contains(BOOT_PROOF_MESSAGE) {
         return Ok(());
     }
     if KILLED.contains(&code) {

@@ -6,8 +6,8 @@ use std::process::Command;
 use model::{Accelerator, Bytes, Clock, DiskCache};
 
 use crate::Guest;
-use crate::card::Card;
-use crate::memory_disk::Layout;
+use crate::memory_disk::GuestMemoryLayout;
+use crate::shared_memory::SharedMemoryFile;
 
 /// The name of the serial channel between agent and orchestrator, by which the agent finds it.
 pub const CHANNEL: &str = "fsarena";
@@ -60,7 +60,7 @@ const CLOCK_OF_INSTRUCTIONS: &str = "sleep=off,rr=record,rrfile=/dev/null";
 
 /// Where a machine with a card begins.
 #[derive(Clone, Copy, Debug)]
-pub enum Begin<'a> {
+pub enum StartFrom<'a> {
     /// At its first moment.
     Boot {
         /// Whose kernel it boots.
@@ -69,7 +69,7 @@ pub enum Begin<'a> {
         first_filesystem: &'a Path,
     },
     /// Where another, the same but for what its card holds, was saved.
-    Saved {
+    Snapshot {
         /// A file with the memory as it was. It is the memory of this machine from now on.
         memory: &'a Path,
         /// A file with the state of all else, whose path needs no quotation marks.
@@ -79,7 +79,7 @@ pub enum Begin<'a> {
 
 /// Where goes what a machine says.
 #[derive(Clone, Copy, Debug)]
-pub struct Says<'a> {
+pub struct ConsoleOutput<'a> {
     /// A file for what its agent says.
     pub events: &'a Path,
     /// A file for its console, which is appended.
@@ -94,11 +94,11 @@ pub fn disks(count: u32) -> Vec<String> {
 
 /// A machine with known parts. It has no network.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Machine {
+pub struct QemuMachine {
     /// Its memory.
     pub memory: Bytes,
     /// Memory beside that, for disks that lie in it.
-    pub beside: Bytes,
+    pub disk_memory: Bytes,
     /// Its processors; in virtual time there is one.
     pub processors: u32,
     /// How time passes in it. In virtual time an instruction takes a nanosecond and waiting nothing: a model
@@ -117,12 +117,12 @@ pub struct Machine {
     pub plugin: Option<String>,
 }
 
-impl Default for Machine {
+impl Default for QemuMachine {
     /// An emulated machine with one processor, on which time passes as outside.
     fn default() -> Self {
         Self {
             memory: Bytes::mib(1024),
-            beside: Bytes(0),
+            disk_memory: Bytes(0),
             processors: 1,
             clock: Clock::Real,
             accelerator: Accelerator::Tcg,
@@ -134,7 +134,7 @@ impl Default for Machine {
     }
 }
 
-impl Machine {
+impl QemuMachine {
     /// The command that starts it. Standard input and output are the agent's channel; the console goes
     /// into a file. It ends when the guest switches itself off, and when the kernel panics.
     pub fn command(
@@ -154,15 +154,15 @@ impl Machine {
     /// The same machine with a card on which the guest finds what its first filesystem does not hold. From its first
     /// moment, or from where another was when it was [saved](Machine::to_be_saved): its agent cannot tell which. Standard
     /// input and output take QEMU's own commands (QMP).
-    pub fn with_card(
+    pub fn command_with_shared_memory(
         &self,
-        begin: &Begin<'_>,
-        card: &Card<'_>,
+        begin: &StartFrom<'_>,
+        card: &SharedMemoryFile<'_>,
         disks: &[&Path],
-        says: &Says<'_>,
+        says: &ConsoleOutput<'_>,
     ) -> Command {
         let mut command = match begin {
-            Begin::Boot {
+            StartFrom::Boot {
                 guest,
                 first_filesystem,
             } => {
@@ -171,7 +171,7 @@ impl Machine {
                 command.args(["-action", "watchdog=none"]);
                 command
             }
-            Begin::Saved { memory, state } => {
+            StartFrom::Snapshot { memory, state } => {
                 let mut command = self.bare(Some(memory));
                 command
                     .args(["-action", "watchdog=none", "-incoming"])
@@ -182,18 +182,18 @@ impl Machine {
         self.has_disks(&mut command, disks);
         let events = format!("file,path={}", escaped(says.events));
         speaks(&mut command, &events, says.console);
-        card.put_into(&mut command);
+        card.add_to(&mut command);
         takes_commands(&mut command);
         command
     }
 
     /// The command that starts it to be saved as soon as its agent is about to look at the card: it stops there, its
     /// memory is that file, and standard input and output take QEMU's own commands (QMP).
-    pub fn to_be_saved(
+    pub fn command_for_snapshot(
         &self,
         guest: &Guest,
         first_filesystem: &Path,
-        card: &Card<'_>,
+        card: &SharedMemoryFile<'_>,
         memory: &Path,
         console: &Path,
     ) -> Command {
@@ -201,7 +201,7 @@ impl Machine {
         self.boots(&mut command, guest, first_filesystem, AGENT_WORDS);
         command.args(["-action", "watchdog=pause"]);
         speaks(&mut command, "file,path=/dev/null", console);
-        card.put_into(&mut command);
+        card.add_to(&mut command);
         takes_commands(&mut command);
         command
     }
@@ -240,7 +240,7 @@ impl Machine {
         if let Some(file) = memory {
             command
                 .args(["-global", "migration.send-configuration=off", "-object"])
-                .arg(memory_in("memory", file, &size));
+                .arg(memory_backend_args("memory", file, &size));
         }
         command
     }
@@ -273,7 +273,7 @@ impl Machine {
     /// What its kernel is told, and behind that the agent.
     fn words(&self, guest: &Guest, agent: &str) -> String {
         let layout = match guest.has_disk_driver() {
-            true => Layout::of(self.memory, self.beside).words(),
+            true => GuestMemoryLayout::of(self.memory, self.disk_memory).memmap_parameter(),
             false => String::new(),
         };
         let clock = match self.clock {
@@ -284,7 +284,7 @@ impl Machine {
     }
 
     fn all_memory(&self) -> Bytes {
-        Layout::of(self.memory, self.beside).total
+        GuestMemoryLayout::of(self.memory, self.disk_memory).total
     }
 
     const fn processors(&self) -> u32 {
@@ -365,7 +365,7 @@ fn takes_commands(command: &mut Command) {
 }
 
 /// Memory that is a file of this machine's.
-pub(crate) fn memory_in(name: &str, file: &Path, size: &str) -> String {
+pub(crate) fn memory_backend_args(name: &str, file: &Path, size: &str) -> String {
     let path = escaped(file);
     format!("memory-backend-file,id={name},size={size},share=on,mem-path={path}")
 }
@@ -381,11 +381,11 @@ mod tests {
 
     #[test]
     fn in_virtual_time_everything_that_could_vary_is_pinned() {
-        let machine = |clock| Machine {
+        let machine = |clock| QemuMachine {
             memory: Bytes::mib(512),
             processors: 4,
             clock,
-            ..Machine::default()
+            ..QemuMachine::default()
         };
         let model = machine(Clock::Virtual);
         assert_eq!(
@@ -412,11 +412,11 @@ mod tests {
 
     #[test]
     fn in_virtual_time_the_machine_is_emulated_whatever_else_is_asked_for() {
-        let machine = Machine {
+        let machine = QemuMachine {
             clock: Clock::Virtual,
             accelerator: Accelerator::Kvm,
             processors: 4,
-            ..Machine::default()
+            ..QemuMachine::default()
         };
         assert!(machine.clock_words().contains(&"tcg,thread=single"));
         assert_eq!((machine.processors(), machine.cpu()), (1, MODEL_PROCESSOR));
@@ -424,13 +424,13 @@ mod tests {
 
     #[test]
     fn disks_are_cached_as_the_machine_says() {
-        let machine = Machine {
+        let machine = QemuMachine {
             cache: DiskCache::None,
             io_uring: true,
-            ..Machine::default()
+            ..QemuMachine::default()
         };
         assert_eq!(machine.disk_words(), "cache=none,aio=io_uring");
-        assert_eq!(Machine::default().disk_words(), "cache=writeback");
+        assert_eq!(QemuMachine::default().disk_words(), "cache=writeback");
     }
 
     #[test]

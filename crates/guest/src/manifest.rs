@@ -8,7 +8,7 @@ use std::io;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
-use crate::{GuestError, digest, files};
+use crate::{GuestError, files, hash};
 
 /// The file, in the directory.
 const MANIFEST: &str = "manifest";
@@ -58,7 +58,7 @@ impl Manifest {
 
     /// Its digest.
     pub fn digest(&self) -> String {
-        digest::of(self.text().as_bytes())
+        hash::sha256_hex(self.text().as_bytes())
     }
 
     /// The manifest in a directory that has this digest.
@@ -84,7 +84,7 @@ impl Manifest {
         }
         let text = files::read(&directory.join(MANIFEST));
         let text = text.map_err(|error| damaged(unreadable(MANIFEST, &error)))?;
-        let entries = parse(&text).filter(|_| digest::of(&text) == digest);
+        let entries = parse(&text).filter(|_| hash::sha256_hex(&text) == digest);
         Ok(Self {
             directory: directory.to_owned(),
             entries: entries.ok_or_else(|| damaged(differs(MANIFEST)))?,
@@ -175,7 +175,7 @@ impl Manifest {
         let name = self.name(path);
         let damaged = |what| damaged(&self.directory, what);
         let content = files::read(path).map_err(|error| damaged(unreadable(&name, &error)))?;
-        match self.digest_of(path) == Some(&digest::of(&content)) {
+        match self.digest_of(path) == Some(&hash::sha256_hex(&content)) {
             true => Ok(content),
             false => Err(damaged(differs(&name))),
         }
@@ -254,7 +254,7 @@ fn digests(
     let files = entries.iter().filter(|(_, entry)| entry.kind == FILE);
     let names: Vec<String> = files.map(|(name, _)| name.clone()).collect();
     let paths: Vec<PathBuf> = names.iter().map(|name| directory.join(name)).collect();
-    names.into_iter().zip(digest::of_files(&paths))
+    names.into_iter().zip(hash::sha256_files(&paths))
 }
 
 fn parse(text: &[u8]) -> Option<BTreeMap<String, Entry>> {

@@ -1,7 +1,7 @@
 //! Disks in the memory of a guest: where they lie, and what their driver is told.
 
-use disk::Parameters;
 use model::{Bytes, DiskModel, Mechanism};
+use simdisk::MechanismParams;
 
 use crate::driver::DRIVER;
 
@@ -23,17 +23,17 @@ pub struct MemoryDisk {
 
 impl MemoryDisk {
     /// Memory that they take beside the guest's own.
-    pub fn beside(&self) -> Bytes {
+    pub fn extra_memory(&self) -> Bytes {
         Bytes(self.size.0 * u64::from(self.count.max(1)) + JOURNAL.0)
     }
 
     /// What their driver is told, in a guest whose kernel manages so much memory.
-    pub(crate) fn of_driver(&self, memory: Bytes) -> String {
-        let numbers = Parameters::new(&self.model, self.size, SEED).bytes();
+    pub(crate) fn module_parameters(&self, memory: Bytes) -> String {
+        let numbers = MechanismParams::new(&self.model, self.size, SEED).bytes();
         let numbers: String = numbers.iter().map(|byte| format!("{byte:02x}")).collect();
         format!(
             "parameters={numbers} base={:#x} disks={} journal_bytes={} forced={}",
-            Layout::of(memory, self.beside()).base,
+            GuestMemoryLayout::of(memory, self.extra_memory()).base,
             self.count.max(1),
             JOURNAL.0,
             u8::from(self.model.forced),
@@ -43,7 +43,7 @@ impl MemoryDisk {
     /// What is written into which files of each disk of the kernel's own driver (null_blk, as
     /// Documentation/block/null_blk.rst of the kernel describes it), a line each, in this order; between two disks
     /// there is an empty line. It has no mechanism, and stands for the ideal disk alone.
-    pub fn of_substitute(&self) -> String {
+    pub fn null_blk_settings(&self) -> String {
         let one = format!(
             "size {}\nblocksize 512\nmemory_backed 1\nirqmode 0\npower 1\n",
             self.size.0 >> 20
@@ -53,7 +53,7 @@ impl MemoryDisk {
 }
 
 /// Whether the kernel's own driver can stand for a disk.
-pub fn has_substitute(model: &DiskModel) -> bool {
+pub fn null_blk_suffices(model: &DiskModel) -> bool {
     model.mechanism == Mechanism::Ideal
 }
 
@@ -70,7 +70,7 @@ pub(crate) fn names(driver: &str, count: u32) -> Vec<String> {
 
 /// Where memory lies in a guest: what the kernel manages, and what disks lie in.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Layout {
+pub(crate) struct GuestMemoryLayout {
     /// What QEMU gives it in all.
     pub total: Bytes,
     /// The address at which what disks lie in begins.
@@ -79,7 +79,7 @@ pub(crate) struct Layout {
     reserved: Vec<(u64, u64)>,
 }
 
-impl Layout {
+impl GuestMemoryLayout {
     /// The end of memory below the devices of a machine `q35`, where it has no more than that (hw/i386/pc_q35.c of
     /// QEMU); where it has more, memory goes on at 4 GiB behind the first 2.
     const LOW: u64 = 0xb000_0000;
@@ -124,7 +124,7 @@ impl Layout {
     }
 
     /// The same for the kernel (`memmap=` of Documentation/admin-guide/kernel-parameters.txt).
-    pub fn words(&self) -> String {
+    pub fn memmap_parameter(&self) -> String {
         let words = self.reserved.iter();
         let words = words.filter(|(_, length)| *length > 0);
         words
@@ -136,7 +136,7 @@ impl Layout {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::driver::SUBSTITUTE;
+    use crate::driver::NULL_BLK;
 
     fn disk() -> MemoryDisk {
         MemoryDisk {
@@ -149,13 +149,13 @@ mod tests {
     #[test]
     fn the_kernels_own_driver_is_told_what_a_disk_without_a_mechanism_is() {
         let one = "size 8\nblocksize 512\nmemory_backed 1\nirqmode 0\npower 1\n";
-        assert_eq!(disk().of_substitute(), format!("{one}\n{one}"));
-        assert!(has_substitute(&disk().model));
+        assert_eq!(disk().null_blk_settings(), format!("{one}\n{one}"));
+        assert!(null_blk_suffices(&disk().model));
     }
 
     #[test]
     fn the_driver_is_told_all_numbers_and_where_its_memory_is() {
-        let words = disk().of_driver(Bytes::mib(512));
+        let words = disk().module_parameters(Bytes::mib(512));
         let numbers = words.strip_prefix("parameters=").unwrap();
         let (numbers, rest) = numbers.split_once(' ').unwrap();
         // A parameter of a module is 1024 characters long at most.
@@ -169,20 +169,23 @@ mod tests {
             "base=0x1f000000 disks=2 journal_bytes=67108864 forced=0"
         );
         assert_eq!(names(DRIVER, 2), ["/dev/fsd0", "/dev/fsd1"]);
-        assert_eq!(names(SUBSTITUTE, 1), ["/dev/nullb0"]);
+        assert_eq!(names(NULL_BLK, 1), ["/dev/nullb0"]);
     }
 
     #[test]
     fn a_kernel_has_the_memory_that_it_was_given_wherever_the_disks_lie() {
         const GIB: u64 = 1 << 30;
         for (memory, beside) in [(1, 1), (1, 3), (2, 1), (3, 4), (1, 20)] {
-            let layout = Layout::of(Bytes(memory * GIB), Bytes(beside * GIB));
+            let layout = GuestMemoryLayout::of(Bytes(memory * GIB), Bytes(beside * GIB));
             let total = layout.total.0;
-            let (low, high) = match total <= Layout::LOW {
+            let (low, high) = match total <= GuestMemoryLayout::LOW {
                 true => (total, 0),
-                false => (Layout::LOW_OF_MORE, total - Layout::LOW_OF_MORE),
+                false => (
+                    GuestMemoryLayout::LOW_OF_MORE,
+                    total - GuestMemoryLayout::LOW_OF_MORE,
+                ),
             };
-            let ranges = [(0, low), (Layout::HIGH, high)];
+            let ranges = [(0, low), (GuestMemoryLayout::HIGH, high)];
             let is_inside = |(base, length): (u64, u64)| {
                 ranges
                     .iter()
@@ -196,6 +199,9 @@ mod tests {
             let taken: u64 = layout.reserved.iter().map(|(_, length)| length).sum();
             assert_eq!(total - taken, memory * GIB, "{layout:?}");
         }
-        assert_eq!(Layout::of(Bytes(GIB), Bytes(0)).words(), "");
+        assert_eq!(
+            GuestMemoryLayout::of(Bytes(GIB), Bytes(0)).memmap_parameter(),
+            ""
+        );
     }
 }

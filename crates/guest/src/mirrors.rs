@@ -5,9 +5,9 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use crate::build_dir::BuildDir;
 use crate::manifest::Manifest;
 use crate::packages::{Apt, Release};
-use crate::workshop::Workshop;
 use crate::{GuestError, files};
 
 /// Programs for HFS are in non-free, the source of OpenZFS in contrib.
@@ -16,14 +16,14 @@ const COMPONENTS: &str = "main contrib non-free";
 const KEYS: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
 /// Which lists such an apt has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Lists {
+pub enum AptListKind {
     /// Of packages that can be installed.
     Packages,
     /// Of the sources that they were made of.
     Sources,
 }
 
-impl Lists {
+impl AptListKind {
     /// Where they lie, while something is made by them and afterwards for the next.
     pub const fn directory(self) -> &'static str {
         match self {
@@ -42,30 +42,30 @@ impl Lists {
 }
 
 /// Holds the state of the machine's lists for which ours were made, and what these must hold.
-const MADE_FOR: &str = "made-for";
+const LISTS_STATE_FILE: &str = "made-for";
 const SOURCES: &str = "sources.list";
 const STATE: &str = "state";
 
 /// Such an apt, with its lists kept in a directory. Where those of the machine have changed, which `state` tells, or
 /// these are damaged, they are brought again, and are in the workshop.
-pub fn apart<'a>(
-    kind: Lists,
+pub fn separate_apt<'a>(
+    kind: AptListKind,
     mirror: Option<&str>,
     kept: &Path,
     state: &str,
-    workshop: &'a Workshop<'_>,
+    workshop: &'a BuildDir<'_>,
     say: &mut dyn FnMut(&str),
 ) -> Result<Apt<'a>, GuestError> {
     let programs = workshop.programs();
     let keys = Path::new(KEYS).exists().then_some(KEYS);
-    let sources = sources(kind, &Apt::own(programs).releases()?, mirror, keys)?;
+    let sources = sources(kind, &Apt::system(programs).releases()?, mirror, keys)?;
     let made_for = |lists: &Path| -> Result<String, GuestError> {
         let lists = Manifest::of(&lists.join(STATE))?.digest();
         Ok(format!("{state}\n{sources}{lists}\n"))
     };
     let are_good = || {
         let wanted = made_for(kept).ok()?;
-        let made = files::read(&kept.join(MADE_FOR)).ok()?;
+        let made = files::read(&kept.join(LISTS_STATE_FILE)).ok()?;
         let list = files::read(&kept.join(SOURCES)).ok()?;
         Some(made == wanted.as_bytes() && list == sources.as_bytes())
     };
@@ -78,7 +78,7 @@ pub fn apart<'a>(
         files::write(&lists.join(SOURCES), sources.as_bytes())?;
         let apt = Apt::with(programs, &settings(&lists));
         apt.update()?;
-        files::write(&lists.join(MADE_FOR), made_for(&lists)?.as_bytes())?;
+        files::write(&lists.join(LISTS_STATE_FILE), made_for(&lists)?.as_bytes())?;
         return Ok(apt);
     }
     Ok(Apt::with(programs, &settings(kept)))
@@ -99,7 +99,7 @@ fn settings(directory: &Path) -> Vec<String> {
 
 /// A line for each release (sources.list(5)).
 fn sources(
-    kind: Lists,
+    kind: AptListKind,
     releases: &BTreeSet<Release>,
     mirror: Option<&str>,
     keys: Option<&str>,
@@ -115,7 +115,7 @@ fn sources(
         releases.sort_by_key(|release| release.name.contains('-'));
         return Ok(releases.iter().map(|r| line(&r.uri, &r.name)).collect());
     };
-    check(mirror)?;
+    validate_mirror(mirror)?;
     // Mirrors of the archive have no security updates: those lie elsewhere.
     let base = releases.iter().find(|r| !r.name.contains('-'));
     let name = base.map_or("stable", |r| r.name.as_str());
@@ -126,14 +126,14 @@ fn sources(
 ///
 /// # Errors
 /// Where it cannot.
-pub fn check(mirror: &str) -> Result<(), GuestError> {
+pub fn validate_mirror(mirror: &str) -> Result<(), GuestError> {
     let schemes = ["http://", "https://", "file:/"];
     let plain = |c: char| c.is_ascii_graphic() && !"[]#".contains(c);
     let known = schemes.iter().any(|scheme| mirror.starts_with(scheme));
     if known && mirror.chars().all(plain) {
         return Ok(());
     }
-    Err(GuestError::Unexpected(format!(
+    Err(GuestError::UnexpectedOutput(format!(
         "`{mirror}` is no mirror: give the address of a directory that holds `dists` and `pool`"
     )))
 }
@@ -155,7 +155,7 @@ mod tests {
 
     #[test]
     fn all_components_come_from_the_machines_own_mirrors() {
-        let text = sources(Lists::Packages, &releases(), None, Some("/k.gpg")).unwrap();
+        let text = sources(AptListKind::Packages, &releases(), None, Some("/k.gpg")).unwrap();
         assert_eq!(
             text,
             "deb [signed-by=/k.gpg] http://m/debian/ bookworm main contrib non-free\n\
@@ -173,7 +173,7 @@ mod tests {
             uri: uri.into(),
             name: name.into(),
         });
-        let text = sources(Lists::Sources, &BTreeSet::from(releases), None, None).unwrap();
+        let text = sources(AptListKind::Sources, &BTreeSet::from(releases), None, None).unwrap();
         assert!(
             text.starts_with("deb-src http://b/debian/ bookworm main"),
             "{text}"
@@ -183,7 +183,7 @@ mod tests {
     #[test]
     fn a_mirror_of_the_users_stands_in_for_all_of_them() {
         let text = sources(
-            Lists::Packages,
+            AptListKind::Packages,
             &releases(),
             Some("http://other/debian"),
             None,
@@ -195,7 +195,7 @@ mod tests {
              deb http://other/debian bookworm-updates main contrib non-free\n"
         );
         let text = sources(
-            Lists::Packages,
+            AptListKind::Packages,
             &BTreeSet::new(),
             Some("file:/srv/debian"),
             None,
@@ -215,7 +215,8 @@ mod tests {
             "http://m/\ndeb x",
             "-o x",
         ] {
-            let error = sources(Lists::Packages, &releases(), Some(mirror), None).unwrap_err();
+            let error =
+                sources(AptListKind::Packages, &releases(), Some(mirror), None).unwrap_err();
             assert!(error.to_string().contains("is no mirror"), "{error}");
         }
     }

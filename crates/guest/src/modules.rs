@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::manifest::Manifest;
-use crate::programs::Programs;
+use crate::process_runner::ProcessRunner;
 use crate::{GuestError, kernel};
 
 /// Directories with modules, below that of a kernel; what comes later goes before what was there.
@@ -28,7 +28,10 @@ pub struct Modules {
 
 impl Modules {
     /// The modules below a directory like `/lib/modules/6.1.0-1-amd64`, which may have a manifest.
-    pub fn below(directory: &Path, manifest: Option<&Arc<Manifest>>) -> Result<Self, GuestError> {
+    pub fn in_directory(
+        directory: &Path,
+        manifest: Option<&Arc<Manifest>>,
+    ) -> Result<Self, GuestError> {
         let release = directory.file_name().unwrap_or_default().to_string_lossy();
         let mut modules = Self {
             kernel: release.into_owned(),
@@ -74,7 +77,7 @@ impl Modules {
     }
 
     /// Whether they are those of a package, which has all that its modules need.
-    pub const fn are_whole(&self) -> bool {
+    pub const fn are_complete(&self) -> bool {
         self.manifest.is_some()
     }
 
@@ -85,13 +88,13 @@ impl Modules {
     }
 
     /// Takes a file for a module, in the place of the one that there may be.
-    pub fn put(&mut self, name: &str, file: &Path) {
+    pub fn replace(&mut self, name: &str, file: &Path) {
         self.files.insert(canonical(name), file.to_owned());
     }
 
     /// These modules and all that they need, each with its content, in the order in which they load. What
     /// is built in is left out.
-    pub fn in_order<S: AsRef<str>>(
+    pub fn load_order<S: AsRef<str>>(
         &self,
         wanted: &[S],
     ) -> Result<Vec<(String, Vec<u8>)>, GuestError> {
@@ -119,7 +122,7 @@ impl Modules {
             });
         };
         let file = self.read(path)?;
-        let module = kernel::unpack(&file, &Programs::default())?.unwrap_or(file);
+        let module = kernel::unpack(&file, &ProcessRunner::default())?.unwrap_or(file);
         for needed in needs(&module) {
             self.visit(&needed, seen, ordered)?;
         }
@@ -173,8 +176,8 @@ mod tests {
     }
 
     fn order(tree: &tempfile::TempDir, wanted: &[&str]) -> Result<Vec<String>, GuestError> {
-        let modules = Modules::below(tree.path(), None)?;
-        let ordered = modules.in_order(wanted)?;
+        let modules = Modules::in_directory(tree.path(), None)?;
+        let ordered = modules.load_order(wanted)?;
         Ok(ordered.into_iter().map(|(name, _)| name).collect())
     }
 
@@ -196,7 +199,7 @@ mod tests {
     fn what_is_built_in_is_there_and_is_not_loaded() {
         let tree = tree(&[("affs", "loop")], "kernel/drivers/block/loop.ko\n");
         assert_eq!(order(&tree, &["affs", "loop"]).unwrap(), ["affs"]);
-        let modules = Modules::below(tree.path(), None).unwrap();
+        let modules = Modules::in_directory(tree.path(), None).unwrap();
         assert!(modules.has("loop") && modules.has("affs") && !modules.has("hpfs"));
     }
 
@@ -207,10 +210,10 @@ mod tests {
         fs::create_dir(&updates).unwrap();
         fs::write(updates.join("ufs.ko"), "\0depends=nls-base\0").unwrap();
         assert_eq!(order(&tree, &["ufs"]).unwrap(), ["nls_base", "ufs"]);
-        let mut modules = Modules::below(tree.path(), None).unwrap();
+        let mut modules = Modules::in_directory(tree.path(), None).unwrap();
         let file = tree.path().join("other.ko");
         fs::write(&file, "\0depends=\0").unwrap();
-        modules.put("nls-new", &file);
+        modules.replace("nls-new", &file);
         assert!(modules.has("nls_new"));
     }
 

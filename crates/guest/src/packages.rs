@@ -8,8 +8,8 @@ use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use crate::programs::Programs;
-use crate::{GuestError, digest};
+use crate::process_runner::ProcessRunner;
+use crate::{GuestError, hash};
 
 /// What the names of packages of kernels begin and end with.
 const IMAGE: &str = "linux-image-";
@@ -37,14 +37,14 @@ impl Package {
 }
 
 /// Those of some packages that lie whole in a directory, and the files of those that lie there damaged.
-pub fn sorted_out<'a>(
+pub fn complete_packages<'a>(
     packages: &'a [Package],
     directory: &Path,
 ) -> (Vec<&'a Package>, Vec<PathBuf>) {
     let file = |package: &&Package| directory.join(&package.file);
     let there: Vec<&Package> = packages.iter().filter(|p| file(p).exists()).collect();
     let files: Vec<PathBuf> = there.iter().map(file).collect();
-    let digests = digest::of_files(&files).into_iter();
+    let digests = hash::sha256_files(&files).into_iter();
     let is_whole: Vec<bool> = digests
         .zip(&there)
         .map(|(digest, package)| digest.is_ok_and(|digest| package.has(&digest)))
@@ -69,13 +69,13 @@ pub struct Release {
 /// An apt: this machine's own, or one with settings of its own.
 #[derive(Clone, Debug)]
 pub struct Apt<'a> {
-    programs: &'a Programs,
+    programs: &'a ProcessRunner,
     settings: Vec<String>,
 }
 
 impl<'a> Apt<'a> {
     /// This machine's.
-    pub const fn own(programs: &'a Programs) -> Self {
+    pub const fn system(programs: &'a ProcessRunner) -> Self {
         Self {
             programs,
             settings: Vec::new(),
@@ -83,7 +83,7 @@ impl<'a> Apt<'a> {
     }
 
     /// One with these settings (apt.conf(5)) over those of the machine.
-    pub fn with(programs: &'a Programs, settings: &[String]) -> Self {
+    pub fn with(programs: &'a ProcessRunner, settings: &[String]) -> Self {
         let words = settings
             .iter()
             .flat_map(|setting| ["-o".into(), setting.clone()]);
@@ -133,7 +133,7 @@ impl<'a> Apt<'a> {
             [] => "none".to_owned(),
             known => known.join(", "),
         };
-        Err(GuestError::Unexpected(format!(
+        Err(GuestError::UnexpectedOutput(format!(
             "apt has no kernel {release} with its headers; it has {known}"
         )))
     }
@@ -146,7 +146,9 @@ impl<'a> Apt<'a> {
             .into_iter()
             .filter(|name| name.starts_with("linux-image-"));
         kernels.next().ok_or_else(|| {
-            GuestError::Unexpected(format!("apt knows no {NEWEST}: run `apt-get update` first"))
+            GuestError::UnexpectedOutput(format!(
+                "apt knows no {NEWEST}: run `apt-get update` first"
+            ))
         })
     }
 
@@ -160,7 +162,10 @@ impl<'a> Apt<'a> {
     }
 
     /// Those of some packages that it knows: not every archive is open on every machine.
-    pub fn known<'n>(&self, names: &BTreeSet<&'n str>) -> Result<BTreeSet<&'n str>, GuestError> {
+    pub fn filter_known<'n>(
+        &self,
+        names: &BTreeSet<&'n str>,
+    ) -> Result<BTreeSet<&'n str>, GuestError> {
         let text = self.run(self.call("apt-cache").arg("pkgnames"))?;
         let all: BTreeSet<&str> = text.lines().collect();
         Ok(names
@@ -186,7 +191,7 @@ impl<'a> Apt<'a> {
     }
 
     /// What it would bring for these names, in their order.
-    pub fn ask(&self, names: &BTreeSet<&str>) -> Result<Vec<Package>, GuestError> {
+    pub fn resolve(&self, names: &BTreeSet<&str>) -> Result<Vec<Package>, GuestError> {
         let mut command = self.call("apt-get");
         // It says nothing of a package that lies in the current directory.
         command.current_dir("/").args(["download", "--print-uris"]);
@@ -196,7 +201,7 @@ impl<'a> Apt<'a> {
         let missing = |name: &&&str| !packages.iter().any(|package| package.name() == **name);
         match names.iter().find(missing) {
             None => Ok(packages),
-            Some(name) => Err(GuestError::Unexpected(format!(
+            Some(name) => Err(GuestError::UnexpectedOutput(format!(
                 "apt does not say where it would get {name} from"
             ))),
         }
@@ -213,7 +218,7 @@ impl<'a> Apt<'a> {
     }
 
     /// Brings all of them into a directory; apt checks signatures and digests.
-    pub fn bring_source(&self, name: &str, into: &Path) -> Result<(), GuestError> {
+    pub fn download_source(&self, name: &str, into: &Path) -> Result<(), GuestError> {
         let mut command = self.call("apt-get");
         command
             .current_dir(into)
@@ -224,7 +229,7 @@ impl<'a> Apt<'a> {
 
     /// Brings packages into a directory; apt checks their signatures and digests. Those that lie there it believes
     /// by their sizes.
-    pub fn bring(
+    pub fn download(
         &self,
         packages: &[Package],
         into: &Path,
@@ -242,7 +247,7 @@ impl<'a> Apt<'a> {
             .args(sandbox)
             .args(packages.iter().map(Package::name));
         let mut begun = 0;
-        self.programs.listen(&mut command, "apt", &mut |line| {
+        self.programs.run_lines(&mut command, "apt", &mut |line| {
             let Some(what) = being_brought(line) else {
                 return;
             };
@@ -286,8 +291,8 @@ pub fn is_release(text: &str) -> bool {
 /// # Errors
 /// When it has none; when apt is not there, or `stop` rises.
 pub fn require_debian_kernel(release: &str, stop: &Arc<AtomicBool>) -> Result<(), GuestError> {
-    let programs = Programs::new(stop)?;
-    Apt::own(&programs).kernel(release).map(drop)
+    let programs = ProcessRunner::new(stop)?;
+    Apt::system(&programs).kernel(release).map(drop)
 }
 
 /// The numbers of a release, by which releases are ordered.
@@ -336,7 +341,7 @@ pub fn unpack(
     package: &Path,
     into: &Path,
     left_out: &[&str],
-    programs: &Programs,
+    programs: &ProcessRunner,
 ) -> Result<(), GuestError> {
     let mut open = Command::new("dpkg-deb");
     open.arg("--fsys-tarfile").arg(package);
@@ -356,7 +361,7 @@ pub fn unpack(
 }
 
 /// The one file in a directory whose name begins so.
-pub fn only_file(directory: &Path, prefix: &str) -> Result<PathBuf, GuestError> {
+pub fn single_file(directory: &Path, prefix: &str) -> Result<PathBuf, GuestError> {
     let entries = fs::read_dir(directory).map_err(GuestError::io("read", directory))?;
     let fits = |path: &PathBuf| {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
@@ -365,7 +370,7 @@ pub fn only_file(directory: &Path, prefix: &str) -> Result<PathBuf, GuestError> 
     let mut found: Vec<PathBuf> = entries.flatten().map(|e| e.path()).filter(fits).collect();
     match (found.pop(), found.is_empty()) {
         (Some(path), true) => Ok(path),
-        _ => Err(GuestError::Unexpected(format!(
+        _ => Err(GuestError::UnexpectedOutput(format!(
             "{} does not hold one {prefix}…",
             directory.display()
         ))),
@@ -396,7 +401,7 @@ mod tests {
             file: file.into(),
             digest,
         };
-        let sha = |content: &str| format!("SHA256:{}", digest::of(content.as_bytes()));
+        let sha = |content: &str| format!("SHA256:{}", hash::sha256_hex(content.as_bytes()));
         let packages = [
             package("a_1.deb", sha("a")),
             package("b_1.deb", sha("b")),
@@ -406,7 +411,7 @@ mod tests {
         for (file, content) in [("a_1.deb", "a"), ("b_1.deb", "B"), ("c_1.deb", "c")] {
             fs::write(directory.path().join(file), content).unwrap();
         }
-        let (whole, damaged) = sorted_out(&packages, directory.path());
+        let (whole, damaged) = complete_packages(&packages, directory.path());
         assert_eq!(whole, [&packages[0]]);
         assert_eq!(
             damaged,

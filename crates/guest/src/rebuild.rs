@@ -11,7 +11,7 @@ use std::process::Command;
 use std::thread;
 
 use crate::GuestError;
-use crate::programs::Programs;
+use crate::process_runner::ProcessRunner;
 
 /// A module, where its source lies, and how it is built otherwise than by the distribution.
 #[derive(Debug)]
@@ -21,17 +21,17 @@ pub struct Rebuild {
     /// Where its source lies in that of the kernel.
     pub source: &'static str,
     /// Whether the distribution's is as good where it has one.
-    pub where_missing: bool,
+    pub only_if_missing: bool,
     /// Settings of the kernel's configuration that differ, for make.
     settings: &'static [&'static str],
     /// The same for the compiler, where the source asks for them.
     definitions: &'static [&'static str],
-    edits: &'static [Edit],
+    edits: &'static [SourcePatch],
 }
 
 /// One change to a source file.
 #[derive(Debug)]
-struct Edit {
+struct SourcePatch {
     file: &'static str,
     /// What must stand there exactly once.
     stands: &'static str,
@@ -45,12 +45,12 @@ static REBUILDS: [Rebuild; 3] = [
     Rebuild {
         module: "ufs",
         source: "fs/ufs",
-        where_missing: false,
+        only_if_missing: false,
         settings: &["CONFIG_UFS_FS=m", "CONFIG_UFS_FS_WRITE=y"],
         definitions: &["CONFIG_UFS_FS_WRITE"],
         // It looks for the superblock of UFS2 at 65536 only; makefs puts it at 8192 unless blocks are
         // large. So it looks there, too, before it gives up.
-        edits: &[Edit {
+        edits: &[SourcePatch {
             file: "super.c",
             stands: "\tif (!silent)\n\t\tpr_err(\"%s(): bad magic number\\n\", __func__);\n",
             becomes: "\tif ((flags & UFS_TYPE_MASK) == UFS_TYPE_UFS2 && super_block_offset == SBLOCK_UFS2) {\n\
@@ -67,10 +67,10 @@ static REBUILDS: [Rebuild; 3] = [
     Rebuild {
         module: "reiserfs",
         source: "fs/reiserfs",
-        where_missing: false,
+        only_if_missing: false,
         settings: &["CONFIG_REISERFS_FS=m"],
         definitions: &[],
-        edits: &[Edit {
+        edits: &[SourcePatch {
             file: "stree.c",
             stands: "(ih_entry_count(ih) * IH_SIZE)",
             becomes: "(ih_entry_count(ih) * DEH_SIZE)",
@@ -82,10 +82,10 @@ static REBUILDS: [Rebuild; 3] = [
     Rebuild {
         module: "ntfs3",
         source: "fs/ntfs3",
-        where_missing: true,
+        only_if_missing: true,
         settings: &["CONFIG_NTFS3_FS=m"],
         definitions: &[],
-        edits: &[Edit {
+        edits: &[SourcePatch {
             file: "super.c",
             stands: "\tsbi->volume.blocks = sbi->volume.size >> sb->s_blocksize_bits;\n",
             becomes: "\tsbi->volume.blocks = sbi->volume.size >> sb->s_blocksize_bits;\n\
@@ -95,7 +95,7 @@ static REBUILDS: [Rebuild; 3] = [
 ];
 
 /// Those among some modules.
-pub fn among(modules: &[String]) -> Vec<&'static Rebuild> {
+pub fn required_by(modules: &[String]) -> Vec<&'static Rebuild> {
     let rebuilds = REBUILDS.iter();
     rebuilds
         .filter(|rebuild| modules.iter().any(|module| module == rebuild.module))
@@ -109,7 +109,7 @@ pub fn description(rebuilds: &[&Rebuild]) -> String {
 }
 
 /// The compiler, as it calls itself.
-pub fn compiler(programs: &Programs) -> Result<String, GuestError> {
+pub fn compiler(programs: &ProcessRunner) -> Result<String, GuestError> {
     programs.run(Command::new("make").arg("--version"), "make")?;
     let text = programs.run(Command::new("gcc").arg("--version"), "gcc")?;
     Ok(text.lines().next().unwrap_or_default().to_owned())
@@ -117,11 +117,11 @@ pub fn compiler(programs: &Programs) -> Result<String, GuestError> {
 
 /// Makes an unpacked tree of a kernel's headers work where it lies: they expect to lie below `/usr`.
 /// Returns the directory that modules are built against.
-pub fn settle(tree: &Path, release: &str) -> Result<PathBuf, GuestError> {
+pub fn fix_header_paths(tree: &Path, release: &str) -> Result<PathBuf, GuestError> {
     let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+".contains(c);
     let root = tree.to_string_lossy();
     if !root.chars().all(plain) {
-        return Err(GuestError::Unexpected(format!(
+        return Err(GuestError::UnexpectedOutput(format!(
             "make cannot build in {root:?}: set XDG_CACHE_HOME to a directory with a plain name"
         )));
     }
@@ -162,7 +162,7 @@ pub fn build(
     rebuild: &Rebuild,
     headers: &Path,
     source: &Path,
-    programs: &Programs,
+    programs: &ProcessRunner,
 ) -> Result<PathBuf, GuestError> {
     for edit in rebuild.edits {
         apply(edit, source)?;
@@ -183,7 +183,7 @@ pub fn make_module(
     source: &Path,
     settings: &[&str],
     definitions: &[&str],
-    programs: &Programs,
+    programs: &ProcessRunner,
 ) -> Result<(), GuestError> {
     let mut flags = vec![
         // Names for debuggers hold paths, and take most of the time.
@@ -191,7 +191,7 @@ pub fn make_module(
         format!("-ffile-prefix-map={}=.", source.display()),
     ];
     flags.extend(definitions.iter().map(|name| format!("-D{name}=1")));
-    let mut command = plainly("make");
+    let mut command = clean_command("make");
     command
         .arg("-C")
         .arg(headers)
@@ -209,7 +209,7 @@ pub fn processors() -> usize {
 }
 
 /// A program with nothing in its environment that could change what it builds.
-pub fn plainly(program: &str) -> Command {
+pub fn clean_command(program: &str) -> Command {
     let mut command = Command::new(program);
     command.env_clear();
     if let Some(path) = std::env::var_os("PATH") {
@@ -223,13 +223,13 @@ pub fn plainly(program: &str) -> Command {
     command
 }
 
-fn apply(edit: &Edit, source: &Path) -> Result<(), GuestError> {
+fn apply(edit: &SourcePatch, source: &Path) -> Result<(), GuestError> {
     let file = source.join(edit.file);
     let text = fs::read_to_string(&file).map_err(GuestError::io("read", &file))?;
     let found = text.matches(edit.stands).count();
     if found != 1 {
         let last = edit.stands.lines().last().unwrap_or_default().trim();
-        return Err(GuestError::Unexpected(format!(
+        return Err(GuestError::UnexpectedOutput(format!(
             "{} of the kernel's source has `{last}` {found} times and not once: it is not the one that \
              fsarena knows how to change",
             edit.file
@@ -247,7 +247,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let file = directory.path().join("stree.c");
         fs::write(&file, text).unwrap();
-        let edit = &among(&["reiserfs".into()])[0].edits[0];
+        let edit = &required_by(&["reiserfs".into()])[0].edits[0];
         apply(edit, directory.path())?;
         Ok(fs::read_to_string(&file).unwrap())
     }
@@ -284,7 +284,7 @@ mod tests {
                 assert_ne!(edit.stands, edit.becomes, "{}", rebuild.module);
             }
         }
-        assert!(among(&["ext4".into()]).is_empty());
+        assert!(required_by(&["ext4".into()]).is_empty());
     }
 
     #[test]
@@ -302,7 +302,7 @@ mod tests {
         .unwrap();
         symlink("/usr/lib/linux-kbuild-6.1/scripts", headers.join("scripts")).unwrap();
         symlink("../../lib/linux-kbuild-6.1/scripts", headers.join("tools")).unwrap();
-        assert_eq!(settle(tree, "6.1.0-1-amd64").unwrap(), headers);
+        assert_eq!(fix_header_paths(tree, "6.1.0-1-amd64").unwrap(), headers);
         let text = fs::read_to_string(&makefile).unwrap();
         let common = tree.join("usr/src/linux-headers-6.1.0-1-common/Makefile");
         let output = tree.join("usr/src/o");
@@ -312,13 +312,13 @@ mod tests {
             assert!(headers.join(link).is_dir(), "{link}");
         }
         // Once more changes nothing.
-        settle(tree, "6.1.0-1-amd64").unwrap();
+        fix_header_paths(tree, "6.1.0-1-amd64").unwrap();
         assert_eq!(fs::read_to_string(&makefile).unwrap(), text);
     }
 
     #[test]
     fn a_directory_that_make_cannot_work_in_is_refused() {
-        let error = settle(Path::new("/tmp/a b"), "6.1")
+        let error = fix_header_paths(Path::new("/tmp/a b"), "6.1")
             .unwrap_err()
             .to_string();
         assert!(error.contains("XDG_CACHE_HOME"), "{error}");

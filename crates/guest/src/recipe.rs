@@ -1,6 +1,6 @@
 //! What a guest is made of, as the filesystems of a catalog ask for it.
 
-use model::{Filesystem, Programs};
+use model::{Filesystem, ProgramRequirements};
 
 /// What a guest is made of.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -15,7 +15,7 @@ pub struct Recipe {
     /// out.
     pub packages: Vec<Vec<String>>,
     /// Filesystems whose drivers are built of a package of their source.
-    pub add_ons: Vec<AddOn>,
+    pub add_ons: Vec<DkmsPackage>,
     /// The release of Debian's kernel (`6.12`, `6.1.0-50`), whose drivers are taken as they are; the newest of the
     /// distribution where none is named.
     pub kernel: Option<String>,
@@ -26,7 +26,7 @@ pub struct Recipe {
 /// A filesystem whose driver comes as source, in a package that ends with `-dkms`. Its programs are kept
 /// apart from the others, for they may have the names of theirs.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct AddOn {
+pub struct DkmsPackage {
     /// The filesystem.
     pub name: String,
     /// The modules that are built.
@@ -42,7 +42,10 @@ pub struct AddOn {
 impl Recipe {
     /// For these filesystems; those that come as source only where they are among `with`, by name, for
     /// they take many minutes.
-    pub fn of<'a>(filesystems: impl IntoIterator<Item = &'a Filesystem>, with: &[String]) -> Self {
+    pub fn for_filesystems<'a>(
+        filesystems: impl IntoIterator<Item = &'a Filesystem>,
+        with: &[String],
+    ) -> Self {
         let mut recipe = Self::default();
         for filesystem in filesystems {
             match add_on(filesystem) {
@@ -55,7 +58,7 @@ impl Recipe {
     }
 
     /// The same with the programs of a suite's commands; the very same where it has them all.
-    pub fn with_programs(mut self, of_suite: &Programs) -> Self {
+    pub fn with_programs(mut self, of_suite: &ProgramRequirements) -> Self {
         if self.has(of_suite) {
             return self;
         }
@@ -65,7 +68,7 @@ impl Recipe {
         self.in_order()
     }
 
-    fn has(&self, of_suite: &Programs) -> bool {
+    fn has(&self, of_suite: &ProgramRequirements) -> bool {
         let is_in = |all: &[String], some: &[String]| some.iter().all(|one| all.contains(one));
         is_in(&self.programs, &of_suite.programs)
             && is_in(&self.files, &of_suite.files)
@@ -89,17 +92,17 @@ impl Recipe {
 }
 
 /// Whether a filesystem's driver comes as source, so that a guest has it only where it is asked for.
-pub fn comes_as_source(filesystem: &Filesystem) -> bool {
+pub fn is_dkms(filesystem: &Filesystem) -> bool {
     add_on(filesystem).is_some()
 }
 
 /// What such a filesystem needs; nothing for all others.
-fn add_on(filesystem: &Filesystem) -> Option<AddOn> {
+fn add_on(filesystem: &Filesystem) -> Option<DkmsPackage> {
     let requires = &filesystem.requires;
     let is_source = |package: &&String| package.ends_with("-dkms");
     let source = requires.packages.iter().find(is_source)?;
     let others = requires.packages.iter().filter(|p| !is_source(p));
-    Some(AddOn {
+    Some(DkmsPackage {
         name: filesystem.name.clone(),
         modules: requires.modules.clone(),
         programs: requires.programs.clone(),
@@ -120,7 +123,7 @@ mod tests {
             filesystem("ext2", "ext4", "e2fsprogs", "mke2fs"),
             filesystem("jfs", "jfs", "jfsutils", "mkfs.jfs"),
         ];
-        let recipe = Recipe::of(&all, &[]);
+        let recipe = Recipe::for_filesystems(&all, &[]);
         assert_eq!(recipe.modules, ["ext4", "jfs"]);
         assert_eq!(recipe.programs, ["mke2fs", "mkfs.jfs"]);
         assert_eq!(recipe.packages.len(), 3);
@@ -129,12 +132,12 @@ mod tests {
     #[test]
     fn programs_of_a_suite_are_added_each_once() {
         let all = [filesystem("ext4", "ext4", "e2fsprogs", "mke2fs")];
-        let of_suite = Programs {
+        let of_suite = ProgramRequirements {
             packages: vec!["coreutils".into()],
             programs: vec!["sort".into(), "mke2fs".into()],
             files: Vec::new(),
         };
-        let recipe = Recipe::of(&all, &[]).with_programs(&of_suite);
+        let recipe = Recipe::for_filesystems(&all, &[]).with_programs(&of_suite);
         assert_eq!(recipe.programs, ["mke2fs", "sort"]);
         assert_eq!(recipe.packages[1], ["coreutils"]);
         assert_eq!(recipe.clone().with_programs(&of_suite), recipe);
@@ -145,8 +148,8 @@ mod tests {
         let mut zfs = filesystem("zfs", "zfs", "zfs-dkms", "zpool");
         zfs.requires.packages.push("zfsutils-linux".into());
         let all = [zfs];
-        assert_eq!(Recipe::of(&all, &[]), Recipe::default());
-        let recipe = Recipe::of(&all, &["zfs".into()]);
+        assert_eq!(Recipe::for_filesystems(&all, &[]), Recipe::default());
+        let recipe = Recipe::for_filesystems(&all, &["zfs".into()]);
         assert!(recipe.modules.is_empty() && recipe.packages.is_empty());
         let add_on = &recipe.add_ons[0];
         assert_eq!(

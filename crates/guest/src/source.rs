@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use crate::programs::Programs;
+use crate::process_runner::ProcessRunner;
 use crate::{GuestError, files};
 
 /// Where the archive lies in the package, and where directories lie in the archive.
@@ -16,7 +16,7 @@ pub fn unpack(
     package: &Path,
     directories: &[&str],
     into: &Path,
-    programs: &Programs,
+    programs: &ProcessRunner,
 ) -> Result<(), GuestError> {
     files::create_directory(into)?;
     let mut open = Command::new("dpkg-deb");
@@ -42,7 +42,7 @@ pub fn unpack(
     if whole && (ended[ended.len() - 1] || directories.iter().any(|d| into.join(d).is_dir())) {
         return Ok(());
     }
-    Err(GuestError::Unexpected(format!(
+    Err(GuestError::UnexpectedOutput(format!(
         "the kernel's source cannot be unpacked from {}: {complaint}",
         package.display()
     )))
@@ -89,7 +89,7 @@ mod tests {
         let package = package(directory.path(), &files);
         let into = directory.path().join("out");
         let wanted = ["fs/ufs", "fs/ntfs3", "fs/reiserfs"];
-        unpack(&package, &wanted, &into, &Programs::default()).unwrap();
+        unpack(&package, &wanted, &into, &ProcessRunner::default()).unwrap();
         for (file, there) in files.iter().zip([true, true, false]) {
             assert_eq!(into.join(file).exists(), there, "{file}");
         }
@@ -102,7 +102,7 @@ mod tests {
         let file = directory.path().join("x.deb");
         fs::write(&file, "no package").unwrap();
         let into = directory.path().join("out");
-        let error = unpack(&file, &["fs/ufs"], &into, &Programs::default()).unwrap_err();
+        let error = unpack(&file, &["fs/ufs"], &into, &ProcessRunner::default()).unwrap_err();
         assert!(error.to_string().contains("cannot be unpacked"), "{error}");
     }
 }

@@ -8,23 +8,23 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use model::{Bytes, HeldArchive, SourceArchive};
+use model::{Bytes, CachedArchive, SourceArchive};
 
-use crate::mirrors::{self, Lists};
+use crate::build_dir::BuildDir;
+use crate::mirrors::{self, AptListKind};
 use crate::packages::{self, Apt, Package};
-use crate::workshop::Workshop;
-use crate::{GuestError, cache, digest, files};
+use crate::{GuestError, cache, files, hash};
 
 /// Where they lie in the cache.
 const ARCHIVES: &str = "archives";
 /// Lists of sources, a package and the archive unpacked of it, each of an archive of the size of Linux's.
 const ROOM: Bytes = Bytes::mib(512);
 /// What is brought before it is kept.
-const BROUGHT: &str = "brought";
+const DOWNLOAD_DIR: &str = "brought";
 const NOTE: &str = "note";
 
 /// Where the content of an archive lies.
-pub fn path(archive: &HeldArchive, cache: &Path) -> PathBuf {
+pub fn path(archive: &CachedArchive, cache: &Path) -> PathBuf {
     cache.join(ARCHIVES).join(&archive.sha256)
 }
 
@@ -33,16 +33,16 @@ pub fn path(archive: &HeldArchive, cache: &Path) -> PathBuf {
 /// # Errors
 /// When `stop` rises; when apt is not there or fails, the mirror has no such archive, or it is another than the one that the suite was
 /// made for; when there is no room, or somebody else can write into the cache.
-pub fn bring(
+pub fn fetch_archives(
     wanted: &[SourceArchive],
     cache: &Path,
     stop: &Arc<AtomicBool>,
     say: &mut dyn FnMut(&str),
-) -> Result<Vec<HeldArchive>, GuestError> {
+) -> Result<Vec<CachedArchive>, GuestError> {
     cache::require_ours(cache)?;
     let missing = |archive: &&SourceArchive| held(archive, cache).is_none();
     if wanted.iter().any(|archive| missing(&archive)) {
-        Workshop::open(cache, ROOM, stop, say, |workshop, say| {
+        BuildDir::open(cache, ROOM, stop, say, |workshop, say| {
             files::create_directory(&cache.join(ARCHIVES))?;
             let mut missing = wanted.iter().filter(missing);
             missing.try_for_each(|archive| bring_one(archive, cache, workshop, say))
@@ -51,7 +51,7 @@ pub fn bring(
     let all = wanted.iter().map(|archive| {
         held(archive, cache).ok_or_else(|| {
             let name = &archive.name;
-            GuestError::Unexpected(format!(
+            GuestError::UnexpectedOutput(format!(
                 "the archive `{name}` is gone as soon as it was brought"
             ))
         })
@@ -60,11 +60,11 @@ pub fn bring(
 }
 
 /// The archive in the cache, where it is there and whole.
-fn held(wanted: &SourceArchive, cache: &Path) -> Option<HeldArchive> {
+fn held(wanted: &SourceArchive, cache: &Path) -> Option<CachedArchive> {
     let note = files::read(&note_of(wanted, cache)).ok()?;
-    let held: HeldArchive = serde_json::from_slice(&note).ok()?;
+    let held: CachedArchive = serde_json::from_slice(&note).ok()?;
     let content = path(&held, cache);
-    let is_whole = digest::of_file(&content).ok()? == held.sha256;
+    let is_whole = hash::sha256_file(&content).ok()? == held.sha256;
     let is_right = wanted.sha256.as_ref().is_none_or(|sum| *sum == held.sha256);
     (is_whole && is_right && held.name == wanted.name).then_some(held)
 }
@@ -72,30 +72,30 @@ fn held(wanted: &SourceArchive, cache: &Path) -> Option<HeldArchive> {
 /// The file that says which archive was brought for a wish.
 fn note_of(wanted: &SourceArchive, cache: &Path) -> PathBuf {
     let wish = format!("{wanted:?}");
-    let name = format!("{}-{}", wanted.name, digest::name(wish.as_bytes()));
+    let name = format!("{}-{}", wanted.name, hash::name(wish.as_bytes()));
     cache.join(ARCHIVES).join(name)
 }
 
 fn bring_one(
     wanted: &SourceArchive,
     cache: &Path,
-    workshop: &Workshop<'_>,
+    workshop: &BuildDir<'_>,
     say: &mut dyn FnMut(&str),
 ) -> Result<(), GuestError> {
     say(&format!(
         "bringing {} from Debian's package {}",
         wanted.name, wanted.package
     ));
-    let directory = workshop.place(BROUGHT);
-    workshop.take_away(&directory)?;
+    let directory = workshop.place(DOWNLOAD_DIR);
+    workshop.remove(&directory)?;
     files::create_directory(&directory)?;
     let (file, version) = match wanted.is_source {
         true => of_source(wanted, &directory, cache, workshop, say)?,
         false => of_binary(wanted, &directory, workshop, say)?,
     };
-    let sha256 = digest::of_file(&file).map_err(GuestError::io("read", &file))?;
+    let sha256 = hash::sha256_file(&file).map_err(GuestError::io("read", &file))?;
     if let Some(right) = wanted.sha256.as_ref().filter(|right| **right != sha256) {
-        return Err(GuestError::Unexpected(format!(
+        return Err(GuestError::UnexpectedOutput(format!(
             "the archive `{}` of {} {version} is another than the one that the suite was made for (SHA-256 {sha256}, and not {right})",
             wanted.name, wanted.package
         )));
@@ -103,7 +103,7 @@ fn bring_one(
     let size = fs::metadata(&file)
         .map_err(GuestError::io("look at", &file))?
         .len();
-    let held = HeldArchive {
+    let held = CachedArchive {
         name: wanted.name.clone(),
         version: format!("{} {version}", wanted.package),
         sha256,
@@ -111,12 +111,12 @@ fn bring_one(
     };
     let whole = workshop.place("archive");
     fs::rename(&file, &whole).map_err(GuestError::io("rename", &file))?;
-    workshop.keep("archive", &path(&held, cache))?;
+    workshop.install("archive", &path(&held, cache))?;
     let note = workshop.place(NOTE);
-    workshop.take_away(&note)?;
+    workshop.remove(&note)?;
     let text = serde_json::to_string(&held).expect("a note has no keys but words");
     files::write(&note, text.as_bytes())?;
-    workshop.keep(NOTE, &note_of(wanted, cache))
+    workshop.install(NOTE, &note_of(wanted, cache))
 }
 
 /// The archive among the files of a source package, and the version of that.
@@ -124,36 +124,36 @@ fn of_source(
     wanted: &SourceArchive,
     into: &Path,
     cache: &Path,
-    workshop: &Workshop<'_>,
+    workshop: &BuildDir<'_>,
     say: &mut dyn FnMut(&str),
 ) -> Result<(PathBuf, String), GuestError> {
-    let lists = Lists::Sources.directory();
+    let lists = AptListKind::Sources.directory();
     let kept = match workshop.place(lists) {
         fresh if fresh.exists() => fresh,
         _ => cache.join(lists),
     };
-    let apt = mirrors::apart(
-        Lists::Sources,
+    let apt = mirrors::separate_apt(
+        AptListKind::Sources,
         None,
         &kept,
-        &digest::of_apt(),
+        &hash::apt_state_hash(),
         workshop,
         say,
     )?;
     let files = apt.files_of_source(&wanted.package)?;
     let file = files.iter().find(|file| wanted.is_called(&file.file));
     let file = file.ok_or_else(|| no_such(wanted))?;
-    apt.bring_source(&wanted.package, into)?;
+    apt.download_source(&wanted.package, into)?;
     let brought = into.join(&file.file);
-    let sum = digest::of_file(&brought).map_err(GuestError::io("read", &brought))?;
+    let sum = hash::sha256_file(&brought).map_err(GuestError::io("read", &brought))?;
     if !file.has(&sum) {
-        return Err(GuestError::Unexpected(format!(
+        return Err(GuestError::UnexpectedOutput(format!(
             "{} is not what apt says that it is",
             file.file
         )));
     }
     if workshop.place(lists).exists() {
-        workshop.keep(lists, &cache.join(lists))?;
+        workshop.install(lists, &cache.join(lists))?;
     }
     Ok((brought, version_of_source(&files)))
 }
@@ -173,13 +173,13 @@ fn version_of_source(files: &[Package]) -> String {
 fn of_binary(
     wanted: &SourceArchive,
     into: &Path,
-    workshop: &Workshop<'_>,
+    workshop: &BuildDir<'_>,
     say: &mut dyn FnMut(&str),
 ) -> Result<(PathBuf, String), GuestError> {
-    let apt = Apt::own(workshop.programs());
-    let packages = apt.ask(&[wanted.package.as_str()].into())?;
+    let apt = Apt::system(workshop.programs());
+    let packages = apt.resolve(&[wanted.package.as_str()].into())?;
     let package = packages.first().ok_or_else(|| no_such(wanted))?;
-    apt.bring(&packages, into, say)?;
+    apt.download(&packages, into, say)?;
     let content = into.join("content");
     files::create_directory(&content)?;
     packages::unpack(
@@ -205,7 +205,7 @@ fn of_binary(
 }
 
 fn no_such(wanted: &SourceArchive) -> GuestError {
-    GuestError::Unexpected(format!(
+    GuestError::UnexpectedOutput(format!(
         "Debian's package {} of this machine's mirror has no {}",
         wanted.package, wanted.file
     ))
@@ -226,11 +226,11 @@ mod tests {
     }
 
     /// As one lies there that was brought.
-    fn hold(content: &str, cache: &Path) -> HeldArchive {
-        let held = HeldArchive {
+    fn hold(content: &str, cache: &Path) -> CachedArchive {
+        let held = CachedArchive {
             name: "made-up".into(),
             version: "made-up 1".into(),
-            sha256: digest::of(content.as_bytes()),
+            sha256: hash::sha256_hex(content.as_bytes()),
             size: Bytes(content.len() as u64),
         };
         fs::create_dir_all(cache.join(ARCHIVES)).unwrap();
@@ -247,11 +247,11 @@ mod tests {
         assert_eq!(super::held(&wanted(None), cache), None);
         let held = hold("sources", cache);
         let stop = Arc::default();
-        let taken = bring(&[wanted(None)], cache, &stop, &mut |_| {
+        let taken = fetch_archives(&[wanted(None)], cache, &stop, &mut |_| {
             panic!("nothing is brought")
         });
         assert_eq!(taken.unwrap().first(), Some(&held));
-        let other = wanted(Some(digest::of(b"others")));
+        let other = wanted(Some(hash::sha256_hex(b"others")));
         assert_eq!(super::held(&other, cache), None, "it is not the right one");
         fs::write(path(&held, cache), "sourcex").unwrap();
         assert_eq!(super::held(&wanted(None), cache), None, "it is damaged");

@@ -7,12 +7,12 @@
 //! has no value but for its longest latency. Empty columns were not asked for. `-x` prints a line of headings first. How
 //! many processes there are, and the sizes and numbers of files, are part of the test's identity.
 
-use model::{Figure, Metric};
+use model::{ImportedResult, Metric};
 
-use crate::gathering::{Gathering, figure};
+use crate::campaign_builder::{CampaignBuilder, ok_value};
 use crate::number::{number, seconds};
 use crate::text::lines;
-use crate::{Format, Found, ImportError, Naming};
+use crate::{ImportError, InputFormat, NamingOptions, ParsedInput};
 
 /// Tests, phases and what their rate counts, in the order of the columns.
 pub const RESULTS: [(&str, &str, Metric); 12] = [
@@ -113,8 +113,8 @@ fn is_size(column: &str) -> bool {
 }
 
 /// Reads every line of it; others are what bonnie++ shows people.
-pub fn read(bytes: &[u8], naming: &Naming) -> Result<Found, ImportError> {
-    let mut gathering = Gathering::new(Format::Bonnie, "bonnie++", naming);
+pub fn read(bytes: &[u8], naming: &NamingOptions) -> Result<ParsedInput, ImportError> {
+    let mut gathering = CampaignBuilder::new(InputFormat::Bonnie, "bonnie++", naming);
     for (line, text) in lines(bytes)? {
         let columns: Vec<&str> = text.trim_end().split(',').collect();
         match layout(&columns) {
@@ -124,12 +124,12 @@ pub fn read(bytes: &[u8], naming: &Naming) -> Result<Found, ImportError> {
                     "format {} of bonnie++ is unknown: 1.93 to 1.99 and that of 1.03 are read",
                     columns[0]
                 );
-                return Err(ImportError::at(line, what));
+                return Err(ImportError::at_line(line, what));
             }
             _ if is_begun(&columns) => {
                 let count = columns.len();
                 let what = format!("{count} columns are none of bonnie++'s: the line is cut off");
-                return Err(ImportError::at(line, what));
+                return Err(ImportError::at_line(line, what));
             }
             _ => {}
         }
@@ -138,7 +138,7 @@ pub fn read(bytes: &[u8], naming: &Naming) -> Result<Found, ImportError> {
 }
 
 fn result(
-    gathering: &mut Gathering<'_>,
+    gathering: &mut CampaignBuilder<'_>,
     line: usize,
     columns: &[&str],
     layout: &Layout,
@@ -149,7 +149,7 @@ fn result(
             columns.len(),
             layout.columns
         );
-        return Err(ImportError::at(line, what));
+        return Err(ImportError::at_line(line, what));
     }
     gathering.set_program(&match layout.name {
         0 => "bonnie++ 1.03".to_owned(),
@@ -184,11 +184,11 @@ fn result(
                 .and_then(seconds)
                 .map(|time| (Metric::LatencyMax, time)),
         );
-        let test = gathering.variant(test, &parameters(test, columns, layout));
-        gathering.rank_by(&test, phase, metric);
-        let taken = Figure {
+        let test = gathering.unique_test_name(test, &parameters(test, columns, layout));
+        gathering.set_primary_metric(&test, phase, metric);
+        let taken = ImportedResult {
             too_fast: is_too_quick(columns[at]),
-            ..figure(&contender, &test, phase, values)
+            ..ok_value(&contender, &test, phase, values)
         };
         gathering.add(line, taken)?;
     }

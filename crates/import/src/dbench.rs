@@ -5,21 +5,21 @@
 
 use model::Metric;
 
-use crate::gathering::{Gathering, figure};
-use crate::number::{number, with_unit};
-use crate::text::{lines, words};
-use crate::{Format, Found, ImportError, Naming};
+use crate::campaign_builder::{CampaignBuilder, ok_value};
+use crate::number::{number, split_unit};
+use crate::text::{lines, split_words};
+use crate::{ImportError, InputFormat, NamingOptions, ParsedInput};
 
 /// A line of the table: operation, count, mean and longest latency.
 type Row<'a> = (usize, &'a str, [&'a str; 3]);
 
 /// Reads its summary.
-pub fn read(bytes: &[u8], naming: &Naming) -> Result<Found, ImportError> {
-    let mut gathering = Gathering::new(Format::Dbench, "dbench", naming);
+pub fn read(bytes: &[u8], naming: &NamingOptions) -> Result<ParsedInput, ImportError> {
+    let mut gathering = CampaignBuilder::new(InputFormat::Dbench, "dbench", naming);
     let mut rows: Vec<Row<'_>> = Vec::new();
     let mut is_table = false;
     for (line, text) in lines(bytes)? {
-        let words = words(text);
+        let words = split_words(text);
         match words.as_slice() {
             ["dbench", "version", version, ..] => {
                 gathering.set_program(&format!("dbench {version}"));
@@ -39,16 +39,16 @@ pub fn read(bytes: &[u8], naming: &Naming) -> Result<Found, ImportError> {
                 let longest = rest
                     .iter()
                     .position(|word| word.starts_with("max_latency="));
-                let longest = longest.and_then(|at| with_unit(&rest[at]["max_latency=".len()..]));
+                let longest = longest.and_then(|at| split_unit(&rest[at]["max_latency=".len()..]));
                 values.extend(longest.map(|(time, _)| (Metric::LatencyMax, time / 1e3)));
-                gathering.add(line, figure(&contender, &test, "all", values))?;
+                gathering.add(line, ok_value(&contender, &test, "all", values))?;
                 for (line, operation, [_, mean, longest]) in rows.drain(..) {
                     let phase = gathering.phase(&test, operation);
                     let values = vec![
                         (Metric::LatencyMean, number(mean, line)? / 1e3),
                         (Metric::LatencyMax, number(longest, line)? / 1e3),
                     ];
-                    gathering.add(line, figure(&contender, &test, &phase, values))?;
+                    gathering.add(line, ok_value(&contender, &test, &phase, values))?;
                 }
             }
             &[operation, count, mean, longest] if is_table => {

@@ -8,21 +8,24 @@ pub struct ImportError {
     /// The line, from 1; absent where it is about the whole.
     pub line: Option<usize>,
     /// What is wrong, and what to do.
-    pub what: String,
+    pub message: String,
 }
 
 impl ImportError {
     /// About the whole input.
-    pub(crate) fn whole(what: impl Into<String>) -> Self {
+    pub(crate) fn in_file(what: impl Into<String>) -> Self {
         let what = what.into();
-        Self { line: None, what }
+        Self {
+            line: None,
+            message: what,
+        }
     }
 
     /// About one line, counted from 1.
-    pub(crate) fn at(line: usize, what: impl Into<String>) -> Self {
+    pub(crate) fn at_line(line: usize, what: impl Into<String>) -> Self {
         Self {
             line: Some(line),
-            what: what.into(),
+            message: what.into(),
         }
     }
 }
@@ -33,7 +36,7 @@ impl fmt::Display for ImportError {
             write!(f, "line {line}: ")?;
         }
         // What stands in the file is shown as it is, but for what a terminal would act on.
-        for letter in self.what.chars() {
+        for letter in self.message.chars() {
             match letter.is_control() {
                 true => write!(f, "{}", letter.escape_default())?,
                 false => fmt::Write::write_char(f, letter)?,
@@ -49,7 +52,7 @@ mod tests {
 
     #[test]
     fn what_a_terminal_would_act_on_is_shown_as_an_escape() {
-        let error = ImportError::at(3, "`1\u{1b}[2J` is no number");
+        let error = ImportError::at_line(3, "`1\u{1b}[2J` is no number");
         assert_eq!(error.to_string(), "line 3: `1\\u{1b}[2J` is no number");
     }
 }

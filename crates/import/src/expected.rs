@@ -2,25 +2,25 @@
 
 use std::collections::BTreeMap;
 
-use model::{Group, Metric};
+use model::{Metric, WorkloadCategory};
 
-use crate::gathering::group;
-use crate::names::Names;
+use crate::campaign_builder::group;
+use crate::names::UniqueNames;
 use crate::text::option;
-use crate::{Format, bonnie, iozone, mdtest, workload_file};
+use crate::{InputFormat, bonnie, filebench_file, iozone, mdtest};
 
 /// A phase that the output of a program will have.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Expected {
+pub struct ExpectedPhase {
     /// Its name.
     pub phase: String,
     /// The number by which it is ranked.
     pub metric: Metric,
     /// What it asks of the filesystem.
-    pub group: Option<Group>,
+    pub group: Option<WorkloadCategory>,
 }
 
-impl Expected {
+impl ExpectedPhase {
     fn new(phase: &str, metric: Metric) -> Self {
         Self {
             phase: phase.to_owned(),
@@ -34,25 +34,25 @@ impl Expected {
 ///
 /// # Errors
 /// When its output cannot be foreseen; in a line that says what to do.
-pub fn expected(format: Format, arguments: &[&str]) -> Result<Vec<Expected>, String> {
+pub fn expected(format: InputFormat, arguments: &[&str]) -> Result<Vec<ExpectedPhase>, String> {
     match format {
-        Format::Bonnie => Ok(bonnie::RESULTS
+        InputFormat::Bonnie => Ok(bonnie::RESULTS
             .into_iter()
             .filter(|(test, ..)| !leaves_out(arguments, test))
-            .map(|(_, phase, metric)| Expected::new(phase, metric))
+            .map(|(_, phase, metric)| ExpectedPhase::new(phase, metric))
             .collect()),
-        Format::Iozone => of_iozone(arguments),
-        Format::Fio => of_fio(arguments),
-        Format::FsMark => Ok(vec![Expected {
+        InputFormat::Iozone => of_iozone(arguments),
+        InputFormat::Fio => of_fio(arguments),
+        InputFormat::FsMark => Ok(vec![ExpectedPhase {
             group: Some(match option(arguments, "-S") {
-                Some("0") => Group::ManyFiles,
-                _ => Group::Durable,
+                Some("0") => WorkloadCategory::ManyFiles,
+                _ => WorkloadCategory::Durable,
             }),
-            ..Expected::new("create", Metric::Rate)
+            ..ExpectedPhase::new("create", Metric::Rate)
         }]),
-        Format::Mdtest => of_mdtest(arguments),
-        Format::Filebench => Ok(of_filebench(arguments)),
-        Format::Dbench => Ok(vec![Expected::new("all", Metric::Throughput)]),
+        InputFormat::Mdtest => of_mdtest(arguments),
+        InputFormat::Filebench => Ok(of_filebench(arguments)),
+        InputFormat::Dbench => Ok(vec![ExpectedPhase::new("all", Metric::Throughput)]),
         other => {
             let title = other.title();
             Err(format!(
@@ -73,10 +73,12 @@ fn leaves_out(arguments: &[&str], test: &str) -> bool {
 }
 
 /// One point only: a grid would be a test for each.
-fn of_iozone(arguments: &[&str]) -> Result<Vec<Expected>, String> {
+fn of_iozone(arguments: &[&str]) -> Result<Vec<ExpectedPhase>, String> {
     let (phases, metric) = iozone::phases(arguments)?;
     let phases = phases.into_iter();
-    Ok(phases.map(|phase| Expected::new(phase, metric)).collect())
+    Ok(phases
+        .map(|phase| ExpectedPhase::new(phase, metric))
+        .collect())
 }
 
 /// Options of a job, by their names.
@@ -114,8 +116,8 @@ fn groups(jobs: &[(&str, Options<'_>)]) -> Vec<i64> {
 }
 
 /// The phases of its jobs, named as they are when its output is read.
-fn of_fio(arguments: &[&str]) -> Result<Vec<Expected>, String> {
-    let mut names = Names::default();
+fn of_fio(arguments: &[&str]) -> Result<Vec<ExpectedPhase>, String> {
+    let mut names = UniqueNames::default();
     let jobs = of_jobs(arguments);
     let threads = jobs
         .iter()
@@ -125,7 +127,7 @@ fn of_fio(arguments: &[&str]) -> Result<Vec<Expected>, String> {
             let mode = ["rw", "readwrite"].iter().find_map(|key| options.get(key));
             (*name, group, parameters, (*name, mode.copied()))
         });
-    let jobs = crate::fio::apart(threads).into_iter();
+    let jobs = crate::fio::split_jobs(threads).into_iter();
     let jobs = jobs.filter_map(|(differs_in, threads)| Some((differs_in, *threads.first()?)));
     let mut all = Vec::new();
     for (differs_in, (name, mode)) in jobs {
@@ -153,8 +155,8 @@ fn of_fio(arguments: &[&str]) -> Result<Vec<Expected>, String> {
                 Metric::Throughput
             };
             let group = crate::fio::group(side, is_random);
-            let phase = names.variant(&called, &differs_in);
-            all.push(Expected {
+            let phase = names.unique(&called, &differs_in);
+            all.push(ExpectedPhase {
                 phase,
                 metric,
                 group,
@@ -169,24 +171,24 @@ fn of_fio(arguments: &[&str]) -> Result<Vec<Expected>, String> {
 
 /// The one argument is the workload. A thread does its operations in turns, so that all have one rate: they differ in
 /// the time that each takes.
-fn of_filebench(arguments: &[&str]) -> Vec<Expected> {
-    let mut names = Names::default();
+fn of_filebench(arguments: &[&str]) -> Vec<ExpectedPhase> {
+    let mut names = UniqueNames::default();
     let operations = arguments
         .iter()
-        .flat_map(|workload| workload_file::operations(workload));
-    let all = std::iter::once(Expected::new("all", Metric::Rate));
-    all.chain(operations.map(|called| Expected::new(&names.word(called), Metric::LatencyMean)))
+        .flat_map(|workload| filebench_file::operations(workload));
+    let all = std::iter::once(ExpectedPhase::new("all", Metric::Rate));
+    all.chain(operations.map(|called| ExpectedPhase::new(&names.slug(called), Metric::LatencyMean)))
         .collect()
 }
 
 /// With `-Z` times are printed, and no rate.
-fn of_mdtest(arguments: &[&str]) -> Result<Vec<Expected>, String> {
+fn of_mdtest(arguments: &[&str]) -> Result<Vec<ExpectedPhase>, String> {
     if arguments.contains(&"-Z") {
         return Err("mdtest prints no rates with -Z: leave it out".to_owned());
     }
     let phases = mdtest::phases(arguments).into_iter();
     Ok(phases
-        .map(|phase| Expected::new(&phase, Metric::Rate))
+        .map(|phase| ExpectedPhase::new(&phase, Metric::Rate))
         .collect())
 }
 
@@ -194,7 +196,7 @@ fn of_mdtest(arguments: &[&str]) -> Result<Vec<Expected>, String> {
 mod tests {
     use super::*;
 
-    fn phases(format: Format, arguments: &str) -> Vec<String> {
+    fn phases(format: InputFormat, arguments: &str) -> Vec<String> {
         let words: Vec<&str> = arguments.split(' ').collect();
         let expected = expected(format, &words).unwrap();
         expected.into_iter().map(|one| one.phase).collect()
@@ -203,37 +205,37 @@ mod tests {
     #[test]
     fn options_choose_the_phases() {
         assert_eq!(
-            phases(Format::Bonnie, "-s 8M -n 0 -f"),
+            phases(InputFormat::Bonnie, "-s 8M -n 0 -f"),
             ["write", "rewrite", "read", "seek"]
         );
-        assert_eq!(phases(Format::Bonnie, "-s 0").len(), 6);
+        assert_eq!(phases(InputFormat::Bonnie, "-s 0").len(), 6);
         assert_eq!(
-            phases(Format::Iozone, "-s 64k -r 4k -i 0 -i 2"),
+            phases(InputFormat::Iozone, "-s 64k -r 4k -i 0 -i 2"),
             ["write", "rewrite", "random-read", "random-write"]
         );
         assert_eq!(
-            phases(Format::Iozone, "-s64k -r4k -i1 -RO"),
+            phases(InputFormat::Iozone, "-s64k -r4k -i1 -RO"),
             ["read", "reread"]
         );
-        let ranked = |words: &[&str]| expected(Format::Iozone, words).unwrap()[0].metric;
+        let ranked = |words: &[&str]| expected(InputFormat::Iozone, words).unwrap()[0].metric;
         let one = ["-s", "1m", "-r", "4k", "-O"];
         assert_eq!(ranked(&one), Metric::Rate);
         assert_eq!(ranked(&[&one[..], &["-N"]].concat()), Metric::LatencyMean);
         let fio = "--name=global --rw=write --name=a --name=b --rw=randrw";
-        assert_eq!(phases(Format::Fio, fio), ["a", "b-read", "b-write"]);
+        assert_eq!(phases(InputFormat::Fio, fio), ["a", "b-read", "b-write"]);
         // The second waits for the first, and the third is another thread of it.
         let fio = "--name=a --rw=write --name=a --rw=write --stonewall --name=a --rw=write";
-        assert_eq!(phases(Format::Fio, fio), ["a", "a-2"]);
+        assert_eq!(phases(InputFormat::Fio, fio), ["a", "a-2"]);
         let fio = "--name=a --rw=write --name=a --rw=read --name=a --rw=read --bs=8k";
-        assert_eq!(phases(Format::Fio, fio), ["a", "a-2", "a-3"]);
-        assert_eq!(phases(Format::Mdtest, "-F -n 3").len(), 6);
-        assert_eq!(phases(Format::Mdtest, "-n 3").len(), 9);
+        assert_eq!(phases(InputFormat::Fio, fio), ["a", "a-2", "a-3"]);
+        assert_eq!(phases(InputFormat::Mdtest, "-F -n 3").len(), 6);
+        assert_eq!(phases(InputFormat::Mdtest, "-n 3").len(), 9);
         assert_eq!(
-            phases(Format::Mdtest, "-n3 -CT -F"),
+            phases(InputFormat::Mdtest, "-n3 -CT -F"),
             ["file-creation", "file-stat", "tree-creation"]
         );
         assert_eq!(
-            phases(Format::Mdtest, "-DUr -n 3"),
+            phases(InputFormat::Mdtest, "-DUr -n 3"),
             ["directory-rename", "directory-removal", "tree-removal"]
         );
     }
@@ -241,12 +243,12 @@ mod tests {
     #[test]
     fn what_cannot_be_foreseen_is_refused() {
         for (format, words) in [
-            (Format::Iozone, "-a"),
-            (Format::Iozone, "-s 1m -s 2m -r 4k"),
-            (Format::Iozone, "-s 1m -r 4k -r8k"),
-            (Format::Mdtest, "-n 5 -Z"),
-            (Format::Fio, "--rw=read"),
-            (Format::Phoronix, ""),
+            (InputFormat::Iozone, "-a"),
+            (InputFormat::Iozone, "-s 1m -s 2m -r 4k"),
+            (InputFormat::Iozone, "-s 1m -r 4k -r8k"),
+            (InputFormat::Mdtest, "-n 5 -Z"),
+            (InputFormat::Fio, "--rw=read"),
+            (InputFormat::Phoronix, ""),
         ] {
             let words: Vec<&str> = words.split(' ').collect();
             let error = expected(format, &words).unwrap_err();

@@ -3,20 +3,20 @@
 //! Source of the format: `stats.c` of filebench 1.5-alpha3, which prints it, outputs in its issues, and such of 1.4.9,
 //! whose lines begin with the number of a process and whose numbers are apart by commas. Megabytes are of 2^20 bytes. Its workload (`… personality successfully loaded`) is the test.
 
-use model::{Figure, Metric};
+use model::{ImportedResult, Metric};
 
-use crate::gathering::{Gathering, figure};
-use crate::number::{optional, with_unit};
-use crate::text::{lines, words};
-use crate::{Format, Found, ImportError, Naming};
+use crate::campaign_builder::{CampaignBuilder, ok_value};
+use crate::number::{optional, split_unit};
+use crate::text::{lines, split_words};
+use crate::{ImportError, InputFormat, NamingOptions, ParsedInput};
 
 /// Reads all summaries in it.
-pub fn read(bytes: &[u8], naming: &Naming) -> Result<Found, ImportError> {
-    let mut gathering = Gathering::new(Format::Filebench, "filebench", naming);
+pub fn read(bytes: &[u8], naming: &NamingOptions) -> Result<ParsedInput, ImportError> {
+    let mut gathering = CampaignBuilder::new(InputFormat::Filebench, "filebench", naming);
     let mut workload = "filebench".to_owned();
     let mut is_table = false;
     for (line, text) in lines(bytes)? {
-        let words = words(text);
+        let words = split_words(text);
         match behind_times(&words) {
             ["Filebench", "Version", version, ..] => {
                 gathering.set_program(&format!("filebench {version}"));
@@ -29,7 +29,7 @@ pub fn read(bytes: &[u8], naming: &Naming) -> Result<Found, ImportError> {
                 workload = called.join(" ");
             }
             ["WARNING!", "Run", "stopped", "early:"] => {
-                return Err(ImportError::at(
+                return Err(ImportError::at_line(
                     line,
                     "the run stopped early: it needs more files (entries), or less time",
                 ));
@@ -56,14 +56,14 @@ fn behind_times<'a, 'b>(words: &'a [&'b str]) -> &'a [&'b str] {
 }
 
 fn result(
-    gathering: &mut Gathering<'_>,
+    gathering: &mut CampaignBuilder<'_>,
     line: usize,
     workload: &str,
     operation: &str,
     words: &[&str],
 ) -> Result<(), ImportError> {
     let Some(values) = values(words) else {
-        return Err(ImportError::at(
+        return Err(ImportError::at_line(
             line,
             "it gives no number of operations per second",
         ));
@@ -71,7 +71,7 @@ fn result(
     let contender = gathering.contender(None)?;
     let test = gathering.test(workload);
     let phase = gathering.phase(&test, operation);
-    let taken: Figure = figure(&contender, &test, &phase, values);
+    let taken: ImportedResult = ok_value(&contender, &test, &phase, values);
     gathering.add(line, taken)
 }
 
@@ -82,7 +82,7 @@ fn values(words: &[&str]) -> Option<Vec<(Metric, f64)>> {
     let mut before = None;
     for (at, word) in words.iter().enumerate() {
         let word = word.trim_matches(['[', ']', ',', '(', ')']);
-        let (number, unit) = match with_unit(word) {
+        let (number, unit) = match split_unit(word) {
             Some((number, unit)) => (Some(number), unit),
             None => (before, word),
         };

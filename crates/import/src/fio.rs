@@ -9,13 +9,13 @@
 
 use std::collections::BTreeMap;
 
-use model::{Figure, Group, LatencyBucket, Metric, Nanos};
+use model::{ImportedResult, LatencyBucket, Metric, Nanos, WorkloadCategory};
 use serde::Deserialize;
 
-use crate::gathering::{Gathering, failed, figure};
-use crate::number::{since_1970, sound};
-use crate::text::place;
-use crate::{Format, Found, ImportError, Naming, json};
+use crate::campaign_builder::{CampaignBuilder, failed_value, ok_value};
+use crate::number::{finite_non_negative, since_1970};
+use crate::text::mount_label;
+use crate::{ImportError, InputFormat, NamingOptions, ParsedInput, json};
 
 #[derive(Deserialize)]
 struct Output {
@@ -88,7 +88,8 @@ impl Side {
     /// Whether its numbers can be those of a measurement.
     fn is_sound(&self) -> bool {
         let all = [self.bandwidth(), self.iops, self.runtime];
-        all.iter().all(|value| sound(*value).is_some())
+        all.iter()
+            .all(|value| finite_non_negative(*value).is_some())
     }
 }
 
@@ -150,16 +151,16 @@ const PARAMETERS: [&[&str]; 22] = [
 ];
 
 /// Reads all jobs.
-pub fn read(bytes: &[u8], naming: &Naming) -> Result<Found, ImportError> {
+pub fn read(bytes: &[u8], naming: &NamingOptions) -> Result<ParsedInput, ImportError> {
     let output: Output = json::read(bytes)?;
-    let mut gathering = Gathering::new(Format::Fio, "fio", naming);
+    let mut gathering = CampaignBuilder::new(InputFormat::Fio, "fio", naming);
     gathering.set_program(&output.version.replacen("fio-", "fio ", 1));
     gathering.set_started(since_1970(output.timestamp));
     let jobs = output.jobs.iter().map(|job| {
         let option = |name: &str| option(job, &output.global, name);
         (job.name.as_str(), job.groupid, parameters(option), job)
     });
-    for (differs_in, threads) in apart(jobs) {
+    for (differs_in, threads) in split_jobs(jobs) {
         job(&mut gathering, &output.global, &threads, &differs_in)?;
     }
     gathering.finish()
@@ -167,7 +168,7 @@ pub fn read(bytes: &[u8], naming: &Naming) -> Result<Found, ImportError> {
 
 /// The threads of each job (equal name, group and parameters), in the order of the first of them; with what tells it
 /// from others of its name.
-pub fn apart<'a, T>(
+pub fn split_jobs<'a, T>(
     threads: impl Iterator<Item = (&'a str, i64, String, T)>,
 ) -> Vec<(String, Vec<T>)> {
     let mut places = BTreeMap::new();
@@ -220,7 +221,7 @@ fn option<'a>(job: &'a Job, global: &'a Options, name: &str) -> Option<&'a str> 
 }
 
 fn job(
-    gathering: &mut Gathering<'_>,
+    gathering: &mut CampaignBuilder<'_>,
     global: &Options,
     threads: &[&Job],
     differs_in: &str,
@@ -236,10 +237,10 @@ fn job(
         .map(|job| job.error)
         .find(|error| *error != 0);
     if let Some(error) = error {
-        let phase = gathering.phase_variant(&test, &first.name, differs_in);
+        let phase = gathering.unique_phase_name(&test, &first.name, differs_in);
         return gathering.add(
             0,
-            failed(&contender, &test, &phase, format!("fio: error {error}")),
+            failed_value(&contender, &test, &phase, format!("fio: error {error}")),
         );
     }
     let direction = option("rw")
@@ -258,14 +259,14 @@ fn job(
             true => format!("{}-{name}", first.name),
             false => first.name.clone(),
         };
-        let phase = gathering.phase_variant(&test, &called, differs_in);
+        let phase = gathering.unique_phase_name(&test, &called, differs_in);
         let sides: Vec<&Side> = threads.iter().map(|job| side(job)).collect();
         if !sides.iter().all(|side| side.is_sound()) {
             let what = format!("a rate of {phase} is no number from 0 on: the file is damaged");
-            return Err(ImportError::whole(what));
+            return Err(ImportError::in_file(what));
         }
         if sides.iter().any(|side| side.clat.is_some()) {
-            gathering.leave_out("latencies as fio before version 3 prints them");
+            gathering.skip_with_reason("latencies as fio before version 3 prints them");
         }
         let mut values = speed(&sides, is_random);
         let latency: Vec<&Latency> = sides.iter().map(|side| &side.clat_ns).collect();
@@ -278,15 +279,15 @@ fn job(
         let mean = Some(Metric::LatencyMean);
         values.extend(latencies(&latency, percentiles, mean, Metric::LatencyMax));
         let cpu = threads.iter().map(|job| job.usr_cpu + job.sys_cpu).sum();
-        values.extend(sound(cpu).map(|share| (Metric::Cpu, share)));
+        values.extend(finite_non_negative(cpu).map(|share| (Metric::Cpu, share)));
         if name == "write" {
             let syncs: Vec<&Latency> = threads.iter().map(|job| &job.sync.lat_ns).collect();
             values.extend(latencies(&syncs, &SYNCS, None, Metric::SyncMax));
         }
-        let taken = Figure {
+        let taken = ImportedResult {
             group: group(name, is_random),
             latency: buckets,
-            ..figure(&contender, &test, &phase, values)
+            ..ok_value(&contender, &test, &phase, values)
         };
         gathering.add(0, taken)?;
     }
@@ -296,26 +297,27 @@ fn job(
 /// The place where a job worked.
 fn worked_in<'a>(option: impl Fn(&str) -> Option<&'a str>) -> Option<String> {
     if let Some(directory) = option("directory") {
-        return place(directory, false);
+        return mount_label(directory, false);
     }
     let file = option("filename")?;
-    place(file, !file.starts_with("/dev/"))
+    mount_label(file, !file.starts_with("/dev/"))
 }
 
 /// What a side asks of a filesystem.
-pub fn group(side: &str, is_random: bool) -> Option<Group> {
+pub fn group(side: &str, is_random: bool) -> Option<WorkloadCategory> {
     match (side, is_random) {
-        ("read", true) => Some(Group::RandomRead),
-        ("read", false) => Some(Group::StreamRead),
-        ("write", true) => Some(Group::RandomWrite),
-        ("write", false) => Some(Group::StreamWrite),
+        ("read", true) => Some(WorkloadCategory::RandomRead),
+        ("read", false) => Some(WorkloadCategory::StreamRead),
+        ("write", true) => Some(WorkloadCategory::RandomWrite),
+        ("write", false) => Some(WorkloadCategory::StreamWrite),
         _ => None,
     }
 }
 
 /// Rates of the threads together, first that by which the tables rank, and the time of the longest.
 fn speed(threads: &[&Side], is_random: bool) -> Vec<(Metric, f64)> {
-    let sum = |value: fn(&Side) -> f64| sound(threads.iter().map(|side| value(side)).sum());
+    let sum =
+        |value: fn(&Side) -> f64| finite_non_negative(threads.iter().map(|side| value(side)).sum());
     let bytes = sum(Side::bandwidth);
     let bytes = bytes.map(|rate| (Metric::Throughput, rate));
     let requests = sum(|side| side.iops).map(|rate| (Metric::Rate, rate));
@@ -325,7 +327,7 @@ fn speed(threads: &[&Side], is_random: bool) -> Vec<(Metric, f64)> {
         [bytes, requests]
     };
     let longest = threads.iter().map(|side| side.runtime).fold(0.0, f64::max);
-    let time = sound(longest / 1e3).map(|time| (Metric::Elapsed, time));
+    let time = finite_non_negative(longest / 1e3).map(|time| (Metric::Elapsed, time));
     rates.into_iter().flatten().chain(time).collect()
 }
 
@@ -354,7 +356,7 @@ fn latencies(
     nanos.push((max, threads.iter().map(|one| one.max).fold(0.0, f64::max)));
     let seconds = nanos.into_iter();
     seconds
-        .filter_map(|(metric, nanos)| Some((metric, sound(nanos / 1e9)?)))
+        .filter_map(|(metric, nanos)| Some((metric, finite_non_negative(nanos / 1e9)?)))
         .collect()
 }
 

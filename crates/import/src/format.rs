@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 /// A format that some program prints.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Format {
+pub enum InputFormat {
     /// The lines of bonnie++ for spreadsheets.
     Bonnie,
     /// The table, the spreadsheet or the throughput test of IOzone.
@@ -32,7 +32,7 @@ pub enum Format {
     Csv,
 }
 
-impl Format {
+impl InputFormat {
     /// Every format.
     pub const ALL: [Self; 12] = [
         Self::Bonnie,
@@ -86,13 +86,13 @@ impl Format {
     }
 }
 
-impl fmt::Display for Format {
+impl fmt::Display for InputFormat {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.name())
     }
 }
 
-impl FromStr for Format {
+impl FromStr for InputFormat {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -105,11 +105,11 @@ impl FromStr for Format {
 }
 
 /// How far one looks for a sign of a format: behind what a shell, or MPI, may have printed before it.
-const LOOKED_AT: usize = 1 << 20;
+const DETECT_BYTES: usize = 1 << 20;
 
 /// The format of an input, by what it holds; nothing where no sign of one is found.
-pub fn recognise(bytes: &[u8]) -> Option<Format> {
-    let begin = &bytes[..bytes.len().min(LOOKED_AT)];
+pub fn detect_format(bytes: &[u8]) -> Option<InputFormat> {
+    let begin = &bytes[..bytes.len().min(DETECT_BYTES)];
     let text = String::from_utf8_lossy(begin);
     let text = text.trim_start_matches('\u{feff}').trim_start();
     if text.starts_with('{') {
@@ -118,10 +118,10 @@ pub fn recognise(bytes: &[u8]) -> Option<Format> {
     if text.starts_with('<') {
         return text
             .contains("<PhoronixTestSuite")
-            .then_some(Format::Phoronix);
+            .then_some(InputFormat::Phoronix);
     }
     if text.starts_with("campaign,campaign_name,contender,") {
-        return Some(Format::Csv);
+        return Some(InputFormat::Csv);
     }
     text.lines()
         .find_map(of_line)
@@ -129,51 +129,51 @@ pub fn recognise(bytes: &[u8]) -> Option<Format> {
 }
 
 /// JSON behind lines of text: fio prints one where its jobs come first on the command line.
-fn behind_a_banner(text: &str) -> Option<Format> {
+fn behind_a_banner(text: &str) -> Option<InputFormat> {
     let (_, json) = text.split_once("\n{")?;
     of_json(json)
 }
 
-fn of_json(text: &str) -> Option<Format> {
+fn of_json(text: &str) -> Option<InputFormat> {
     if text.contains("\"fio version\"") {
-        Some(Format::Fio)
+        Some(InputFormat::Fio)
     } else if text.contains("\"results\"") && text.contains("\"command\"") {
-        Some(Format::Hyperfine)
+        Some(InputFormat::Hyperfine)
     } else {
         None
     }
 }
 
-fn of_line(line: &str) -> Option<Format> {
+fn of_line(line: &str) -> Option<InputFormat> {
     let words: Vec<&str> = line.split_whitespace().take(5).collect();
     let begins = |with: &[&str]| words.starts_with(with);
     if crate::bonnie::is_result(line) {
-        Some(Format::Bonnie)
+        Some(InputFormat::Bonnie)
     } else if begins(&["Iozone:"])
         || begins(&["kB", "reclen"])
         || begins(&["KB", "reclen"])
         || begins(&["Excel", "output", "is", "below:"])
         || begins(&["\"Writer", "report\""])
     {
-        Some(Format::Iozone)
+        Some(InputFormat::Iozone)
     } else if begins(&["Identifier", "Size", "Size", "Thr"]) {
-        Some(Format::Tiobench)
+        Some(InputFormat::Tiobench)
     } else if begins(&["FSUse%", "Count", "Size"]) || begins(&["#", "fs_mark"]) {
-        Some(Format::FsMark)
+        Some(InputFormat::FsMark)
     } else if line.starts_with("IOR-") || begins(&["access", "bw(MiB/s)"]) {
-        Some(Format::Ior)
+        Some(InputFormat::Ior)
     } else if line.starts_with("mdtest-")
         || begins(&["SUMMARY", "rate"])
         || begins(&["SUMMARY", "rate:"])
         || begins(&["SUMMARY:"])
     {
-        Some(Format::Mdtest)
+        Some(InputFormat::Mdtest)
     } else if line.contains("IO Summary:") || begins(&["Filebench", "Version"]) {
-        Some(Format::Filebench)
+        Some(InputFormat::Filebench)
     } else if begins(&["dbench", "version"])
         || (begins(&["Throughput"]) && words.get(2) == Some(&"MB/sec"))
     {
-        Some(Format::Dbench)
+        Some(InputFormat::Dbench)
     } else {
         None
     }
@@ -185,16 +185,21 @@ mod tests {
 
     #[test]
     fn every_format_has_a_word_that_reads_back() {
-        for format in Format::ALL {
+        for format in InputFormat::ALL {
             assert_eq!(format.name().parse(), Ok(format));
         }
-        assert!("iozon".parse::<Format>().unwrap_err().contains("iozone"));
+        assert!(
+            "iozon"
+                .parse::<InputFormat>()
+                .unwrap_err()
+                .contains("iozone")
+        );
     }
 
     #[test]
     fn a_banner_may_stand_before_json() {
         let fio = "fio: this platform\n{\n  \"fio version\" : \"fio-3.33\"}";
-        assert_eq!(recognise(fio.as_bytes()), Some(Format::Fio));
+        assert_eq!(detect_format(fio.as_bytes()), Some(InputFormat::Fio));
     }
 
     #[test]
@@ -208,7 +213,7 @@ mod tests {
             "1,2,3",
             "\0\u{1}",
         ] {
-            assert_eq!(recognise(other.as_bytes()), None, "{other}");
+            assert_eq!(detect_format(other.as_bytes()), None, "{other}");
         }
     }
 }

@@ -4,12 +4,12 @@
 //! system calls in microseconds. Iterations (`-L`) are on one filesystem, which fills.
 //! Threads, how it synchronises, and the sizes of files and of what is written at once are part of the test's identity.
 
-use model::{Figure, Group, Metric};
+use model::{ImportedResult, Metric, WorkloadCategory};
 
-use crate::gathering::{Gathering, figure};
-use crate::number::{number, of_clock};
-use crate::text::{lines, option, place, shortened, words};
-use crate::{Format, Found, ImportError, Naming};
+use crate::campaign_builder::{CampaignBuilder, ok_value};
+use crate::number::{number, parse_ctime};
+use crate::text::{lines, mount_label, option, shortened, split_words};
+use crate::{ImportError, InputFormat, NamingOptions, ParsedInput};
 
 /// Columns without `-v`.
 const COLUMNS: usize = 5;
@@ -18,14 +18,14 @@ const VERBOSE: usize = COLUMNS + 6 * 3;
 
 /// What it says before the table.
 #[derive(Default)]
-struct Stated {
+struct Header {
     threads: String,
     method: String,
     /// Bytes of one write.
     of_write: Option<String>,
 }
 
-impl Stated {
+impl Header {
     /// For people, with the size of the files, which stands in the table.
     fn parameters(&self, size: &str) -> String {
         let mut all = vec![format!("files of {size} bytes")];
@@ -42,24 +42,24 @@ impl Stated {
 }
 
 /// Reads its table.
-pub fn read(bytes: &[u8], naming: &Naming) -> Result<Found, ImportError> {
-    let mut gathering = Gathering::new(Format::FsMark, "fs_mark", naming);
+pub fn read(bytes: &[u8], naming: &NamingOptions) -> Result<ParsedInput, ImportError> {
+    let mut gathering = CampaignBuilder::new(InputFormat::FsMark, "fs_mark", naming);
     let mut place_of = None;
     let mut is_table = false;
     let mut group = None;
-    let mut stated = Stated::default();
+    let mut stated = Header::default();
     for (line, text) in lines(bytes)? {
-        let words = words(text);
+        let words = split_words(text);
         match words.as_slice() {
             ["#", command @ ..] if command.first().is_some_and(|c| c.ends_with("fs_mark")) => {
-                place_of = option(command, "-d").and_then(|path| place(path, false));
+                place_of = option(command, "-d").and_then(|path| mount_label(path, false));
             }
             ["#", "Version", version, rest @ ..] => {
                 let version = version.trim_end_matches(',');
                 gathering.set_program(&format!("fs_mark {version}"));
                 if let [threads, "thread(s)", "starting", "at", clock @ ..] = rest {
                     stated.threads = shortened(threads);
-                    gathering.set_started(of_clock(clock));
+                    gathering.set_started(parse_ctime(clock));
                 }
             }
             ["#", "Sync", "method:", method @ ..] => {
@@ -67,9 +67,9 @@ pub fn read(bytes: &[u8], naming: &Naming) -> Result<Found, ImportError> {
                 let called = method.join(" ");
                 stated.method = shortened(called.split(':').next().unwrap_or_default());
                 group = Some(if none {
-                    Group::ManyFiles
+                    WorkloadCategory::ManyFiles
                 } else {
-                    Group::Durable
+                    WorkloadCategory::Durable
                 });
             }
             ["#", "Files", "info:", info @ ..] => {
@@ -92,16 +92,16 @@ pub fn read(bytes: &[u8], naming: &Naming) -> Result<Found, ImportError> {
 }
 
 fn result(
-    gathering: &mut Gathering<'_>,
+    gathering: &mut CampaignBuilder<'_>,
     line: usize,
     contender: &str,
-    (stated, group): (&Stated, Option<Group>),
+    (stated, group): (&Header, Option<WorkloadCategory>),
     columns: &[&str],
 ) -> Result<(), ImportError> {
     if ![COLUMNS, VERBOSE].contains(&columns.len()) {
         let count = columns.len();
         let what = format!("{count} columns where fs_mark has {COLUMNS}, or {VERBOSE} with -v");
-        return Err(ImportError::at(line, what));
+        return Err(ImportError::at_line(line, what));
     }
     let mut values = vec![(Metric::Rate, number(columns[3], line)?)];
     if columns.len() == VERBOSE {
@@ -110,7 +110,7 @@ fn result(
         values.push((Metric::CloseMean, microseconds(COLUMNS + 13)?));
         values.push((Metric::CloseMax, microseconds(COLUMNS + 14)?));
     }
-    let test = gathering.variant("fs-mark", &stated.parameters(columns[2]));
-    let taken = figure(contender, &test, "create", values);
-    gathering.add(line, Figure { group, ..taken })
+    let test = gathering.unique_test_name("fs-mark", &stated.parameters(columns[2]));
+    let taken = ok_value(contender, &test, "create", values);
+    gathering.add(line, ImportedResult { group, ..taken })
 }

@@ -9,9 +9,9 @@ use std::collections::BTreeMap;
 use model::{Campaign, Metric};
 use serde::Deserialize;
 
-use crate::gathering::{Gathering, failed, figure};
-use crate::number::sound;
-use crate::{Format, Found, ImportError, Naming, json};
+use crate::campaign_builder::{CampaignBuilder, failed_value, ok_value};
+use crate::number::finite_non_negative;
+use crate::{ImportError, InputFormat, NamingOptions, ParsedInput, json};
 
 #[derive(Deserialize)]
 struct Output {
@@ -31,25 +31,25 @@ struct Benchmark {
 }
 
 /// Reads all commands.
-pub fn read(bytes: &[u8], naming: &Naming) -> Result<Found, ImportError> {
+pub fn read(bytes: &[u8], naming: &NamingOptions) -> Result<ParsedInput, ImportError> {
     let output: Output = json::read(bytes)?;
-    let mut gathering = Gathering::new(Format::Hyperfine, "hyperfine", naming);
+    let mut gathering = CampaignBuilder::new(InputFormat::Hyperfine, "hyperfine", naming);
     for benchmark in &output.results {
         command(&mut gathering, benchmark)?;
     }
     gathering.finish()
 }
 
-fn command(gathering: &mut Gathering<'_>, benchmark: &Benchmark) -> Result<(), ImportError> {
+fn command(gathering: &mut CampaignBuilder<'_>, benchmark: &Benchmark) -> Result<(), ImportError> {
     let (called, phase) = names(benchmark, gathering.is_named());
     let contender = gathering.contender(called.as_deref())?;
     let test = gathering.test("hyperfine");
     let phase = gathering.phase(&test, &phase);
     let mean = benchmark.mean.into_iter().collect();
     let mut times = benchmark.times.clone().unwrap_or(mean);
-    if times.len() > Campaign::MOST_ROUNDS as usize {
-        let most = Campaign::MOST_ROUNDS;
-        gathering.leave_out(format!("runs behind the first {most} of a command"));
+    if times.len() > Campaign::MAX_ROUNDS as usize {
+        let most = Campaign::MAX_ROUNDS;
+        gathering.skip_with_reason(format!("runs behind the first {most} of a command"));
         times.truncate(most as usize);
     }
     for (run, time) in times.into_iter().enumerate() {
@@ -59,11 +59,13 @@ fn command(gathering: &mut Gathering<'_>, benchmark: &Benchmark) -> Result<(), I
             Some(Some(code)) => Some(format!("it ended with {code}")),
             Some(None) => Some("a signal ended it".to_owned()),
         };
-        let taken = match (reason, sound(time)) {
-            (Some(reason), _) => failed(&contender, &test, &phase, reason),
-            (None, Some(time)) => figure(&contender, &test, &phase, vec![(Metric::Elapsed, time)]),
+        let taken = match (reason, finite_non_negative(time)) {
+            (Some(reason), _) => failed_value(&contender, &test, &phase, reason),
+            (None, Some(time)) => {
+                ok_value(&contender, &test, &phase, vec![(Metric::Elapsed, time)])
+            }
             (None, None) => {
-                return Err(ImportError::whole(
+                return Err(ImportError::in_file(
                     "a time is no number from 0 on: the file is damaged",
                 ));
             }

@@ -6,16 +6,16 @@
 
 use model::Metric;
 
-use crate::gathering::{Gathering, figure};
-use crate::number::{number, of_clock};
-use crate::text::{lines, place, shortened, words};
-use crate::{Format, Found, ImportError, Naming};
+use crate::campaign_builder::{CampaignBuilder, ok_value};
+use crate::number::{number, parse_ctime};
+use crate::text::{lines, mount_label, shortened, split_words};
+use crate::{ImportError, InputFormat, NamingOptions, ParsedInput};
 
 /// The most options of a run: IOR 4 prints half as many.
-const MOST_OPTIONS: usize = 50;
+const MAX_OPTIONS: usize = 50;
 
 struct Reader<'a> {
-    gathering: Gathering<'a>,
+    gathering: CampaignBuilder<'a>,
     place: Option<String>,
     /// The options of the run, as they are printed.
     options: Vec<String>,
@@ -23,9 +23,9 @@ struct Reader<'a> {
 }
 
 /// Reads the results of all runs in it.
-pub fn read(bytes: &[u8], naming: &Naming) -> Result<Found, ImportError> {
+pub fn read(bytes: &[u8], naming: &NamingOptions) -> Result<ParsedInput, ImportError> {
     let mut reader = Reader {
-        gathering: Gathering::new(Format::Ior, "IOR", naming),
+        gathering: CampaignBuilder::new(InputFormat::Ior, "IOR", naming),
         place: None,
         options: Vec::new(),
         columns: None,
@@ -45,10 +45,10 @@ impl Reader<'_> {
             self.columns = None;
             return Ok(());
         }
-        let words = words(text);
+        let words = split_words(text);
         match words.as_slice() {
             ["Began:", clock @ ..] | ["Began", ":", clock @ ..] => {
-                self.gathering.set_started(of_clock(clock));
+                self.gathering.set_started(parse_ctime(clock));
             }
             ["access", bandwidth, ..] if bandwidth.starts_with("bw(") => {
                 self.columns = Some(words.iter().map(|&word| word.to_owned()).collect());
@@ -73,12 +73,12 @@ impl Reader<'_> {
         let (key, value) = (key.trim(), value.trim());
         match key {
             "Path" | "test filename" | "Test filename" => {
-                self.place = place(value, true).or(self.place.take());
+                self.place = mount_label(value, true).or(self.place.take());
             }
             // Repetitions are rounds.
             "repetitions" => {}
             "StartTime" | "Finished" | "Command line" | "Machine" | "FS" | "TestID" => {}
-            _ if value.is_empty() || self.options.len() == MOST_OPTIONS => {}
+            _ if value.is_empty() || self.options.len() == MAX_OPTIONS => {}
             // What runs differ in most: titles begin with it.
             "xfersize" | "blocksize" | "tasks" | "clients" => {
                 self.options.insert(0, shortened(&format!("{key} {value}")));
@@ -92,7 +92,7 @@ impl Reader<'_> {
         if words.len() != columns.len() {
             let (count, wanted) = (words.len(), columns.len());
             let what = format!("{count} columns below {wanted} headings: the line is cut off");
-            return Err(ImportError::at(line, what));
+            return Err(ImportError::at_line(line, what));
         }
         let value = |name: &str, factor: f64| {
             let column = columns.iter().position(|column| column == name);
@@ -112,8 +112,10 @@ impl Reader<'_> {
         let values = metrics.filter_map(|(metric, value)| Some((metric, value?)));
         let values = values.collect();
         let contender = self.gathering.contender(self.place.as_deref())?;
-        let test = self.gathering.variant("ior", &self.options.join(", "));
+        let test = self
+            .gathering
+            .unique_test_name("ior", &self.options.join(", "));
         self.gathering
-            .add(line, figure(&contender, &test, words[0], values))
+            .add(line, ok_value(&contender, &test, words[0], values))
     }
 }

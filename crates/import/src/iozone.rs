@@ -8,12 +8,12 @@
 
 use std::collections::BTreeMap;
 
-use model::{Axis, Metric, SweepPoint};
+use model::{Metric, SweepAxis, SweepPoint};
 
-use crate::gathering::{Gathering, figure};
-use crate::number::{number, of_clock, optional};
-use crate::text::{flags, is_ended, lines, option, place, words};
-use crate::{Format, Found, ImportError, Naming};
+use crate::campaign_builder::{CampaignBuilder, ok_value};
+use crate::number::{number, optional, parse_ctime};
+use crate::text::{flags, is_ended, lines, mount_label, option, split_words};
+use crate::{ImportError, InputFormat, NamingOptions, ParsedInput};
 
 /// Phases of suite `iozone`, in the order of the table's columns, with what the spreadsheet and the throughput test
 /// call them.
@@ -86,7 +86,7 @@ pub fn phases(arguments: &[&str]) -> Result<(Vec<&'static str>, Metric), String>
 }
 
 struct Reader<'a> {
-    gathering: Gathering<'a>,
+    gathering: CampaignBuilder<'a>,
     contender: Option<String>,
     /// What values are, by what is said of them.
     unit: (Metric, f64),
@@ -106,9 +106,9 @@ struct Spreadsheet {
 }
 
 /// Reads all of it.
-pub fn read(bytes: &[u8], naming: &Naming) -> Result<Found, ImportError> {
+pub fn read(bytes: &[u8], naming: &NamingOptions) -> Result<ParsedInput, ImportError> {
     let mut reader = Reader {
-        gathering: Gathering::new(Format::Iozone, "IOzone", naming),
+        gathering: CampaignBuilder::new(InputFormat::Iozone, "IOzone", naming),
         contender: None,
         unit: KILOBYTES,
         of_each: None,
@@ -122,7 +122,7 @@ pub fn read(bytes: &[u8], naming: &Naming) -> Result<Found, ImportError> {
         reader.line(line, text)?;
     }
     if reader.gathering.results() > before && !is_ended(bytes) {
-        return Err(ImportError::at(
+        return Err(ImportError::at_line(
             line,
             "the last line does not end: the file is cut off",
         ));
@@ -132,16 +132,16 @@ pub fn read(bytes: &[u8], naming: &Naming) -> Result<Found, ImportError> {
 
 impl Reader<'_> {
     fn line(&mut self, line: usize, text: &str) -> Result<(), ImportError> {
-        let words = words(text);
+        let words = split_words(text);
         match words.as_slice() {
             ["Iozone:", ..] => self.unit = KILOBYTES,
-            ["Run", "began:", clock @ ..] => self.gathering.set_started(of_clock(clock)),
+            ["Run", "began:", clock @ ..] => self.gathering.set_started(parse_ctime(clock)),
             ["Version", "$Revision:", version, ..] => {
                 self.gathering.set_program(&format!("IOzone {version}"));
             }
             ["Command", "line", "used:", command @ ..] => {
                 let file = option(command, "-f").or_else(|| option(command, "-F"));
-                self.contender = file.and_then(|file| place(file, true));
+                self.contender = file.and_then(|file| mount_label(file, true));
             }
             ["Output", "is", "in", unit, ..] => self.set_unit(unit),
             ["OPS", "Mode.", ..] if self.unit != MICROSECONDS => self.set_unit("ops/sec"),
@@ -194,7 +194,7 @@ impl Reader<'_> {
         if values.len() > ends.len() || values.len() < 2 {
             let count = values.len();
             let what = format!("{count} values stand below {} headings", ends.len());
-            return Err(ImportError::at(line, what));
+            return Err(ImportError::at_line(line, what));
         }
         self.has_table = true;
         let size = size(values[0].0, line)?;
@@ -209,7 +209,7 @@ impl Reader<'_> {
             let is_none = ["nan", "inf"].contains(&word.trim_start_matches('-'));
             if let Some(phase) = phase.filter(|_| is_none) {
                 let what = format!("a value of {phase} that is no number");
-                self.gathering.leave_out(what);
+                self.gathering.skip_with_reason(what);
             } else if let Some(phase) = phase {
                 self.point(line, phase, size, record, number(word, line)?)?;
             }
@@ -239,7 +239,7 @@ impl Reader<'_> {
         }
         let records = self.spreadsheet.records.clone();
         let [file] = quoted.as_slice() else {
-            return Err(ImportError::at(
+            return Err(ImportError::at_line(
                 line,
                 "a line of the spreadsheet has one file size",
             ));
@@ -250,7 +250,7 @@ impl Reader<'_> {
                 plain.len(),
                 records.len()
             );
-            return Err(ImportError::at(line, what));
+            return Err(ImportError::at_line(line, what));
         }
         let file = size(file, line)?;
         for (word, record) in plain.iter().zip(records) {
@@ -287,9 +287,9 @@ impl Reader<'_> {
         let (Some(equals), Some(threads)) = (equals, rest.first()) else {
             return Ok(());
         };
-        let threads: u32 = threads
-            .parse()
-            .map_err(|_| ImportError::at(line, "it does not say how many processes there are"))?;
+        let threads: u32 = threads.parse().map_err(|_| {
+            ImportError::at_line(line, "it does not say how many processes there are")
+        })?;
         let called = rest[1..equals.max(1)].join(" ");
         let known = PHASES.iter().find(|(.., plural)| *plural == called);
         let phase = known.map_or(called.as_str(), |(phase, ..)| phase);
@@ -297,12 +297,12 @@ impl Reader<'_> {
         let value = number(value, line)?;
         let sweep = "iozone-throughput";
         let mut test = sweep.to_owned();
-        let mut at = BTreeMap::from([(Axis::Threads, u64::from(threads))]);
+        let mut at = BTreeMap::from([(SweepAxis::Threads, u64::from(threads))]);
         if let Some((size, record)) = self.of_each {
-            at.extend([(Axis::Size, size), (Axis::Block, record)]);
+            at.extend([(SweepAxis::Size, size), (SweepAxis::Block, record)]);
         }
         for (axis, value) in &at {
-            test += &format!("-{}", axis.short(*value));
+            test += &format!("-{}", axis.format_short(*value));
         }
         self.take(line, sweep, &test, at, phase, value)
     }
@@ -317,10 +317,10 @@ impl Reader<'_> {
     ) -> Result<(), ImportError> {
         let test = format!(
             "iozone-{}-{}",
-            Axis::Size.short(size),
-            Axis::Block.short(record)
+            SweepAxis::Size.format_short(size),
+            SweepAxis::Block.format_short(record)
         );
-        let at = BTreeMap::from([(Axis::Size, size), (Axis::Block, record)]);
+        let at = BTreeMap::from([(SweepAxis::Size, size), (SweepAxis::Block, record)]);
         self.take(line, "iozone", &test, at, phase, value)
     }
 
@@ -329,18 +329,19 @@ impl Reader<'_> {
         line: usize,
         of: &str,
         test: &str,
-        at: BTreeMap<Axis, u64>,
+        at: BTreeMap<SweepAxis, u64>,
         phase: &str,
         value: f64,
     ) -> Result<(), ImportError> {
         let contender = self.gathering.contender(self.contender.as_deref())?;
         let of = of.to_owned();
-        self.gathering.at(test, SweepPoint { of, at });
+        self.gathering
+            .set_sweep_point(test, SweepPoint { sweep: of, at });
         let phase = self.gathering.phase(test, phase);
         let (metric, factor) = self.unit;
         let value = vec![(metric, factor * value)];
         self.gathering
-            .add(line, figure(&contender, test, &phase, value))
+            .add(line, ok_value(&contender, test, &phase, value))
     }
 }
 
@@ -384,10 +385,10 @@ fn kilobytes(count: f64) -> Option<u64> {
 
 fn size(text: &str, line: usize) -> Result<u64, ImportError> {
     let size = optional(text).and_then(kilobytes);
-    size.ok_or_else(|| ImportError::at(line, "the size of the file is no number of kB"))
+    size.ok_or_else(|| ImportError::at_line(line, "the size of the file is no number of kB"))
 }
 
 fn size_of_record(text: &str, line: usize) -> Result<u64, ImportError> {
     let size = optional(text).and_then(kilobytes);
-    size.ok_or_else(|| ImportError::at(line, "the size of a record is no number of kB"))
+    size.ok_or_else(|| ImportError::at_line(line, "the size of a record is no number of kB"))
 }

@@ -3,11 +3,11 @@
 use serde::de::DeserializeOwned;
 
 use crate::ImportError;
-use crate::text::whole;
+use crate::text::as_utf8;
 
 /// Reads the first value that begins a line with `{`. How deep it nests is limited by `serde_json`.
 pub fn read<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ImportError> {
-    let text = whole(bytes)?;
+    let text = as_utf8(bytes)?;
     let lines = text.split_inclusive('\n');
     let before: Vec<&str> = lines
         .take_while(|line| !line.trim_start().starts_with('{'))
@@ -16,8 +16,11 @@ pub fn read<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ImportError> {
     let mut values = serde_json::Deserializer::from_str(&text[skipped..]).into_iter::<T>();
     match values.next() {
         Some(Ok(value)) => Ok(value),
-        Some(Err(error)) => Err(ImportError::at(before.len() + error.line(), told(&error))),
-        None => Err(ImportError::whole("there is no JSON in it")),
+        Some(Err(error)) => Err(ImportError::at_line(
+            before.len() + error.line(),
+            told(&error),
+        )),
+        None => Err(ImportError::in_file("there is no JSON in it")),
     }
 }
 

@@ -5,60 +5,64 @@
 //! read or refused in one line.
 
 mod bonnie;
+mod campaign_builder;
 mod dbench;
 mod error;
 mod expected;
-mod exported_csv;
 mod filebench;
+mod filebench_file;
 mod fio;
+mod fio_job_file;
 mod format;
 mod fs_mark;
-mod gathering;
+mod fsarena_csv;
 mod hyperfine;
 mod ior;
 mod iozone;
-mod job_file;
-mod join;
 mod json;
 mod mdtest;
+mod merge;
 mod names;
 mod number;
 mod phoronix;
-mod report;
 mod text;
 mod tiobench;
-mod workload_file;
+mod validate;
 
+pub use campaign_builder::{MAX_RESULTS, NamingOptions, ParsedInput};
 pub use error::ImportError;
-pub use expected::{Expected, expected};
-pub use format::{Format, recognise};
-pub use gathering::{Found, MOST_RESULTS, Naming};
-pub use job_file::fio_arguments;
-pub use join::join;
-pub use report::check;
-pub use workload_file::filebench_workload;
+pub use expected::{ExpectedPhase, expected};
+pub use filebench_file::filebench_workload;
+pub use fio_job_file::fio_arguments;
+pub use format::{InputFormat, detect_format};
+pub use merge::merge;
+pub use validate::validate;
 
 /// Reads what a program printed.
 ///
 /// # Errors
 /// When it is not what the format says, is damaged or cut off, holds no result, or more than a campaign can hold.
-pub fn read(format: Format, bytes: &[u8], naming: &Naming) -> Result<Found, ImportError> {
+pub fn read(
+    format: InputFormat,
+    bytes: &[u8],
+    naming: &NamingOptions,
+) -> Result<ParsedInput, ImportError> {
     let found = match format {
-        Format::Bonnie => bonnie::read(bytes, naming),
-        Format::Iozone => iozone::read(bytes, naming),
-        Format::Fio => fio::read(bytes, naming),
-        Format::Tiobench => tiobench::read(bytes, naming),
-        Format::FsMark => fs_mark::read(bytes, naming),
-        Format::Ior => ior::read(bytes, naming),
-        Format::Mdtest => mdtest::read(bytes, naming),
-        Format::Phoronix => phoronix::read(bytes, naming),
-        Format::Hyperfine => hyperfine::read(bytes, naming),
-        Format::Filebench => filebench::read(bytes, naming),
-        Format::Dbench => dbench::read(bytes, naming),
-        Format::Csv => exported_csv::read(bytes, naming),
+        InputFormat::Bonnie => bonnie::read(bytes, naming),
+        InputFormat::Iozone => iozone::read(bytes, naming),
+        InputFormat::Fio => fio::read(bytes, naming),
+        InputFormat::Tiobench => tiobench::read(bytes, naming),
+        InputFormat::FsMark => fs_mark::read(bytes, naming),
+        InputFormat::Ior => ior::read(bytes, naming),
+        InputFormat::Mdtest => mdtest::read(bytes, naming),
+        InputFormat::Phoronix => phoronix::read(bytes, naming),
+        InputFormat::Hyperfine => hyperfine::read(bytes, naming),
+        InputFormat::Filebench => filebench::read(bytes, naming),
+        InputFormat::Dbench => dbench::read(bytes, naming),
+        InputFormat::Csv => fsarena_csv::read(bytes, naming),
     }?;
     match found.reported.figures.is_empty() {
-        true => Err(ImportError::whole(format!(
+        true => Err(ImportError::in_file(format!(
             "it holds no result of {}",
             format.title()
         ))),

@@ -6,14 +6,14 @@
 
 use model::Metric;
 
-use crate::gathering::{Gathering, figure};
-use crate::number::{number, of_day};
-use crate::text::{flags, lines, option, place, shortened, words};
-use crate::{Format, Found, ImportError, Naming};
+use crate::campaign_builder::{CampaignBuilder, ok_value};
+use crate::number::{number, parse_us_date};
+use crate::text::{flags, lines, mount_label, option, shortened, split_words};
+use crate::{ImportError, InputFormat, NamingOptions, ParsedInput};
 
 /// Reads all summaries of rates in it.
-pub fn read(bytes: &[u8], naming: &Naming) -> Result<Found, ImportError> {
-    let mut gathering = Gathering::new(Format::Mdtest, "mdtest", naming);
+pub fn read(bytes: &[u8], naming: &NamingOptions) -> Result<ParsedInput, ImportError> {
+    let mut gathering = CampaignBuilder::new(InputFormat::Mdtest, "mdtest", naming);
     let mut place_of = None;
     let mut parameters = String::new();
     let mut is_table = false;
@@ -22,16 +22,16 @@ pub fn read(bytes: &[u8], naming: &Naming) -> Result<Found, ImportError> {
             let version = version.split_whitespace().next().unwrap_or_default();
             gathering.set_program(&format!("mdtest {version}"));
         }
-        let words = words(text);
+        let words = split_words(text);
         match words.as_slice() {
-            ["Path", ":", path] => place_of = place(path, false),
+            ["Path", ":", path] => place_of = mount_label(path, false),
             ["Command", "line", "used:", command @ ..] => {
                 let unquoted = command.iter().map(|word| word.trim_matches(['\'', '"']));
                 let path = option(&unquoted.collect::<Vec<_>>(), "-d");
-                place_of = path.and_then(|path| place(path, false));
+                place_of = path.and_then(|path| mount_label(path, false));
             }
             ["--", "started", "at", day, time, ..] => {
-                gathering.set_started(of_day(day, time));
+                gathering.set_started(parse_us_date(day, time));
             }
             // `4 tasks, 1000 files/directories`.
             [tasks, "tasks,", ..] if number(tasks, line).is_ok() => {
@@ -86,14 +86,14 @@ pub fn phases(arguments: &[&str]) -> Vec<String> {
 }
 
 /// `(of 10 iterations)`.
-fn iterations(gathering: &mut Gathering<'_>, text: &str) {
+fn iterations(gathering: &mut CampaignBuilder<'_>, text: &str) {
     let count = text
         .split("(of ")
         .nth(1)
         .and_then(|rest| rest.split(' ').next());
     match count.and_then(|count| count.parse::<u32>().ok()) {
         Some(0 | 1) | None => {}
-        Some(count) => gathering.leave_out(format!(
+        Some(count) => gathering.skip_with_reason(format!(
             "single iterations, which mdtest does not print: a mean over {count} is one round"
         )),
     }
@@ -102,26 +102,29 @@ fn iterations(gathering: &mut Gathering<'_>, text: &str) {
 /// `File creation : 7147.432 6789.531 6996.044 132.149`, the colon in versions before 4, right behind the name in the
 /// oldest.
 fn row(
-    gathering: &mut Gathering<'_>,
+    gathering: &mut CampaignBuilder<'_>,
     line: usize,
     contender: &str,
     parameters: &str,
     words: &[&str],
 ) -> Result<(), ImportError> {
     let Some(first) = words.len().checked_sub(4).filter(|first| *first > 0) else {
-        return Err(ImportError::at(line, "a line of the summary is cut off"));
+        return Err(ImportError::at_line(
+            line,
+            "a line of the summary is cut off",
+        ));
     };
     let called = words[..first].join(" ");
     let called = called.trim_end_matches([' ', ':']);
     let mean = number(words[first + 2], line)?;
     if mean == 0.0 {
-        gathering.leave_out(format!("{called}, which mdtest did not run: its rate is 0"));
+        gathering.skip_with_reason(format!("{called}, which mdtest did not run: its rate is 0"));
         return Ok(());
     }
-    let test = gathering.variant("mdtest", parameters);
+    let test = gathering.unique_test_name("mdtest", parameters);
     let phase = gathering.phase(&test, called);
     gathering.add(
         line,
-        figure(contender, &test, &phase, vec![(Metric::Rate, mean)]),
+        ok_value(contender, &test, &phase, vec![(Metric::Rate, mean)]),
     )
 }

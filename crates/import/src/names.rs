@@ -11,21 +11,21 @@ const CONTENDER: usize = 80;
 
 /// Names that were given so far, so that two things never share one.
 #[derive(Debug, Default)]
-pub struct Names {
+pub struct UniqueNames {
     given: BTreeMap<String, String>,
     taken: BTreeSet<String>,
     /// The last number behind each name that several things would have.
     numbers: BTreeMap<String, u32>,
 }
 
-impl Names {
+impl UniqueNames {
     /// The name of a test or phase: lower-case letters, digits and `-`.
-    pub fn word(&mut self, called: &str) -> String {
+    pub fn slug(&mut self, called: &str) -> String {
         self.name(called, |called| word(called, WORD))
     }
 
     /// The same name for things that differ in something else: the first of them has it alone.
-    pub fn variant(&mut self, called: &str, differs_in: &str) -> String {
+    pub fn unique(&mut self, called: &str, differs_in: &str) -> String {
         let key = format!("{called}\0{differs_in}");
         self.name(&key, |_| word(called, WORD))
     }
@@ -95,19 +95,19 @@ mod tests {
 
     #[test]
     fn two_things_never_share_a_name() {
-        let mut names = Names::default();
-        assert_eq!(names.word("File creation"), "file-creation");
-        assert_eq!(names.word("file-creation"), "file-creation-2");
-        assert_eq!(names.word("File creation"), "file-creation");
+        let mut names = UniqueNames::default();
+        assert_eq!(names.slug("File creation"), "file-creation");
+        assert_eq!(names.slug("file-creation"), "file-creation-2");
+        assert_eq!(names.slug("File creation"), "file-creation");
         let long = "x".repeat(100);
-        assert_eq!(names.word(&long).len(), 64);
-        assert_eq!(names.word(&format!("{long}y")).len(), 64);
-        assert_eq!(names.word("-- é --"), "unnamed");
+        assert_eq!(names.slug(&long).len(), 64);
+        assert_eq!(names.slug(&format!("{long}y")).len(), 64);
+        assert_eq!(names.slug("-- é --"), "unnamed");
     }
 
     #[test]
     fn a_contender_is_called_what_it_was_called() {
-        let mut names = Names::default();
+        let mut names = UniqueNames::default();
         assert_eq!(
             names.contender("Ext4 (data=journal)"),
             "Ext4 (data=journal)"
@@ -119,7 +119,7 @@ mod tests {
     #[test]
     fn whatever_a_thing_is_called_its_name_is_one() {
         for called in ["", "-x", "É", "a/b", "..", "+", "_a", "A  B", "日本"] {
-            let name = Names::default().word(called);
+            let name = UniqueNames::default().slug(called);
             check_name(&name).unwrap_or_else(|error| panic!("{error}"));
         }
     }

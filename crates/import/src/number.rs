@@ -5,7 +5,7 @@ use model::Nanos;
 use crate::ImportError;
 
 /// The largest value of any metric that is taken: more bytes or nanoseconds than there are.
-const LARGEST: f64 = 1e24;
+const MAX_NUMBER: f64 = 1e24;
 
 /// A number from zero on.
 pub fn number(text: &str, line: usize) -> Result<f64, ImportError> {
@@ -24,7 +24,7 @@ pub fn signed(text: &str, line: usize) -> Result<f64, ImportError> {
 fn none(text: &str, what: &str, line: usize) -> ImportError {
     let shown: String = text.chars().take(40).collect();
     let why = format!("`{shown}` is {what}: the file is damaged or of another format");
-    ImportError::at(line, why)
+    ImportError::at_line(line, why)
 }
 
 /// The same, where it is one.
@@ -35,16 +35,16 @@ pub fn optional(text: &str) -> Option<f64> {
         true => text.parse().ok()?,
         false => return None,
     };
-    sound(value)
+    finite_non_negative(value)
 }
 
 /// A number that was read already, where it can be one of a measurement.
-pub fn sound(value: f64) -> Option<f64> {
-    (value.is_finite() && (0.0..=LARGEST).contains(&value)).then_some(value)
+pub fn finite_non_negative(value: f64) -> Option<f64> {
+    (value.is_finite() && (0.0..=MAX_NUMBER).contains(&value)).then_some(value)
 }
 
 /// A number with what stands right behind it: `12us`, `0.38ms]`.
-pub fn with_unit(text: &str) -> Option<(f64, &str)> {
+pub fn split_unit(text: &str) -> Option<(f64, &str)> {
     let end = text.find(|c: char| !(c.is_ascii_digit() || c == '.'));
     let (digits, unit) = text.split_at(end.unwrap_or(text.len()));
     Some((optional(digits)?, unit))
@@ -52,7 +52,7 @@ pub fn with_unit(text: &str) -> Option<(f64, &str)> {
 
 /// Seconds of a time with its unit.
 pub fn seconds(text: &str) -> Option<f64> {
-    let (value, unit) = with_unit(text)?;
+    let (value, unit) = split_unit(text)?;
     let factor = match unit {
         "s" => 1.0,
         "ms" => 1e-3,
@@ -71,7 +71,7 @@ pub fn since_1970(seconds: u64) -> Option<Nanos> {
 }
 
 /// The time of a clock that says no zone, as if it stood in UTC: `Thu Nov 26 00:58:37 2026`, and what stands behind.
-pub fn of_clock(words: &[&str]) -> Option<Nanos> {
+pub fn parse_ctime(words: &[&str]) -> Option<Nanos> {
     const MONTHS: [&str; 12] = [
         "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
     ];
@@ -88,7 +88,7 @@ pub fn of_clock(words: &[&str]) -> Option<Nanos> {
 }
 
 /// The same as `11/26/2026 00:58:37`.
-pub fn of_day(day: &str, time: &str) -> Option<Nanos> {
+pub fn parse_us_date(day: &str, time: &str) -> Option<Nanos> {
     let mut parts = day.split('/').map(|part| part.parse().ok());
     let (month, day, year) = (parts.next()??, parts.next()??, parts.next()??);
     at(year, month, day, time)
@@ -107,9 +107,9 @@ fn at(year: u64, month: u64, day: u64, time: &str) -> Option<Nanos> {
         3..=12 => (year, month - 3),
         _ => return None,
     };
-    const UNTIL_1970: u64 = 719_468;
+    const DAYS_TO_UNIX_EPOCH: u64 = 719_468;
     let days = 365 * years + years / 4 - years / 100 + years / 400;
-    let days = days + (153 * months + 2) / 5 + day - 1 - UNTIL_1970;
+    let days = days + (153 * months + 2) / 5 + day - 1 - DAYS_TO_UNIX_EPOCH;
     since_1970(days * 86_400 + hours * 3600 + minutes * 60 + seconds)
 }
 
@@ -121,8 +121,11 @@ mod tests {
     fn a_day_of_the_calendar_is_a_time() {
         let second = |seconds: u64| Some(Nanos(seconds * 1_000_000_000));
         let words = ["Thu", "Nov", "26", "00:58:37", "2026"];
-        assert_eq!(of_clock(&words), second(1_795_654_717));
-        assert_eq!(of_day("02/29/2024", "12:00:00"), second(1_709_208_000));
+        assert_eq!(parse_ctime(&words), second(1_795_654_717));
+        assert_eq!(
+            parse_us_date("02/29/2024", "12:00:00"),
+            second(1_709_208_000)
+        );
         for (day, time) in [
             ("13/01/2024", "12:00:00"),
             ("01/01/2024", "24:00:00"),
@@ -130,9 +133,9 @@ mod tests {
             ("01/01", "12:00:00"),
             ("0/0/0", "0:0:0"),
         ] {
-            assert_eq!(of_day(day, time), None);
+            assert_eq!(parse_us_date(day, time), None);
         }
-        assert_eq!(of_clock(&["Nov", "26"]), None);
+        assert_eq!(parse_ctime(&["Nov", "26"]), None);
     }
 
     #[test]

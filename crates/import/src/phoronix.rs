@@ -9,35 +9,35 @@
 use model::{Environment, Metric};
 use roxmltree::{Document, Node, ParsingOptions};
 
-use crate::gathering::{Gathering, figure};
+use crate::campaign_builder::{CampaignBuilder, ok_value};
 use crate::number::optional;
-use crate::text::{shortened, whole};
-use crate::{Format, Found, ImportError, MOST_RESULTS, Naming};
+use crate::text::{as_utf8, shortened};
+use crate::{ImportError, InputFormat, MAX_RESULTS, NamingOptions, ParsedInput};
 
 /// The most elements of a document: all that 200,000 results can have, and less memory than one has.
-const MOST_NODES: u32 = 8 * MOST_RESULTS as u32;
+const MAX_NODES: u32 = 8 * MAX_RESULTS as u32;
 
 /// Reads all results.
-pub fn read(bytes: &[u8], naming: &Naming) -> Result<Found, ImportError> {
+pub fn read(bytes: &[u8], naming: &NamingOptions) -> Result<ParsedInput, ImportError> {
     let options = ParsingOptions {
         allow_dtd: false,
-        nodes_limit: MOST_NODES,
+        nodes_limit: MAX_NODES,
         ..ParsingOptions::default()
     };
-    let document = Document::parse_with_options(whole(bytes)?, options).map_err(|error| {
+    let document = Document::parse_with_options(as_utf8(bytes)?, options).map_err(|error| {
         let what: String = error.to_string().chars().take(200).collect();
-        ImportError::at(
+        ImportError::at_line(
             error.pos().row as usize,
             format!("it is no XML that is read: {what}"),
         )
     })?;
     let root = document.root_element();
     if root.tag_name().name() != "PhoronixTestSuite" {
-        return Err(ImportError::whole(
+        return Err(ImportError::in_file(
             "it is no result of the Phoronix Test Suite",
         ));
     }
-    let mut gathering = Gathering::new(Format::Phoronix, "Phoronix Test Suite", naming);
+    let mut gathering = CampaignBuilder::new(InputFormat::Phoronix, "Phoronix Test Suite", naming);
     if let Some(generated) = child(root, "Generated") {
         gathering.set_name(text(generated, "Title"));
         let version = text(generated, "TestClient");
@@ -100,7 +100,7 @@ fn text_of<'a>(node: Node<'a, 'a>, name: &'static str) -> &'a str {
 }
 
 fn result(
-    gathering: &mut Gathering<'_>,
+    gathering: &mut CampaignBuilder<'_>,
     line: usize,
     result: Node<'_, '_>,
 ) -> Result<(), ImportError> {
@@ -109,7 +109,7 @@ fn result(
     let called = if profile.is_empty() { title } else { profile };
     let called = called.rsplit('/').next().unwrap_or_default();
     let Some((metric, factor)) = metric(scale, field("Proportion")) else {
-        gathering.leave_out(format!("{title} in “{scale}”, which no metric has"));
+        gathering.skip_with_reason(format!("{title} in “{scale}”, which no metric has"));
         return Ok(());
     };
     let described = [field("Description"), field("Arguments"), title];
@@ -125,16 +125,16 @@ fn result(
         let (system, value, runs) = (field("Identifier"), field("Value"), field("RawString"));
         let contender = gathering.contender((!system.is_empty()).then_some(system))?;
         let test = gathering.test(called);
-        let phase = gathering.phase_variant(&test, &described, &parameters);
+        let phase = gathering.unique_phase_name(&test, &described, &parameters);
         let runs = if runs.is_empty() { value } else { runs };
         for run in runs.split(':') {
             // A run that gave none is empty.
             match optional(run) {
                 Some(run) => {
                     let values = vec![(metric, run * factor)];
-                    gathering.add(line, figure(&contender, &test, &phase, values))?;
+                    gathering.add(line, ok_value(&contender, &test, &phase, values))?;
                 }
-                None => gathering.leave_out(format!("a value of {title} that is no number")),
+                None => gathering.skip_with_reason(format!("a value of {title} that is no number")),
             }
         }
     }

@@ -9,16 +9,16 @@ use crate::ImportError;
 /// # Errors
 /// When a line is not UTF-8.
 pub fn lines(bytes: &[u8]) -> Result<Vec<(usize, &str)>, ImportError> {
-    let text = whole(bytes)?;
+    let text = as_utf8(bytes)?;
     Ok((1..).zip(text.lines()).collect())
 }
 
 /// The text, without a byte order mark.
-pub fn whole(bytes: &[u8]) -> Result<&str, ImportError> {
+pub fn as_utf8(bytes: &[u8]) -> Result<&str, ImportError> {
     let text = std::str::from_utf8(bytes).map_err(|error| {
         let before = &bytes[..error.valid_up_to()];
         let line = 1 + before.iter().filter(|byte| **byte == b'\n').count();
-        ImportError::at(
+        ImportError::at_line(
             line,
             "it is not UTF-8: the file is damaged or of another format",
         )
@@ -37,13 +37,13 @@ pub fn shortened(text: &str) -> String {
 }
 
 /// Words of a line.
-pub fn words(line: &str) -> Vec<&str> {
+pub fn split_words(line: &str) -> Vec<&str> {
     line.split_whitespace().collect()
 }
 
 /// What the place is called below which a program worked: the last part of a directory's path, or of that of the
 /// directory of a file.
-pub fn place(path: &str, is_file: bool) -> Option<String> {
+pub fn mount_label(path: &str, is_file: bool) -> Option<String> {
     let path = Path::new(path);
     let path = if is_file { path.parent()? } else { path };
     let last = path.components().next_back()?;
@@ -110,13 +110,13 @@ mod tests {
 
     #[test]
     fn a_place_is_the_last_part_of_a_path() {
-        assert_eq!(place("/mnt/ext4", false).unwrap(), "ext4");
-        assert_eq!(place("/mnt/ext4/", false).unwrap(), "ext4");
-        assert_eq!(place("/mnt/ext4/iozone.tmp", true).unwrap(), "ext4");
+        assert_eq!(mount_label("/mnt/ext4", false).unwrap(), "ext4");
+        assert_eq!(mount_label("/mnt/ext4/", false).unwrap(), "ext4");
+        assert_eq!(mount_label("/mnt/ext4/iozone.tmp", true).unwrap(), "ext4");
         for none in ["", "/", "..", "."] {
-            assert_eq!(place(none, false), None, "{none}");
+            assert_eq!(mount_label(none, false), None, "{none}");
         }
-        assert_eq!(place("file", true), None);
+        assert_eq!(mount_label("file", true), None);
     }
 
     #[test]

@@ -7,12 +7,12 @@
 
 use std::collections::BTreeMap;
 
-use model::{Axis, Metric, SweepPoint};
+use model::{Metric, SweepAxis, SweepPoint};
 
-use crate::gathering::{Gathering, figure};
+use crate::campaign_builder::{CampaignBuilder, ok_value};
 use crate::number::{number, optional};
-use crate::text::{is_ended, lines, words};
-use crate::{Format, Found, ImportError, Naming};
+use crate::text::{is_ended, lines, split_words};
+use crate::{ImportError, InputFormat, NamingOptions, ParsedInput};
 
 const TABLES: [(&str, &str); 4] = [
     ("Sequential Reads", "read"),
@@ -25,8 +25,8 @@ const TABLES: [(&str, &str); 4] = [
 const COLUMNS: usize = 10;
 
 /// Reads its four tables.
-pub fn read(bytes: &[u8], naming: &Naming) -> Result<Found, ImportError> {
-    let mut gathering = Gathering::new(Format::Tiobench, "tiobench", naming);
+pub fn read(bytes: &[u8], naming: &NamingOptions) -> Result<ParsedInput, ImportError> {
+    let mut gathering = CampaignBuilder::new(InputFormat::Tiobench, "tiobench", naming);
     let mut table = None;
     let lines = lines(bytes)?;
     // Of a table, since behind the last one nothing else stands.
@@ -36,10 +36,10 @@ pub fn read(bytes: &[u8], naming: &Naming) -> Result<Found, ImportError> {
         if let Some((_, phase)) = title {
             table = Some(*phase);
         }
-        let words = words(text);
+        let words = split_words(text);
         if line == cut && table.is_some() {
             let what = "the last line does not end: the file is cut off";
-            return Err(ImportError::at(line, what));
+            return Err(ImportError::at_line(line, what));
         }
         let Some(phase) = table.filter(|_| words.len() > 2 && is_result(&words)) else {
             continue;
@@ -56,7 +56,7 @@ fn is_result(words: &[&str]) -> bool {
 }
 
 fn result(
-    gathering: &mut Gathering<'_>,
+    gathering: &mut CampaignBuilder<'_>,
     line: usize,
     phase: &str,
     words: &[&str],
@@ -66,13 +66,13 @@ fn result(
             "{} columns where tiobench has 11: the line is cut off",
             words.len()
         );
-        return Err(ImportError::at(line, what));
+        return Err(ImportError::at_line(line, what));
     };
     let identifier = words[..first].join(" ");
     let columns = &words[first..];
     let threads: u32 = columns[2]
         .parse()
-        .map_err(|_| ImportError::at(line, "the number of threads is none"))?;
+        .map_err(|_| ImportError::at_line(line, "the number of threads is none"))?;
     let is_kernel =
         identifier.starts_with(|c: char| c.is_ascii_digit()) && identifier.contains('.');
     if is_kernel {
@@ -82,17 +82,17 @@ fn result(
     let whole = |column: usize, unit: u64| {
         let size: Option<u64> = columns[column].parse().ok();
         let size = size.and_then(|size| size.checked_mul(unit));
-        size.ok_or_else(|| ImportError::at(line, "a size is no number"))
+        size.ok_or_else(|| ImportError::at_line(line, "a size is no number"))
     };
     let at = [
-        (Axis::Size, whole(0, 1 << 20)?),
-        (Axis::Block, whole(1, 1)?),
-        (Axis::Threads, threads.into()),
+        (SweepAxis::Size, whole(0, 1 << 20)?),
+        (SweepAxis::Block, whole(1, 1)?),
+        (SweepAxis::Threads, threads.into()),
     ];
-    let test = at.map(|(axis, value)| axis.short(value)).join("-");
+    let test = at.map(|(axis, value)| axis.format_short(value)).join("-");
     let test = format!("tiobench-{test}");
     let (of, at) = ("tiobench".to_owned(), BTreeMap::from(at));
-    gathering.at(&test, SweepPoint { of, at });
+    gathering.set_sweep_point(&test, SweepPoint { sweep: of, at });
     let value = |column: usize| number(columns[column].trim_end_matches('%'), line);
     let values = vec![
         (Metric::Throughput, value(3)? * 1024.0 * 1024.0),
@@ -102,5 +102,5 @@ fn result(
         (Metric::LatencyAbove2s, value(7)?),
         (Metric::LatencyAbove10s, value(8)?),
     ];
-    gathering.add(line, figure(&contender, &test, phase, values))
+    gathering.add(line, ok_value(&contender, &test, phase, values))
 }

@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use analyse::{analyse, fixture};
-use import::{Format, Naming, read, recognise};
+use import::{InputFormat, NamingOptions, detect_format, read};
 use model::{
-    CampaignResults, Environment, Failure, Figure, Metric, Reported, ReportedContender, Stated,
-    Status,
+    CampaignResults, Environment, Failure, ImportedCampaign, ImportedContender, ImportedResult,
+    Metric, ReportedValue, Status,
 };
 use proptest::prelude::*;
-use report::Options;
+use report::DocumentOptions;
+use stats::{analyse, fixture};
 
 type Values = BTreeMap<(String, String, String, u32, String), f64>;
 
@@ -40,13 +40,13 @@ fn every_value_comes_back_under_its_name() {
     for results in [fixture::plain(), fixture::realistic(), fixture::swept()] {
         let analysis = analyse(&results);
         let csv = report::render(
-            report::Format::Csv,
+            report::ReportFormat::Csv,
             &results,
             &analysis,
-            &Options::default(),
+            &DocumentOptions::default(),
         );
-        assert_eq!(recognise(csv.as_bytes()), Some(Format::Csv));
-        let found = read(Format::Csv, csv.as_bytes(), &Naming::default()).unwrap();
+        assert_eq!(detect_format(csv.as_bytes()), Some(InputFormat::Csv));
+        let found = read(InputFormat::Csv, csv.as_bytes(), &NamingOptions::default()).unwrap();
         assert_eq!(found.reported.name, results.campaign.name);
         let again = found.into_results().unwrap();
         let suites = |results: &CampaignResults| -> Vec<(String, Vec<_>)> {
@@ -103,8 +103,13 @@ fn cells(results: &CampaignResults) -> Vec<Known> {
 
 fn round_trip(results: &CampaignResults) -> CampaignResults {
     let analysis = analyse(results);
-    let csv = report::render(report::Format::Csv, results, &analysis, &Options::default());
-    let found = read(Format::Csv, csv.as_bytes(), &Naming::default()).unwrap();
+    let csv = report::render(
+        report::ReportFormat::Csv,
+        results,
+        &analysis,
+        &DocumentOptions::default(),
+    );
+    let found = read(InputFormat::Csv, csv.as_bytes(), &NamingOptions::default()).unwrap();
     found.into_results().unwrap()
 }
 
@@ -136,8 +141,8 @@ fn made(cells: &[Made]) -> Option<CampaignResults> {
         for (phase, (status, value)) in phases.enumerate() {
             // Space may be given back, and time is not.
             let values = [(Metric::Elapsed, value.abs()), (Metric::SpaceTaken, *value)];
-            let values = values.map(|(metric, value)| Stated { metric, value });
-            figures.push(Figure {
+            let values = values.map(|(metric, value)| ReportedValue { metric, value });
+            figures.push(ImportedResult {
                 round,
                 status: *status,
                 reason: (*status != Status::Ok).then(|| "-1\nof 2".to_owned()),
@@ -145,15 +150,21 @@ fn made(cells: &[Made]) -> Option<CampaignResults> {
                     Status::Ok => values.into(),
                     _ => Vec::new(),
                 },
-                ..Figure::number(contender, test, &format!("p{phase}"), Metric::Elapsed, 0.0)
+                ..ImportedResult::single_value(
+                    contender,
+                    test,
+                    &format!("p{phase}"),
+                    Metric::Elapsed,
+                    0.0,
+                )
             });
         }
     }
-    let contenders = CONTENDERS.map(|name| ReportedContender {
+    let contenders = CONTENDERS.map(|name| ImportedContender {
         name: name.to_owned(),
         filesystem: None,
     });
-    let reported = Reported {
+    let reported = ImportedCampaign {
         name: "made".to_owned(),
         program: "made".to_owned(),
         source: "made".to_owned(),
@@ -213,17 +224,17 @@ fn a_file_that_is_cut_off_is_refused() {
     let results = fixture::plain();
     let analysis = analyse(&results);
     let csv = report::render(
-        report::Format::Csv,
+        report::ReportFormat::Csv,
         &results,
         &analysis,
-        &Options::default(),
+        &DocumentOptions::default(),
     );
     for end in 1..csv.len().min(2000) {
         let cut = &csv.as_bytes()[..end];
         if cut.ends_with(b"\n") {
             continue;
         }
-        let error = read(Format::Csv, cut, &Naming::default());
+        let error = read(InputFormat::Csv, cut, &NamingOptions::default());
         assert!(error.is_err(), "{end}");
     }
 }
@@ -234,7 +245,7 @@ fn what_the_metric_cannot_be_is_refused_with_its_line() {
         let header =
             "contender,suite,test,phase,round,metric,value,status,unit,direction\n".to_owned();
         let text = header + lines;
-        let error = read(Format::Csv, text.as_bytes(), &Naming::default()).unwrap_err();
+        let error = read(InputFormat::Csv, text.as_bytes(), &NamingOptions::default()).unwrap_err();
         error.to_string()
     };
     let good = "a,s,t,p,1,elapsed,2,ok,s,lower\n";

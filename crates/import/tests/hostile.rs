@@ -1,10 +1,10 @@
 //! What nobody would print: any bytes, numbers that are none, and more of everything than there can be.
 
-use import::{Format, ImportError, MOST_RESULTS, Naming, join, read, recognise};
+use import::{ImportError, InputFormat, MAX_RESULTS, NamingOptions, detect_format, merge, read};
 use proptest::prelude::*;
 
-fn told(format: Format, text: &str) -> String {
-    let naming = Naming {
+fn told(format: InputFormat, text: &str) -> String {
+    let naming = NamingOptions {
         given: None,
         otherwise: "here".to_owned(),
     };
@@ -15,11 +15,11 @@ fn told(format: Format, text: &str) -> String {
 }
 
 fn try_all(bytes: &[u8]) {
-    let naming = Naming::default();
-    recognise(bytes);
-    for format in Format::ALL {
+    let naming = NamingOptions::default();
+    detect_format(bytes);
+    for format in InputFormat::ALL {
         if let Ok(found) = read(format, bytes, &naming) {
-            if let Ok(both) = join(vec![found.clone(), found.clone()]) {
+            if let Ok(both) = merge(vec![found.clone(), found.clone()]) {
                 both.into_results().unwrap();
             }
             found.into_results().unwrap();
@@ -96,7 +96,7 @@ proptest! {
 fn numbers_that_are_none_are_refused_with_their_line() {
     for bad in ["nan", "inf", "-1", "1e400", "1e99", "0x10"] {
         let line = format!("1.98,2,a,1,1,8M,,1,1,,,{bad},1{}", ",".repeat(37));
-        let told = told(Format::Bonnie, &format!("\n{line}\n"));
+        let told = told(InputFormat::Bonnie, &format!("\n{line}\n"));
         assert!(told.starts_with("line 2: "), "{told}");
     }
     let fio = |value: &str| {
@@ -104,32 +104,35 @@ fn numbers_that_are_none_are_refused_with_their_line() {
             "{{\"fio version\":\"3\",\n\"jobs\":[{{\"jobname\":\"a\",\"read\":{{\"total_ios\":1,\"bw\":{value}}}}}]}}"
         )
     };
-    assert!(told(Format::Fio, &fio("1e400")).starts_with("line 2: number out of range"));
+    assert!(told(InputFormat::Fio, &fio("1e400")).starts_with("line 2: number out of range"));
     let sizes = "kB reclen write\n99999999999999999999999 4 1\n";
-    assert!(told(Format::Iozone, sizes).contains("the size of the file"));
-    assert!(told(Format::Fio, &fio("NaN")).starts_with("line 2: "));
+    assert!(told(InputFormat::Iozone, sizes).contains("the size of the file"));
+    assert!(told(InputFormat::Fio, &fio("NaN")).starts_with("line 2: "));
 }
 
 #[test]
 fn what_is_cut_off_is_told_as_that() {
-    assert!(told(Format::Fio, "{\"fio version\":\"3\",\"jobs\":[").contains("cut off"));
+    assert!(told(InputFormat::Fio, "{\"fio version\":\"3\",\"jobs\":[").contains("cut off"));
     assert!(
         told(
-            Format::Bonnie,
+            InputFormat::Bonnie,
             "1.98,2.00,a,1,1,8M,,1,1,,,1,1,,,,,,,,,,,,,,,,,,,,,,,"
         )
         .contains("cut off")
     );
-    assert!(told(Format::Tiobench, "Random Reads\na b 3").contains("cut off"));
+    assert!(told(InputFormat::Tiobench, "Random Reads\na b 3").contains("cut off"));
     let whole = include_str!("samples/bonnie-2.00.csv")
         .lines()
         .next()
         .unwrap();
     for end in ["1.98,2.00a,zz,1,17956", "1.98,2.0", "1.9", "host,300M,1,2"] {
         let text = format!("{whole}\n{end}");
-        assert!(told(Format::Bonnie, &text).contains("cut off"), "{end}");
+        assert!(
+            told(InputFormat::Bonnie, &text).contains("cut off"),
+            "{end}"
+        );
     }
-    assert!(told(Format::FsMark, "FSUse% Count\n1 2 3").contains("columns where fs_mark"));
+    assert!(told(InputFormat::FsMark, "FSUse% Count\n1 2 3").contains("columns where fs_mark"));
 }
 
 #[test]
@@ -138,17 +141,17 @@ fn what_is_nested_or_repeated_without_end_is_refused() {
         "{{\"fio version\":\"3\",\"global options\":{{\"x\":{}",
         "[".repeat(100_000)
     );
-    assert!(told(Format::Fio, &deep).contains("recursion"));
+    assert!(told(InputFormat::Fio, &deep).contains("recursion"));
     let deep = "<a>".repeat(50_000);
-    assert!(told(Format::Phoronix, &deep).starts_with("line 1: it is no XML"));
+    assert!(told(InputFormat::Phoronix, &deep).starts_with("line 1: it is no XML"));
     let laughs = "<!DOCTYPE a [<!ENTITY b \"ha\"><!ENTITY c \"&b;&b;\">]><PhoronixTestSuite>&c;</PhoronixTestSuite>";
-    assert!(told(Format::Phoronix, laughs).contains("DTD"));
+    assert!(told(InputFormat::Phoronix, laughs).contains("DTD"));
     let wide = ",".repeat(1 << 20);
-    assert!(told(Format::Bonnie, &wide).contains("columns"));
-    assert!(told(Format::Csv, &wide).contains("columns"));
+    assert!(told(InputFormat::Bonnie, &wide).contains("columns"));
+    assert!(told(InputFormat::Csv, &wide).contains("columns"));
     assert!(
         told(
-            Format::Iozone,
+            InputFormat::Iozone,
             &format!("kB reclen\n{}", "4 ".repeat(1 << 20))
         )
         .contains("headings")
@@ -160,19 +163,25 @@ fn more_than_a_campaign_holds_is_refused() {
     let line = "76 50 4096 236.0 383\n";
     let many = format!("FSUse% Count Size\n{}", line.repeat(1001));
     assert!(
-        told(Format::FsMark, &many).starts_with("line 1002: fs-mark/create has more than 1000")
+        told(InputFormat::FsMark, &many)
+            .starts_with("line 1002: fs-mark/create has more than 1000")
     );
     // Few results, and cells without end.
     let lines = (0..500).map(|n| format!("c{n},s,t{n},p,1,rate,2,ok\n"));
     let header = "contender,suite,test,phase,round,metric,value,status\n";
     let many = header.to_owned() + &lines.collect::<String>();
-    assert!(told(Format::Csv, &many).contains(&format!("more than {MOST_RESULTS} cells")));
+    assert!(told(InputFormat::Csv, &many).contains(&format!("more than {MAX_RESULTS} cells")));
 }
 
 #[test]
 fn names_never_run_into_each_other() {
     let text =
         "{\"results\":[{\"command\":\"a b\",\"times\":[1]},{\"command\":\"a  b\",\"times\":[2]}]}";
-    let found = read(Format::Hyperfine, text.as_bytes(), &Naming::default()).unwrap();
+    let found = read(
+        InputFormat::Hyperfine,
+        text.as_bytes(),
+        &NamingOptions::default(),
+    )
+    .unwrap();
     assert_eq!(found.into_results().unwrap().campaign.contenders.len(), 2);
 }

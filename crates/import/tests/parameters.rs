@@ -1,21 +1,21 @@
 //! What other parameters make another test or another phase, in one file and over several.
 
-use import::{Format, Found, Naming, expected, join, read};
-use model::Figure;
+use import::{InputFormat, NamingOptions, ParsedInput, expected, merge, read};
+use model::ImportedResult;
 
-fn found(format: Format, text: &str, contender: &str) -> Found {
-    let naming = Naming {
+fn found(format: InputFormat, text: &str, contender: &str) -> ParsedInput {
+    let naming = NamingOptions {
         given: Some(contender.to_owned()),
-        ..Naming::default()
+        ..NamingOptions::default()
     };
     read(format, text.as_bytes(), &naming).unwrap()
 }
 
 /// Contender, test, phase and round of each result.
-fn places(found: &Found) -> Vec<String> {
+fn places(found: &ParsedInput) -> Vec<String> {
     let figures = found.reported.figures.iter();
-    let place = |figure: &Figure| {
-        let Figure {
+    let place = |figure: &ImportedResult| {
+        let ImportedResult {
             contender,
             test,
             phase,
@@ -39,7 +39,11 @@ fn files_of_other_sizes_and_other_syncs_are_other_tests() {
     let one = fs_mark("INBAND FSYNC: fsync() per file", 4096);
     let other = fs_mark("NO SYNC: Test does not issue sync()", 4096);
     let large = fs_mark("NO SYNC: Test does not issue sync()", 8192);
-    let all = found(Format::FsMark, &format!("{one}{other}{large}{one}"), "a");
+    let all = found(
+        InputFormat::FsMark,
+        &format!("{one}{other}{large}{one}"),
+        "a",
+    );
     let of_one_file = [
         "a fs-mark/create 1",
         "a fs-mark-2/create 1",
@@ -50,11 +54,11 @@ fn files_of_other_sizes_and_other_syncs_are_other_tests() {
     assert!(all.reported.started.is_some());
     // Each file counts from 1 by itself.
     let both = [
-        found(Format::FsMark, &one, "a"),
-        found(Format::FsMark, &other, "b"),
-        found(Format::FsMark, &format!("{other}{one}"), "c"),
+        found(InputFormat::FsMark, &one, "a"),
+        found(InputFormat::FsMark, &other, "b"),
+        found(InputFormat::FsMark, &format!("{other}{one}"), "c"),
     ];
-    let both = join(both.to_vec()).unwrap();
+    let both = merge(both.to_vec()).unwrap();
     let of_all = [
         "a fs-mark/create 1",
         "b fs-mark-2/create 1",
@@ -81,7 +85,7 @@ fn another_size_or_number_of_files_is_another_test_of_bonnie() {
         line("16M", "1"),
         line("8M", "2")
     );
-    let all = found(Format::Bonnie, &text, "a");
+    let all = found(InputFormat::Bonnie, &text, "a");
     let wanted = [
         "a bonnie-block/write 1",
         "a bonnie-files/create-seq 1",
@@ -100,7 +104,7 @@ fn the_longest_latency_of_what_was_too_quick_is_kept() {
         ",".repeat(26),
         ",".repeat(10)
     );
-    let all = found(Format::Bonnie, &line, "a");
+    let all = found(InputFormat::Bonnie, &line, "a");
     let [figure] = all.reported.figures.as_slice() else {
         panic!("{:?}", places(&all));
     };
@@ -121,10 +125,10 @@ fn ior_with_other_options_is_another_test_over_files_too() {
     };
     let (one, other) = (run("1 MiB"), run("2 MiB"));
     let files = [
-        found(Format::Ior, &one, "a"),
-        found(Format::Ior, &format!("{other}{one}"), "b"),
+        found(InputFormat::Ior, &one, "a"),
+        found(InputFormat::Ior, &format!("{other}{one}"), "b"),
     ];
-    let all = join(files.to_vec()).unwrap();
+    let all = merge(files.to_vec()).unwrap();
     let wanted = ["a ior/write 1", "b ior-2/write 1", "b ior/write 1"];
     assert_eq!(places(&all), wanted);
     assert!(all.reported.started.is_some());
@@ -142,7 +146,7 @@ fn tiobench_of_another_size_is_another_point() {
         line(32, 4096),
         line(16, 512)
     );
-    let all = found(Format::Tiobench, &text, "a");
+    let all = found(InputFormat::Tiobench, &text, "a");
     let wanted = [
         "a tiobench-16m-4k-1t/random-read 1",
         "a tiobench-32m-4k-1t/random-read 1",
@@ -172,7 +176,7 @@ fn jobs_of_one_name_that_do_something_else_are_other_phases() {
         job("a", 1, "{\"rw\":\"read\"}", "read"),
         job("a", 2, write, "write"),
     ];
-    let all = found(Format::Fio, &fio(&jobs.join(",")), "x");
+    let all = found(InputFormat::Fio, &fio(&jobs.join(",")), "x");
     assert_eq!(places(&all), ["x fio/a 1", "x fio/a-2 1", "x fio/a-3 1"]);
     // Over files, what a job does tells it, and not when it ran.
     let other = [
@@ -181,11 +185,11 @@ fn jobs_of_one_name_that_do_something_else_are_other_phases() {
         job("a", 2, same, "write"),
     ];
     let both = vec![
-        found(Format::Fio, &fio(&jobs[0]), "x"),
-        found(Format::Fio, &fio(&other.join(",")), "y"),
+        found(InputFormat::Fio, &fio(&jobs[0]), "x"),
+        found(InputFormat::Fio, &fio(&other.join(",")), "y"),
     ];
     let wanted = ["x fio/a 1", "y fio/b 1", "y fio/a-2 1", "y fio/a 1"];
-    assert_eq!(places(&join(both).unwrap()), wanted);
+    assert_eq!(places(&merge(both).unwrap()), wanted);
 }
 
 #[test]
@@ -197,12 +201,12 @@ fn phases_of_fio_are_foreseen_as_they_are_read() {
         "--rw=read",
         "--stonewall",
     ];
-    let foreseen = expected(Format::Fio, &arguments).unwrap();
+    let foreseen = expected(InputFormat::Fio, &arguments).unwrap();
     let jobs = [
         job("a", 0, "{\"name\":\"a\",\"rw\":\"write\"}", "write"),
         job("a", 1, "{\"name\":\"a\",\"rw\":\"read\"}", "read"),
     ];
-    let all = found(Format::Fio, &fio(&jobs.join(",")), "x");
+    let all = found(InputFormat::Fio, &fio(&jobs.join(",")), "x");
     let phases = all.reported.figures.iter().map(|figure| &figure.phase);
     assert!(phases.eq(foreseen.iter().map(|phase| &phase.phase)));
 }
@@ -213,14 +217,14 @@ fn fio_of_version_2_says_kibibytes() {
     let text = format!(
         "{{\"fio version\":\"fio-2.1\",\"jobs\":[{{\"jobname\":\"a\",\"write\":{side}}}]}}"
     );
-    let all = found(Format::Fio, &text, "x");
+    let all = found(InputFormat::Fio, &text, "x");
     let first = all.reported.figures[0].values[0];
     assert_eq!(
         (first.metric, first.value),
         (model::Metric::Throughput, 2048.0)
     );
     assert_eq!(
-        all.left_out,
+        all.skipped,
         ["latencies as fio before version 3 prints them"]
     );
 }
@@ -230,7 +234,7 @@ fn the_longest_latency_of_fio_is_the_exact_one() {
     let clat = "{\"N\":2,\"max\":1030,\"mean\":700,\"bins\":{\"400\":1,\"1020\":1}}";
     let side = format!("{{\"total_ios\":2,\"bw_bytes\":1,\"clat_ns\":{clat}}}");
     let all = found(
-        Format::Fio,
+        InputFormat::Fio,
         &fio(&format!("{{\"jobname\":\"a\",\"read\":{side}}}")),
         "x",
     );
@@ -250,7 +254,7 @@ fn a_rate_of_fio_that_none_can_be_is_refused() {
         let text = fio(&format!(
             "{{\"jobname\":\"a\",\"read\":{{\"total_ios\":1,\"bw_bytes\":{rate},\"runtime\":5}}}}"
         ));
-        let error = read(Format::Fio, text.as_bytes(), &Naming::default()).unwrap_err();
+        let error = read(InputFormat::Fio, text.as_bytes(), &NamingOptions::default()).unwrap_err();
         assert!(
             error.to_string().contains("a rate of a is no number"),
             "{error}"
@@ -261,22 +265,42 @@ fn a_rate_of_fio_that_none_can_be_is_refused() {
 #[test]
 fn what_was_cut_off_or_is_no_number_is_told() {
     let table = "kB  reclen    write  rewrite\n    64       4   400000   300000\n";
-    assert_eq!(found(Format::Iozone, table, "a").reported.figures.len(), 2);
+    assert_eq!(
+        found(InputFormat::Iozone, table, "a")
+            .reported
+            .figures
+            .len(),
+        2
+    );
     let cut = &table[..table.len() - 4];
-    let error = read(Format::Iozone, cut.as_bytes(), &Naming::default()).unwrap_err();
+    let error = read(
+        InputFormat::Iozone,
+        cut.as_bytes(),
+        &NamingOptions::default(),
+    )
+    .unwrap_err();
     assert_eq!(error.line, Some(2));
     let table = "kB  reclen    write  rewrite\n    64       4      nan   300000\n   128       4   400000   300000\n";
-    let all = found(Format::Iozone, table, "a");
+    let all = found(InputFormat::Iozone, table, "a");
     assert_eq!(all.reported.figures.len(), 3);
-    assert_eq!(all.left_out, ["a value of write that is no number"]);
+    assert_eq!(all.skipped, ["a value of write that is no number"]);
     let cut = "Random Reads\nx 16 4096 1 78.55 33.10% 0.049 4.50 0.0 0.0 237\nx 16 40";
-    let error = read(Format::Tiobench, cut.as_bytes(), &Naming::default()).unwrap_err();
+    let error = read(
+        InputFormat::Tiobench,
+        cut.as_bytes(),
+        &NamingOptions::default(),
+    )
+    .unwrap_err();
     assert_eq!(error.line, Some(3));
 }
 
 #[test]
 fn dbench_of_version_3_has_clients_that_it_calls_processes() {
-    let all = found(Format::Dbench, "Throughput 205.664 MB/sec 4 procs\n", "a");
+    let all = found(
+        InputFormat::Dbench,
+        "Throughput 205.664 MB/sec 4 procs\n",
+        "a",
+    );
     assert_eq!(places(&all), ["a dbench-4/all 1"]);
 }
 
@@ -297,7 +321,7 @@ fn another_scale_or_other_arguments_are_another_phase() {
         "<PhoronixTestSuite>{}</PhoronixTestSuite>",
         results.concat()
     );
-    let all = found(Format::Phoronix, &text, "a");
+    let all = found(InputFormat::Phoronix, &text, "a");
     let wanted = ["a fio-1/read 1", "a fio-1/read-2 1", "a fio-1/read-3 1"];
     assert_eq!(places(&all), wanted);
 }

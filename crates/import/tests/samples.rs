@@ -4,8 +4,8 @@ use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use import::{Format, Found, Naming, join, read, recognise};
-use model::{Figure, Status};
+use import::{InputFormat, NamingOptions, ParsedInput, detect_format, merge, read};
+use model::{ImportedResult, Status};
 
 fn samples() -> Vec<PathBuf> {
     let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/samples");
@@ -19,28 +19,28 @@ fn stem(path: &Path) -> String {
     path.file_stem().unwrap().to_string_lossy().into_owned()
 }
 
-fn naming() -> Naming {
-    Naming {
+fn naming() -> NamingOptions {
+    NamingOptions {
         given: None,
         otherwise: "here".to_owned(),
     }
 }
 
-fn sample(name: &str) -> Found {
+fn sample(name: &str) -> ParsedInput {
     let path = samples()
         .into_iter()
         .find(|path| stem(path) == name)
         .unwrap();
     let bytes = fs::read(path).unwrap();
-    read(recognise(&bytes).unwrap(), &bytes, &naming()).unwrap()
+    read(detect_format(&bytes).unwrap(), &bytes, &naming()).unwrap()
 }
 
 /// A line for each result.
-fn shown(found: &Found) -> String {
+fn shown(found: &ParsedInput) -> String {
     let reported = &found.reported;
     let mut text = format!("{} ({})\n", reported.program, found.suite);
     for figure in &reported.figures {
-        let Figure {
+        let ImportedResult {
             contender,
             test,
             phase,
@@ -65,7 +65,7 @@ fn shown(found: &Found) -> String {
         }
         text.push('\n');
     }
-    for line in &found.left_out {
+    for line in &found.skipped {
         let _ = writeln!(text, "left out: {line}");
     }
     text
@@ -76,7 +76,7 @@ fn every_sample_is_recognised_and_read() {
     for path in samples() {
         let bytes = fs::read(&path).unwrap();
         let name = stem(&path);
-        let format = recognise(&bytes).unwrap_or_else(|| panic!("{name} is not recognised"));
+        let format = detect_format(&bytes).unwrap_or_else(|| panic!("{name} is not recognised"));
         let begin = name.split(['-', '.']).next().unwrap();
         assert!(
             format.name().starts_with(begin),
@@ -95,7 +95,7 @@ fn every_sample_is_recognised_and_read() {
 fn no_sample_that_is_cut_off_or_damaged_is_a_panic() {
     for path in samples() {
         let bytes = fs::read(&path).unwrap();
-        let format = recognise(&bytes).unwrap();
+        let format = detect_format(&bytes).unwrap();
         let step = bytes.len() / 200 + 1;
         for end in (0..bytes.len()).step_by(step) {
             let _ = read(format, &bytes[..end], &naming());
@@ -110,7 +110,7 @@ fn no_sample_that_is_cut_off_or_damaged_is_a_panic() {
 
 #[test]
 fn the_same_name_in_several_files_has_further_rounds() {
-    let all = join(vec![sample("bonnie-1.03"), sample("bonnie-1.03")]).unwrap();
+    let all = merge(vec![sample("bonnie-1.03"), sample("bonnie-1.03")]).unwrap();
     let results = all.into_results().unwrap();
     assert_eq!(results.campaign.rounds, 4);
     assert_eq!(results.campaign.contenders.len(), 1);
@@ -118,12 +118,12 @@ fn the_same_name_in_several_files_has_further_rounds() {
 
 #[test]
 fn one_name_is_for_one_contender() {
-    let naming = Naming {
+    let naming = NamingOptions {
         given: Some("ext4".to_owned()),
         ..naming()
     };
     let bytes = fs::read(samples().iter().find(|p| stem(p) == "phoronix").unwrap()).unwrap();
-    let error = read(Format::Phoronix, &bytes, &naming).unwrap_err();
+    let error = read(InputFormat::Phoronix, &bytes, &naming).unwrap_err();
     assert!(
         error
             .to_string()
@@ -131,7 +131,7 @@ fn one_name_is_for_one_contender() {
         "{error}"
     );
     let bytes = fs::read(samples().iter().find(|p| stem(p) == "bonnie-1.03").unwrap()).unwrap();
-    let found = read(Format::Bonnie, &bytes, &naming).unwrap();
+    let found = read(InputFormat::Bonnie, &bytes, &naming).unwrap();
     assert_eq!(found.reported.contenders[0].name, "ext4");
 }
 
@@ -157,6 +157,6 @@ fn points_of_a_grid_are_a_sweep() {
     let again = sample("iozone-489-spreadsheet").into_results().unwrap();
     let tests = &results.campaign.suites[0].tests;
     assert_eq!(tests.len(), 6);
-    assert!(tests.iter().all(|test| test.of_sweep() == "iozone"));
+    assert!(tests.iter().all(|test| test.sweep_name() == "iozone"));
     assert_eq!(&again.campaign.suites[0].tests, tests);
 }

@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use anyhow::Context;
-use model::{Campaign, HeldArchive, SourceArchive, Suite};
-use orchestrate::Stop;
-use wire::machine::{Answer, Request};
+use model::{CachedArchive, Campaign, SourceArchive, Suite};
+use orchestrate::StopFlag;
+use wire::machine::{HostReply, HostRequest};
 
-use crate::connection::{Connection, Reach};
-use crate::dialogue::Dialogue;
-use crate::error::{BadInput, Refused};
+use crate::connection::{AgentConnection, AgentTransport};
+use crate::error::{EnvironmentError, UsageError};
+use crate::user_prompt::UserPrompt;
 
 /// Where they lie in the directory of a campaign.
 pub const DIRECTORY: &str = "archives";
@@ -21,7 +21,7 @@ pub const DIRECTORY: &str = "archives";
 ///
 /// # Errors
 /// When two suites give one name to different archives: commands find them by their names.
-pub fn of_suites(suites: &[Suite]) -> anyhow::Result<Vec<SourceArchive>> {
+pub fn required_by(suites: &[Suite]) -> anyhow::Result<Vec<SourceArchive>> {
     let mut all: Vec<SourceArchive> = Vec::new();
     for archive in suites.iter().flat_map(|suite| &suite.archives) {
         match all.iter().find(|other| other.name == archive.name) {
@@ -29,7 +29,7 @@ pub fn of_suites(suites: &[Suite]) -> anyhow::Result<Vec<SourceArchive>> {
             Some(other) if other == archive => {}
             Some(_) => {
                 let name = &archive.name;
-                return Err(BadInput(format!(
+                return Err(UsageError(format!(
                     "two suites call different archives `{name}`: run them one after the other"
                 ))
                 .into());
@@ -43,17 +43,17 @@ pub fn of_suites(suites: &[Suite]) -> anyhow::Result<Vec<SourceArchive>> {
 ///
 /// # Errors
 /// When one cannot be brought, the user asks to stop, or the machine cannot be reached.
-pub fn bring(
-    reach: &dyn Reach,
+pub fn fetch_archives(
+    reach: &dyn AgentTransport,
     wanted: Vec<SourceArchive>,
-    dialogue: &dyn Dialogue,
+    dialogue: &dyn UserPrompt,
     stop: &AtomicBool,
-) -> anyhow::Result<Vec<HeldArchive>> {
-    let mut connection = Connection::open(reach, stop)?;
-    connection.ask(&Request::BringArchives(wanted))?;
-    let is_it = |answer: &Answer| matches!(answer, Answer::Archives(_));
-    match connection.answer(is_it, dialogue, stop, &mut |_| {})? {
-        Answer::Archives(held) => Ok(held),
+) -> anyhow::Result<Vec<CachedArchive>> {
+    let mut connection = AgentConnection::open(reach, stop)?;
+    connection.send(&HostRequest::FetchArchives(wanted))?;
+    let is_it = |answer: &HostReply| matches!(answer, HostReply::Archives(_));
+    match connection.wait_for(is_it, dialogue, stop, &mut |_| {})? {
+        HostReply::Archives(held) => Ok(held),
         _ => unreachable!("nothing else is waited for"),
     }
 }
@@ -62,41 +62,43 @@ pub fn bring(
 ///
 /// # Errors
 /// When one cannot be brought, or the user asks to stop.
-pub fn bring_here(
+pub fn fetch_local(
     wanted: &[SourceArchive],
-    stop: &Stop,
+    stop: &StopFlag,
     say: &mut dyn FnMut(&str),
-) -> anyhow::Result<Vec<HeldArchive>> {
+) -> anyhow::Result<Vec<CachedArchive>> {
     let cache = guest::cache_directory()?;
     let held = guest::bring_archives(wanted, &cache, stop, say);
-    held.map_err(|error| Refused(format!("the suite cannot have its sources: {error}")).into())
+    held.map_err(|error| {
+        EnvironmentError(format!("the suite cannot have its sources: {error}")).into()
+    })
 }
 
 /// The archives of a campaign by name and place in the cache, each as it was when the campaign began.
 ///
 /// # Errors
 /// When one of them is another by now.
-pub fn of_campaign(
+pub fn campaign_archives(
     campaign: &Campaign,
-    stop: &Stop,
+    stop: &StopFlag,
     say: &mut dyn FnMut(&str),
 ) -> anyhow::Result<Vec<(String, PathBuf)>> {
-    let wanted = of_suites(&campaign.suites)?;
+    let wanted = required_by(&campaign.suites)?;
     if wanted.is_empty() {
         return Ok(Vec::new());
     }
-    let held = bring_here(&wanted, stop, say)?;
+    let held = fetch_local(&wanted, stop, say)?;
     if let Some(other) = held.iter().find(|held| !campaign.archives.contains(held)) {
         let began = campaign.archives.iter().find(|a| a.name == other.name);
         let began = began.map_or("none", |archive| &archive.version);
-        return Err(Refused(format!(
+        return Err(EnvironmentError(format!(
             "the archive `{}` is of {} by now, and was of {began} when the campaign began: begin a new one",
             other.name, other.version
         ))
         .into());
     }
     let cache = guest::cache_directory()?;
-    let place = |held: HeldArchive| (held.name.clone(), guest::path_of_archive(&held, &cache));
+    let place = |held: CachedArchive| (held.name.clone(), guest::path_of_archive(&held, &cache));
     Ok(held.into_iter().map(place).collect())
 }
 
@@ -104,7 +106,7 @@ pub fn of_campaign(
 ///
 /// # Errors
 /// When that cannot be written.
-pub fn lay_out(archives: &[(String, PathBuf)], directory: &Path) -> anyhow::Result<()> {
+pub fn link_into(archives: &[(String, PathBuf)], directory: &Path) -> anyhow::Result<()> {
     let failed = || format!("cannot lay out archives in {}", directory.display());
     match fs::remove_dir_all(directory) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
@@ -129,7 +131,7 @@ mod tests {
         fs::write(&content, "sources").unwrap();
         let directory = place.path().join(DIRECTORY);
         for _ in 0..2 {
-            lay_out(&[("sed".to_owned(), content.clone())], &directory).unwrap();
+            link_into(&[("sed".to_owned(), content.clone())], &directory).unwrap();
             assert_eq!(fs::read(directory.join("sed")).unwrap(), b"sources");
         }
     }

@@ -10,7 +10,7 @@ use std::thread;
 use std::time::Duration;
 
 use nix::fcntl::{Flock, FlockArg, OFlag};
-use provision::ProvisionError;
+use storage::ProvisionError;
 
 /// Another directory than `/run` for the lock: for tests, and for machines that root shares in parts.
 const DIRECTORY: &str = "FSARENA_RUN_DIR";

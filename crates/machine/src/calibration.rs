@@ -6,23 +6,23 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::Context;
-use model::{Bytes, Calibration, Nanos, Profile, RawDevice};
-use provision::{DeviceMeter, HeldDevice, LoopDevice, Pace, ProvisionError};
-use run::Surroundings;
-use sys::{clock, disk};
+use model::{Bytes, Calibration, Nanos, RawDevicePerformance, SizeProfile};
+use run::HostSnapshot;
+use storage::{DeviceMeter, ExclusiveDevice, LoopDevice, MeterSchedule, ProvisionError};
+use sys::{block_claim, clock};
 
 use crate::error;
 
 /// What is measured as the raw device.
-pub enum Subject {
+pub enum RawDeviceSubject {
     /// A device, or a file that stands for one.
-    Device(Box<Raw>),
+    Device(Box<RawDeviceHandle>),
     /// Nothing, for this reason.
     Nothing(String),
 }
 
 /// A device without a filesystem.
-pub struct Raw {
+pub struct RawDeviceHandle {
     /// What it is called.
     pub path: PathBuf,
     /// The device, claimed.
@@ -34,27 +34,27 @@ pub struct Raw {
     /// Whether it is to hold nothing but zeros afterwards.
     pub blank_afterwards: bool,
     /// What it is, for people.
-    pub what: String,
+    pub description: String,
     /// Keeps the device attached.
     pub _attached: Option<LoopDevice>,
 }
 
-impl Raw {
+impl RawDeviceHandle {
     /// A file behind a loop device.
     ///
     /// # Errors
     /// When somebody else has the device.
-    pub fn on_loop(attached: LoopDevice, size: Bytes, what: &str) -> anyhow::Result<Self> {
+    pub fn from_loop(attached: LoopDevice, size: Bytes, what: &str) -> anyhow::Result<Self> {
         let path = attached.path().to_owned();
         let claim =
-            disk::claim(&path).with_context(|| format!("cannot open {}", path.display()))?;
+            block_claim::claim(&path).with_context(|| format!("cannot open {}", path.display()))?;
         Ok(Self {
             path,
             claim,
             size,
             written: false,
             blank_afterwards: false,
-            what: format!("{what}, on a {}", attached.attachment()),
+            description: format!("{what}, on a {}", attached.attachment()),
             _attached: Some(attached),
         })
     }
@@ -63,11 +63,11 @@ impl Raw {
     ///
     /// # Errors
     /// When it is not as it was, or somebody else has it.
-    pub fn of(device: &mut HeldDevice, what: String) -> anyhow::Result<Self> {
+    pub fn from_device(device: &mut ExclusiveDevice, what: String) -> anyhow::Result<Self> {
         let claim = device.claim()?;
         if !device.is_block() {
-            let attached = LoopDevice::over(&claim, device.path())?;
-            return Self::on_loop(attached, device.size(), &what);
+            let attached = LoopDevice::attach_file(&claim, device.path())?;
+            return Self::from_loop(attached, device.size(), &what);
         }
         Ok(Self {
             path: device.path().to_owned(),
@@ -75,7 +75,7 @@ impl Raw {
             size: device.size(),
             written: false,
             blank_afterwards: false,
-            what,
+            description: what,
             _attached: None,
         })
     }
@@ -83,34 +83,34 @@ impl Raw {
 
 /// How often each result is taken, and for how long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Effort {
-    overhead: Pace,
-    device: Pace,
+pub struct CalibrationEffort {
+    overhead: MeterSchedule,
+    device: MeterSchedule,
 }
 
-impl Effort {
+impl CalibrationEffort {
     /// What `fsarena calibrate` takes: a few seconds in all.
-    pub const THOROUGH: Self = Self::new(5, 20, 150);
+    pub const STANDALONE_EFFORT: Self = Self::new(5, 20, 150);
 
     /// What suits a campaign: a fraction of a second where it takes seconds itself.
-    pub const fn of(profile: Profile) -> Self {
+    pub const fn for_profile(profile: SizeProfile) -> Self {
         match profile {
-            Profile::Smoke => Self::new(3, 2, 10),
-            Profile::Quick | Profile::Standard => Self::new(5, 10, 60),
-            Profile::Study => Self::THOROUGH,
+            SizeProfile::Smoke => Self::new(3, 2, 10),
+            SizeProfile::Quick | SizeProfile::Standard => Self::new(5, 10, 60),
+            SizeProfile::Study => Self::STANDALONE_EFFORT,
         }
     }
 
     const fn new(repetitions: u32, overhead: u64, device: u64) -> Self {
         const MILLISECOND: u64 = 1_000_000;
         Self {
-            overhead: Pace {
+            overhead: MeterSchedule {
                 repetitions,
-                each: Nanos(overhead * MILLISECOND),
+                duration: Nanos(overhead * MILLISECOND),
             },
-            device: Pace {
+            device: MeterSchedule {
                 repetitions,
-                each: Nanos(device * MILLISECOND),
+                duration: Nanos(device * MILLISECOND),
             },
         }
     }
@@ -121,14 +121,17 @@ impl Effort {
 /// # Errors
 /// When it was told to stop, fsarena itself could not be measured, or a device that was blank could not be made
 /// blank again.
-pub fn take(
-    subject: Subject,
-    effort: Effort,
+pub fn calibrate(
+    subject: RawDeviceSubject,
+    effort: CalibrationEffort,
     stop: &AtomicBool,
 ) -> Result<Calibration, ProvisionError> {
-    let (taken, start, before) = (clock::calendar(), clock::now(), Surroundings::look());
-    let Pace { repetitions, each } = effort.overhead;
-    let overhead = engine::overhead(repetitions, each);
+    let (taken, start, before) = (clock::realtime(), clock::now(), HostSnapshot::take());
+    let MeterSchedule {
+        repetitions,
+        duration: each,
+    } = effort.overhead;
+    let overhead = workload::overhead(repetitions, each);
     let overhead = overhead.map_err(|error| ProvisionError::Io {
         doing: "measure fsarena itself on",
         path: "/dev/null".into(),
@@ -138,7 +141,7 @@ pub fn take(
     Ok(Calibration {
         taken,
         elapsed: clock::since(start),
-        disturbance: Some(before.until(&Surroundings::look())),
+        disturbance: Some(before.noise_until(&HostSnapshot::take())),
         overhead,
         raw_device,
         device,
@@ -146,13 +149,13 @@ pub fn take(
 }
 
 fn raw_device(
-    subject: Subject,
-    pace: Pace,
+    subject: RawDeviceSubject,
+    pace: MeterSchedule,
     stop: &AtomicBool,
-) -> Result<(Option<RawDevice>, String), ProvisionError> {
+) -> Result<(Option<RawDevicePerformance>, String), ProvisionError> {
     let raw = match subject {
-        Subject::Device(raw) => raw,
-        Subject::Nothing(why) => return Ok((None, why)),
+        RawDeviceSubject::Device(raw) => raw,
+        RawDeviceSubject::Nothing(why) => return Ok((None, why)),
     };
     let mut device = match DeviceMeter::new(raw.claim, &raw.path, raw.size, raw.written) {
         Ok(device) => device,
@@ -160,17 +163,20 @@ fn raw_device(
     };
     let measured = device.measure(pace, &|| stop.load(Ordering::Relaxed));
     if raw.blank_afterwards {
-        device.blank()?;
+        device.zero_written()?;
     }
     match measured {
-        Ok(raw_device) => Ok((Some(raw_device), raw.what)),
+        Ok(raw_device) => Ok((Some(raw_device), raw.description)),
         Err(ProvisionError::Interrupted) => Err(ProvisionError::Interrupted),
         Err(error) => Ok((None, not_measured(error))),
     }
 }
 
 fn not_measured(error: ProvisionError) -> String {
-    format!("could not be measured: {}", error::whole(&error.into()))
+    format!(
+        "could not be measured: {}",
+        error::error_chain(&error.into())
+    )
 }
 
 #[cfg(test)]
@@ -179,18 +185,23 @@ mod tests {
 
     #[test]
     fn a_device_that_cannot_be_measured_has_no_values_and_is_no_error() {
-        let raw = Raw {
+        let raw = RawDeviceHandle {
             path: "/dev/null".into(),
             claim: File::open("/dev/null").unwrap(),
             size: Bytes(8),
             written: false,
             blank_afterwards: true,
-            what: "a device".into(),
+            description: "a device".into(),
             _attached: None,
         };
-        let subject = Subject::Device(Box::new(raw));
+        let subject = RawDeviceSubject::Device(Box::new(raw));
         let stop = AtomicBool::new(false);
-        let taken = take(subject, Effort::of(Profile::Smoke), &stop).unwrap();
+        let taken = calibrate(
+            subject,
+            CalibrationEffort::for_profile(SizeProfile::Smoke),
+            &stop,
+        )
+        .unwrap();
         assert_eq!(taken.raw_device, None);
         assert!(taken.device.contains("smaller than"), "{}", taken.device);
     }
@@ -198,9 +209,12 @@ mod tests {
     #[test]
     fn larger_campaigns_are_calibrated_more_thoroughly() {
         let time = |profile| {
-            let Pace { repetitions, each } = Effort::of(profile).device;
+            let MeterSchedule {
+                repetitions,
+                duration: each,
+            } = CalibrationEffort::for_profile(profile).device;
             u64::from(repetitions) * each.0
         };
-        assert!(Profile::ALL.map(time).is_sorted());
+        assert!(SizeProfile::ALL.map(time).is_sorted());
     }
 }

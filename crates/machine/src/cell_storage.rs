@@ -2,45 +2,45 @@
 
 use std::path::PathBuf;
 
-use catalog::Placeholders;
-use model::{Bytes, Campaign, Contender, DiskState, MountIdentity};
-use provision::{HeldDevice, LoopDevice, ProvisionError, Stripe, Workspace};
-use wire::{Span, Target, Volume};
+use config::Placeholders;
+use model::{Bytes, Campaign, Contender, DiskWriteState, MountId};
+use storage::{CellMountDir, ExclusiveDevice, LoopDevice, ProvisionError, Raid0Array};
+use wire::{MultiDevice, Volume, WorkTarget};
 
 /// What one cell works on.
 pub enum CellStorage {
     /// Files behind loop devices, which are detached when this is dropped.
     Loop {
         /// Keeps the devices together, where the filesystem lies on a stripe of them; goes before they do.
-        _stripe: Option<Stripe>,
+        _stripe: Option<Raid0Array>,
         /// Keeps the devices attached.
         _devices: Vec<LoopDevice>,
         /// What the agent sees.
         volume: Box<Volume>,
     },
     /// A device of the user's, or none at all.
-    Bare(Box<Volume>),
+    Device(Box<Volume>),
     /// A directory of the cell's own.
     Directory {
         /// Removes it when it is dropped.
-        workspace: Workspace,
+        workspace: CellMountDir,
         /// The directory in which it lies.
         top: PathBuf,
         /// Where that has to be.
-        mount: MountIdentity,
+        mount: MountId,
     },
 }
 
 impl CellStorage {
     /// It as the agent is told of it.
-    pub fn target(&self) -> Target {
+    pub fn target(&self) -> WorkTarget {
         match self {
-            Self::Loop { volume, .. } | Self::Bare(volume) => Target::Volume(volume.clone()),
+            Self::Loop { volume, .. } | Self::Device(volume) => WorkTarget::Volume(volume.clone()),
             Self::Directory {
                 workspace,
                 top,
                 mount,
-            } => Target::Directory {
+            } => WorkTarget::Directory {
                 path: workspace.path(),
                 top: top.clone(),
                 mount: *mount,
@@ -58,27 +58,27 @@ pub fn set_readahead(device: &LoopDevice, campaign: &Campaign) -> anyhow::Result
 }
 
 /// A device of the user's, or a loop device over a file of the user's.
-pub fn on_device(
+pub fn for_device(
     campaign: &Campaign,
     contender: &Contender,
-    device: &mut HeldDevice,
+    device: &mut ExclusiveDevice,
     mountpoint: PathBuf,
 ) -> anyhow::Result<CellStorage> {
     let (path, size) = (device.path().to_owned(), device.size());
     if device.is_block() {
-        let state = device.ready()?;
+        let state = device.prepare_handover()?;
         let place: Vec<_> = state.map(|state| (path, state)).into_iter().collect();
-        return Ok(CellStorage::Bare(volume(
+        return Ok(CellStorage::Device(volume(
             contender, &place, None, size, mountpoint,
         )));
     }
-    let attached = LoopDevice::over(&device.claim()?, &path)?;
+    let attached = LoopDevice::attach_file(&device.claim()?, &path)?;
     set_readahead(&attached, campaign)?;
-    on_loops(contender, vec![attached], None, size, mountpoint)
+    for_loops(contender, vec![attached], None, size, mountpoint)
 }
 
 /// Files of this size, each behind a loop device: several are one pool of the filesystem, or a stripe with this readahead.
-pub fn on_loops(
+pub fn for_loops(
     contender: &Contender,
     devices: Vec<LoopDevice>,
     readahead: Option<Bytes>,
@@ -86,10 +86,10 @@ pub fn on_loops(
     mountpoint: PathBuf,
 ) -> anyhow::Result<CellStorage> {
     let members: Vec<PathBuf> = devices.iter().map(|d| d.path().to_owned()).collect();
-    let span = run::span(contender, &members);
+    let span = run::multi_device(contender, &members);
     let stripe = match &span {
-        Some(Span::Stripe(members)) => Some(striped(members, readahead)?),
-        Some(Span::Pool(_)) | None => None,
+        Some(MultiDevice::Stripe(members)) => Some(striped(members, readahead)?),
+        Some(MultiDevice::Pool(_)) | None => None,
     };
     let told: Result<Vec<_>, ProvisionError> = match &stripe {
         Some(stripe) => stripe.state().map(|s| vec![(stripe.path().to_owned(), s)]),
@@ -106,8 +106,8 @@ pub fn on_loops(
     })
 }
 
-fn striped(members: &[PathBuf], readahead: Option<Bytes>) -> Result<Stripe, ProvisionError> {
-    let stripe = Stripe::assemble(members)?;
+fn striped(members: &[PathBuf], readahead: Option<Bytes>) -> Result<Raid0Array, ProvisionError> {
+    let stripe = Raid0Array::assemble(members)?;
     readahead.map_or(Ok(()), |size| stripe.set_readahead(size))?;
     Ok(stripe)
 }
@@ -115,8 +115,8 @@ fn striped(members: &[PathBuf], readahead: Option<Bytes>) -> Result<Stripe, Prov
 /// The volume of a contender on the devices that it is told of, with its command lines filled in.
 pub fn volume(
     contender: &Contender,
-    devices: &[(PathBuf, DiskState)],
-    span: Option<Span>,
+    devices: &[(PathBuf, DiskWriteState)],
+    span: Option<MultiDevice>,
     size: Bytes,
     mountpoint: PathBuf,
 ) -> Box<Volume> {
@@ -130,7 +130,7 @@ pub fn volume(
         size,
         fsarena: &program.to_string_lossy(),
     };
-    let commands = catalog::resolve(contender, &place);
+    let commands = config::expand_commands(contender, &place);
     Box::new(Volume {
         device: devices.first().map(|(device, _)| device.clone()),
         span,

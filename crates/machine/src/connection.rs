@@ -8,23 +8,23 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use wire::machine::{Answer, MISSING, PULSE, Request};
+use wire::machine::{HEARTBEAT_INTERVAL, HostReply, HostRequest, MAX_MISSED_HEARTBEATS};
 
-use crate::dialogue::{Dialogue, Erased};
-use crate::error::{self, Interruption, Refused};
+use crate::error::{self, EnvironmentError, UserInterrupt};
+use crate::user_prompt::{EraseRequest, UserPrompt};
 
 /// How often the user's wish to stop is noticed.
-pub(crate) const ATTENTION: Duration = Duration::from_millis(50);
+pub(crate) const STOP_POLL_INTERVAL: Duration = Duration::from_millis(50);
 /// How long the agent of a machine may take to say its first word, ssh and all.
-const FIRST_WORD: Duration = Duration::from_secs(60);
+const HELLO_TIMEOUT: Duration = Duration::from_secs(60);
 /// How long the agent may take to remove what it has made, once nobody listens.
-const CLEARING: Duration = Duration::from_secs(30);
+const CLEANUP_TIMEOUT: Duration = Duration::from_secs(30);
 /// How long to wait for an agent that was killed; one that waits in the kernel for a disk that does not answer ends when
 /// it does.
-const DYING: Duration = Duration::from_secs(1);
+const KILL_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// How the agent of a machine is started.
-pub trait Reach {
+pub trait AgentTransport {
     /// The command that is its agent: requests go to its standard input, answers come from its standard output.
     ///
     /// # Errors
@@ -35,13 +35,13 @@ pub trait Reach {
     fn name(&self) -> String;
 
     /// Whether a network lies between, which may break without a word.
-    fn is_far(&self) -> bool;
+    fn is_remote(&self) -> bool;
 }
 
 /// This machine.
-pub struct Here;
+pub struct LocalTransport;
 
-impl Reach for Here {
+impl AgentTransport for LocalTransport {
     fn command(&self) -> anyhow::Result<Command> {
         let mut command = Command::new(std::env::current_exe()?);
         command.args(["agent", "--machine"]);
@@ -52,7 +52,7 @@ impl Reach for Here {
         "this machine".to_owned()
     }
 
-    fn is_far(&self) -> bool {
+    fn is_remote(&self) -> bool {
         false
     }
 }
@@ -60,33 +60,33 @@ impl Reach for Here {
 /// Nothing more is heard of the agent of a machine.
 #[derive(Debug, thiserror::Error)]
 #[error("the agent of the machine is lost: {0}")]
-pub(crate) struct Lost(String);
+pub(crate) struct ConnectionLost(String);
 
-pub(crate) fn lost(reason: &str) -> Lost {
-    Lost(reason.to_owned())
+pub(crate) fn connection_lost(reason: &str) -> ConnectionLost {
+    ConnectionLost(reason.to_owned())
 }
 
 /// A connection to the agent of a machine.
-pub(crate) struct Connection {
+pub(crate) struct AgentConnection {
     agent: Child,
     requests: Arc<Mutex<Option<ChildStdin>>>,
-    answers: Receiver<Answer>,
+    answers: Receiver<HostReply>,
     /// For how long nothing was heard, as far as somebody listened; not counted on this machine.
     silent: Option<Duration>,
     /// Whether nobody waits until it has removed what it has made.
     killed: bool,
 }
 
-impl Connection {
+impl AgentConnection {
     /// Starts the agent and waits for its first word.
     ///
     /// # Errors
     /// When it does not start, or the user asked to stop meanwhile.
-    pub(crate) fn open(reach: &dyn Reach, stop: &AtomicBool) -> anyhow::Result<Self> {
+    pub(crate) fn open(reach: &dyn AgentTransport, stop: &AtomicBool) -> anyhow::Result<Self> {
         let mut command = reach.command()?;
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut agent = command.spawn().map_err(|error| {
-            Refused(format!(
+            EnvironmentError(format!(
                 "cannot start the agent of {}: {error}",
                 reach.name()
             ))
@@ -98,92 +98,93 @@ impl Connection {
             agent,
             requests: Arc::new(Mutex::new(stdin)),
             answers,
-            silent: reach.is_far().then_some(Duration::ZERO),
+            silent: reach.is_remote().then_some(Duration::ZERO),
             killed: false,
         };
         if let Some(stdout) = stdout {
             thread::Builder::new().spawn(move || read(stdout, &say))?;
         }
-        if reach.is_far() {
+        if reach.is_remote() {
             pulse(&connection.requests)?;
         }
         match connection.greet(&reach.name()) {
             // Ctrl-C at the terminal is for the agent, too, and ends one that does not listen for it yet.
-            Err(_) if stop.load(Ordering::Relaxed) => Err(Interruption.into()),
+            Err(_) if stop.load(Ordering::Relaxed) => Err(UserInterrupt.into()),
             greeted => greeted.map(|()| connection),
         }
     }
 
     /// Waits for the first word.
     fn greet(&mut self, name: &str) -> anyhow::Result<()> {
-        match self.answers.recv_timeout(FIRST_WORD) {
-            Ok(Answer::Hello { version }) if version == wire::VERSION => Ok(()),
-            Ok(Answer::Hello { version }) => Err(Refused(format!(
+        match self.answers.recv_timeout(HELLO_TIMEOUT) {
+            Ok(HostReply::Hello { version }) if version == wire::VERSION => Ok(()),
+            Ok(HostReply::Hello { version }) => Err(EnvironmentError(format!(
                 "the agent of {name} speaks version {version}, not {}",
                 wire::VERSION
             ))
             .into()),
-            _ => Err(Refused(format!("the agent of {name} did not start")).into()),
+            _ => Err(EnvironmentError(format!("the agent of {name} did not start")).into()),
         }
     }
 
-    pub(crate) fn ask(&self, request: &Request) -> Result<(), Lost> {
-        send(&self.requests, request).map_err(|error| lost(&error.to_string()))
+    pub(crate) fn send(&self, request: &HostRequest) -> Result<(), ConnectionLost> {
+        send(&self.requests, request).map_err(|error| connection_lost(&error.to_string()))
     }
 
     /// The next answer, where one comes in this time.
-    pub(crate) fn next(&mut self, time: Duration) -> Result<Option<Answer>, Lost> {
+    pub(crate) fn next(&mut self, time: Duration) -> Result<Option<HostReply>, ConnectionLost> {
         match self.answers.recv_timeout(time) {
             Ok(answer) => {
                 self.silent = self.silent.map(|_| Duration::ZERO);
-                Ok((answer != Answer::Pulse).then_some(answer))
+                Ok((answer != HostReply::Heartbeat).then_some(answer))
             }
             Err(RecvTimeoutError::Timeout) => {
                 self.silent = self.silent.map(|silent| silent + time);
                 match self.silent {
-                    Some(silent) if silent > PULSE * MISSING => Err(lost(&format!(
-                        "nothing was heard for {} s",
-                        silent.as_secs()
-                    ))),
+                    Some(silent) if silent > HEARTBEAT_INTERVAL * MAX_MISSED_HEARTBEATS => Err(
+                        connection_lost(&format!("nothing was heard for {} s", silent.as_secs())),
+                    ),
                     _ => Ok(None),
                 }
             }
-            Err(RecvTimeoutError::Disconnected) => Err(lost("it has ended")),
+            Err(RecvTimeoutError::Disconnected) => Err(connection_lost("it has ended")),
         }
     }
 
     /// Waits for an answer of this kind. Notes and questions go to the dialogue, and what else is said to `other`; where
     /// the user asks to stop, the agent is told.
-    pub(crate) fn answer(
+    pub(crate) fn wait_for(
         &mut self,
-        is_it: impl Fn(&Answer) -> bool,
-        dialogue: &dyn Dialogue,
+        is_it: impl Fn(&HostReply) -> bool,
+        dialogue: &dyn UserPrompt,
         stop: &AtomicBool,
-        other: &mut dyn FnMut(Answer),
-    ) -> anyhow::Result<Answer> {
+        other: &mut dyn FnMut(HostReply),
+    ) -> anyhow::Result<HostReply> {
         let mut stopping = false;
         loop {
             if stop.load(Ordering::Relaxed) && !std::mem::replace(&mut stopping, true) {
-                self.ask(&Request::Stop)?;
+                self.send(&HostRequest::Stop)?;
             }
-            match self.next(ATTENTION)? {
+            match self.next(STOP_POLL_INTERVAL)? {
                 None => {}
                 Some(answer) if is_it(&answer) => return Ok(answer),
-                Some(Answer::Note(text)) => dialogue.note(&text),
-                Some(Answer::Preparing { done, total }) => dialogue.preparing(done, total),
-                Some(Answer::MayErase {
+                Some(HostReply::Note(text)) => dialogue.note(&text),
+                Some(HostReply::Preparing { done, total }) => dialogue.image_progress(done, total),
+                Some(HostReply::ConfirmErase {
                     device,
                     description,
                     content,
                 }) => {
-                    dialogue.allow_erasing(&Erased {
+                    dialogue.confirm_erase(&EraseRequest {
                         device: &device,
                         description: &description,
                         content: &content,
                     })?;
-                    self.ask(&Request::AllowErasing)?;
+                    self.send(&HostRequest::ConfirmErase)?;
                 }
-                Some(Answer::Failed { kind, reason }) => return Err(error::told(kind, reason)),
+                Some(HostReply::Failed { kind, reason }) => {
+                    return Err(error::from_kind(kind, reason));
+                }
                 Some(answer) => other(answer),
             }
         }
@@ -208,7 +209,7 @@ impl Connection {
     }
 }
 
-impl Drop for Connection {
+impl Drop for AgentConnection {
     fn drop(&mut self) {
         // At the end of its input the agent removes what it has made, and ends; what does not is killed.
         drop(
@@ -217,15 +218,19 @@ impl Drop for Connection {
                 .unwrap_or_else(PoisonError::into_inner)
                 .take(),
         );
-        if !self.ends_within(if self.killed { DYING } else { CLEARING }) {
+        if !self.ends_within(if self.killed {
+            KILL_TIMEOUT
+        } else {
+            CLEANUP_TIMEOUT
+        }) {
             let _ = self.agent.kill();
-            self.ends_within(DYING);
+            self.ends_within(KILL_TIMEOUT);
         }
     }
 }
 
 /// Reads answers until there are no more, or nobody hears them.
-fn read(answers: impl Read, say: &Sender<Answer>) {
+fn read(answers: impl Read, say: &Sender<HostReply>) {
     for line in BufReader::new(answers).lines() {
         let answer = line.ok().and_then(|line| serde_json::from_str(&line).ok());
         if answer.is_none_or(|answer| say.send(answer).is_err()) {
@@ -234,7 +239,7 @@ fn read(answers: impl Read, say: &Sender<Answer>) {
     }
 }
 
-fn send(requests: &Mutex<Option<ChildStdin>>, request: &Request) -> io::Result<()> {
+fn send(requests: &Mutex<Option<ChildStdin>>, request: &HostRequest) -> io::Result<()> {
     let mut requests = requests.lock().unwrap_or_else(PoisonError::into_inner);
     match requests.as_mut() {
         Some(to) => to
@@ -250,11 +255,11 @@ fn pulse(requests: &Arc<Mutex<Option<ChildStdin>>>) -> io::Result<()> {
     thread::Builder::new()
         .spawn(move || {
             while let Some(requests) = requests.upgrade() {
-                if send(&requests, &Request::Pulse).is_err() {
+                if send(&requests, &HostRequest::Heartbeat).is_err() {
                     return;
                 }
                 drop(requests);
-                thread::sleep(PULSE);
+                thread::sleep(HEARTBEAT_INTERVAL);
             }
         })
         .map(drop)

@@ -4,26 +4,26 @@ use std::io;
 use std::path::Path;
 
 use guest::GuestError;
-use model::NoUserDirectory;
-use provision::ProvisionError;
-use wire::machine::Kind;
+use model::UserDirError;
+use storage::ProvisionError;
+use wire::machine::FailureKind;
 
-use crate::connection::Lost;
+use crate::connection::ConnectionLost;
 
 /// An error that is the user's to mend: what they said is wrong.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
-pub struct BadInput(pub String);
+pub struct UsageError(pub String);
 
 /// An error that is the machine's: something is not as it must be.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
-pub struct Refused(pub String);
+pub struct EnvironmentError(pub String);
 
 /// The user asked to stop.
 #[derive(Debug, thiserror::Error)]
 #[error("interrupted")]
-pub struct Interruption;
+pub struct UserInterrupt;
 
 /// Why a path that an option leads to cannot be used: campaigns are stored as text.
 pub fn not_utf8(option: &str, path: &Path) -> String {
@@ -32,7 +32,7 @@ pub fn not_utf8(option: &str, path: &Path) -> String {
 }
 
 /// An error with its causes, each said once: some repeat the cause themselves.
-pub fn whole(error: &anyhow::Error) -> String {
+pub fn error_chain(error: &anyhow::Error) -> String {
     let mut text = String::new();
     for part in error.chain().map(ToString::to_string) {
         if text.is_empty() {
@@ -45,43 +45,46 @@ pub fn whole(error: &anyhow::Error) -> String {
 }
 
 /// Of which kind an error is.
-pub fn kind(error: &anyhow::Error) -> Kind {
-    error.chain().find_map(kind_of).unwrap_or(Kind::Internal)
+pub fn kind(error: &anyhow::Error) -> FailureKind {
+    error
+        .chain()
+        .find_map(kind_of)
+        .unwrap_or(FailureKind::Internal)
 }
 
-fn kind_of(error: &(dyn std::error::Error + 'static)) -> Option<Kind> {
+fn kind_of(error: &(dyn std::error::Error + 'static)) -> Option<FailureKind> {
     let interrupted = matches!(error.downcast_ref(), Some(ProvisionError::Interrupted))
         || matches!(error.downcast_ref(), Some(GuestError::Interrupted { .. }))
-        || error.is::<Interruption>();
+        || error.is::<UserInterrupt>();
     if interrupted {
-        return Some(Kind::Interrupted);
+        return Some(FailureKind::Interrupted);
     }
-    let not_utf8 = matches!(error.downcast_ref(), Some(NoUserDirectory::NotUtf8(_)));
-    let input = not_utf8 || error.is::<BadInput>() || error.is::<catalog::CatalogError>();
-    let refused = error.is::<Refused>()
-        || error.is::<Lost>()
+    let not_utf8 = matches!(error.downcast_ref(), Some(UserDirError::NotUtf8(_)));
+    let input = not_utf8 || error.is::<UsageError>() || error.is::<config::CatalogError>();
+    let refused = error.is::<EnvironmentError>()
+        || error.is::<ConnectionLost>()
         || error.is::<ProvisionError>()
-        || error.is::<provision::Refusal>()
-        || error.is::<sys::trusted::Untrusted>()
+        || error.is::<storage::DeviceRefusal>()
+        || error.is::<sys::safe_path::UntrustedPath>()
         || error.is::<GuestError>()
         || error.is::<run::MemoryError>()
-        || error.is::<run::NotInGuest>()
-        || error.is::<NoUserDirectory>()
+        || error.is::<run::UnsupportedInGuest>()
+        || error.is::<UserDirError>()
         // The system said no: there is no room, no permission, no such file.
         || error.is::<io::Error>();
     match (input, refused) {
-        (true, _) => Some(Kind::BadInput),
-        (false, true) => Some(Kind::Refused),
+        (true, _) => Some(FailureKind::Usage),
+        (false, true) => Some(FailureKind::Environment),
         (false, false) => None,
     }
 }
 
 /// The error that was told as one of this kind.
-pub fn told(kind: Kind, reason: String) -> anyhow::Error {
+pub fn from_kind(kind: FailureKind, reason: String) -> anyhow::Error {
     match kind {
-        Kind::BadInput => BadInput(reason).into(),
-        Kind::Refused => Refused(reason).into(),
-        Kind::Interrupted => Interruption.into(),
-        Kind::Internal => anyhow::anyhow!(reason),
+        FailureKind::Usage => UsageError(reason).into(),
+        FailureKind::Environment => EnvironmentError(reason).into(),
+        FailureKind::Interrupted => UserInterrupt.into(),
+        FailureKind::Internal => anyhow::anyhow!(reason),
     }
 }

@@ -1,6 +1,6 @@
 //! A small campaign for this crate's tests.
 
-use catalog::Catalog;
+use config::Catalog;
 use model::{Bytes, Campaign};
 
 /// Two contenders in three rounds, on a large image.

@@ -8,37 +8,42 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 use anyhow::Context;
-use catalog::Placeholders;
-use guest::{Guest, Machine, MemoryDisk};
+use config::Placeholders;
+use guest::{Guest, MemoryDisk, QemuMachine};
 use model::{
-    Backend, Bytes, Campaign, CampaignId, Cell, CellId, CellResult, Clock, Contender, DiskCache,
-    DiskModel, Environment, GuestDisk, GuestMachine, Programs, Requirements, Sampling, Source,
-    Test,
+    BackendKind, Bytes, Campaign, CampaignId, Cell, CellId, CellResult, Clock, Contender,
+    CopySource, DiskCache, DiskModel, Environment, GuestConfig, GuestDisk, ProgramRequirements,
+    Requirements, Sampling, Test,
 };
-use provision::{EnvironmentParts, HeldDevice, Image, Refusal, describe_storage};
-use run::{CachedExecutor, CellCache, Disk, Executor, GuestExecutor, Snapshots, volume_in_guest};
-use wire::{Ageing, Event, Job, MadeSource, SourcePlace, Span, Stopped, Target, Volume};
+use run::{
+    CachedExecutor, CellCache, DiskLocation, Executor, GuestExecutor, SnapshotPool, guest_volume,
+};
+use storage::{DeviceRefusal, EnvironmentContext, ExclusiveDevice, Image, describe_storage};
+use wire::{
+    AbortReason, AgeingParams, CellEvent, CellJob, GeneratedSource, MultiDevice, SourceLocation,
+    Volume, WorkTarget,
+};
 
 use crate::archives;
-use crate::error::Refused;
-use crate::fit;
-use crate::local::execute_on;
+use crate::campaign_dir::{CampaignDir, CellDir};
+use crate::compatibility;
+use crate::error::EnvironmentError;
+use crate::local::run_cell_on;
 use crate::source;
-use crate::work_place::{CellDirectory, WorkPlace};
 
 /// What a campaign in guests works on.
-pub struct Guests {
+pub struct GuestBackend {
     campaign: Campaign,
-    parts: GuestMachine,
+    parts: GuestConfig,
     guest: Arc<Guest>,
     program: PathBuf,
-    place: WorkPlace,
+    place: CampaignDir,
     /// A device of the user's, in place of images.
-    device: Option<Mutex<HeldDevice>>,
+    device: Option<Mutex<ExclusiveDevice>>,
     /// Archives of sources, by name, that commands unpack.
     archives: Vec<(String, PathBuf)>,
     /// Where cells in virtual time begin.
-    snapshots: Arc<Snapshots>,
+    snapshots: Arc<SnapshotPool>,
     saves: bool,
     stop: Arc<AtomicBool>,
     cache: Option<CellCache>,
@@ -50,14 +55,14 @@ pub struct Guests {
 struct CellGuest {
     volume: Box<Volume>,
     /// What is copied from.
-    source: Option<wire::Source>,
+    source: Option<wire::SourceMount>,
     /// How it is aged.
-    age: Option<Ageing>,
+    age: Option<AgeingParams>,
     executor: GuestExecutor,
     /// Keeps everybody else from a device of the user's for as long as the guest has it.
     _claim: Option<File>,
     /// Goes with all that the guest has left in it.
-    _directory: CellDirectory,
+    _directory: CellDir,
 }
 
 /// Whether there is room for its images; changes nothing.
@@ -72,18 +77,18 @@ pub fn inspect_place(campaign: &Campaign, directory: &Path) -> anyhow::Result<()
         0 => Ok(()),
         count => {
             let size = Bytes(campaign.size.0.saturating_mul(count));
-            Ok(Image::require_room(directory, size)?)
+            Ok(Image::check_free_space(directory, size)?)
         }
     }
 }
 
-impl Guests {
+impl GuestBackend {
     /// Makes ready what every cell needs, and takes the campaign for this process alone.
     pub fn prepare(
         id: CampaignId,
         campaign: &Campaign,
         guest: Arc<Guest>,
-        device: Option<HeldDevice>,
+        device: Option<ExclusiveDevice>,
         stop: Arc<AtomicBool>,
     ) -> anyhow::Result<Self> {
         let parts = parts(campaign)?.clone();
@@ -94,8 +99,8 @@ impl Guests {
             parts,
             guest,
             program: std::env::current_exe().context("cannot find this program")?,
-            place: WorkPlace::take(campaign, id)?,
-            archives: archives::of_campaign(campaign, &stop, &mut |_| {})?,
+            place: CampaignDir::acquire(campaign, id)?,
+            archives: archives::campaign_archives(campaign, &stop, &mut |_| {})?,
             snapshots: Arc::default(),
             saves: true,
             stop,
@@ -106,7 +111,7 @@ impl Guests {
     }
 
     /// Whether a cell that ended through what happened outside its guest is no result.
-    pub fn take_only_its_own(&mut self, only: bool) {
+    pub fn ignore_host_faults(&mut self, only: bool) {
         self.only_its_own = only;
     }
 
@@ -128,7 +133,7 @@ impl Guests {
     /// What the campaign runs on, for the record: the guest's machine stands where else this one does.
     pub fn environment(&self) -> Environment {
         let Self { parts, .. } = self;
-        let setting = EnvironmentParts {
+        let setting = EnvironmentContext {
             program: env!("CARGO_PKG_VERSION").to_owned(),
             device: self.storage(),
             disk: self.device().and_then(|device| device.identity().cloned()),
@@ -136,7 +141,7 @@ impl Guests {
             conditions: Vec::new(),
             clock: self.campaign.clock.name().to_owned(),
         };
-        let mut environment = provision::collect(setting, std::iter::empty());
+        let mut environment = storage::collect(setting, std::iter::empty());
         environment.kernel = format!("Linux {} in a guest", parts.kernel);
         environment.cpus = parts.processors;
         environment.memory = parts.memory;
@@ -174,18 +179,18 @@ impl Guests {
         let source = source.map(|source| source::condition(source, &on));
         environment.conditions.extend(source);
         let version = [guest::QEMU, "--version"].map(str::to_owned);
-        environment.tools.extend(provision::tool_version(&version));
+        environment.tools.extend(storage::tool_version(&version));
         environment
     }
 
-    fn device(&self) -> Option<MutexGuard<'_, HeldDevice>> {
+    fn device(&self) -> Option<MutexGuard<'_, ExclusiveDevice>> {
         let device = self.device.as_ref()?;
         Some(device.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Where commands find archives, where there are any.
     fn archives_inside(&self) -> Option<PathBuf> {
-        let inside = Path::new("/").join(guest::ARCHIVES);
+        let inside = Path::new("/").join(guest::ARCHIVES_DIR);
         (!self.archives.is_empty()).then_some(inside)
     }
 
@@ -213,18 +218,18 @@ impl Guests {
         &self,
         cell: &Cell,
         test: &Test,
-        observe: &mut dyn FnMut(&Event),
-    ) -> Result<CellResult, Stopped> {
-        execute_on(
+        observe: &mut dyn FnMut(&CellEvent),
+    ) -> Result<CellResult, AbortReason> {
+        run_cell_on(
             || self.of_cell(cell, test),
             test,
             |cell_guest| {
-                let job = Job {
+                let job = CellJob {
                     version: wire::VERSION,
                     // Which number it has in the campaign is no part of what it does, nor of how long that
                     // takes.
                     cell: CellId(0),
-                    target: Target::Volume(cell_guest.volume),
+                    target: WorkTarget::Volume(cell_guest.volume),
                     source: cell_guest.source,
                     archives: self.archives_inside(),
                     test: test.clone(),
@@ -239,10 +244,10 @@ impl Guests {
                     self.cache.clone(),
                     Some(self.campaign.seed),
                 )
-                .only_its_own(self.only_its_own);
+                .ignore_host_faults(self.only_its_own);
                 let outcome = executor.execute(&job, observe);
                 if let Some(mut device) = self.device() {
-                    device.wrote();
+                    device.record_write();
                 }
                 outcome
             },
@@ -250,12 +255,12 @@ impl Guests {
     }
 
     /// What the user is to know and was not told yet.
-    pub fn untold(&self) -> Option<String> {
-        let why = self.snapshots.untold();
+    pub fn take_warning(&self) -> Option<String> {
+        let why = self.snapshots.take_warning();
         let booting = why.map(|why| {
             format!("each guest boots, which takes longer and changes no result: {why}")
         });
-        booting.or_else(|| self.cache.as_ref()?.untold())
+        booting.or_else(|| self.cache.as_ref()?.take_warning())
     }
 
     /// What a cell works on; an error here is a result of the cell.
@@ -265,10 +270,10 @@ impl Guests {
             .find(|c| c.name == cell.contender)
             .with_context(|| format!("no contender `{}`", cell.contender))?;
         let device = self.device().map(|device| device.size());
-        if let Some(misfit) = fit::misfit(&self.campaign, contender, test, device)? {
+        if let Some(misfit) = compatibility::misfit(&self.campaign, contender, test, device)? {
             return Err(misfit.into());
         }
-        let parts = self.campaign.machine_of(contender, test);
+        let parts = self.campaign.guest_for(contender, test);
         let parts = parts.context("the campaign does not say what machine its guests are")?;
         let directory = self.place.of_cell(cell.id)?;
         let supply = self.supply(test);
@@ -286,10 +291,10 @@ impl Guests {
             count: all,
         });
         let disk = match memory_disk {
-            Some(_) => Disk::Inside,
-            None => Disk::Outside,
+            Some(_) => DiskLocation::GuestMemory,
+            None => DiskLocation::HostFile,
         };
-        let volume = volume_in_guest(contender, &disk.devices(&self.guest, count), size);
+        let volume = guest_volume(contender, &disk.devices(&self.guest, count), size);
         let (modules, programs) = needs(&volume, contender, supply);
         let source = supply.map(|supply| {
             let disks = disk.devices(&self.guest, all);
@@ -303,8 +308,10 @@ impl Guests {
         });
         let executor = GuestExecutor {
             guest: Arc::clone(&self.guest),
-            machine: Machine {
-                beside: memory_disk.as_ref().map_or(Bytes(0), MemoryDisk::beside),
+            machine: QemuMachine {
+                disk_memory: memory_disk
+                    .as_ref()
+                    .map_or(Bytes(0), MemoryDisk::extra_memory),
                 ..machine(&parts, self.campaign.clock)
             },
             program: self.program.clone(),
@@ -327,7 +334,7 @@ impl Guests {
                 .own
                 .age
                 .as_ref()
-                .map(|age| Ageing::of(age, self.campaign.seed, cell.round)),
+                .map(|age| AgeingParams::for_round(age, self.campaign.seed, cell.round)),
             executor,
             _claim: self.claim()?,
             _directory: directory,
@@ -335,14 +342,14 @@ impl Guests {
     }
 
     /// A device of the user's, claimed: the emulator opens it under this claim, without one of its own.
-    fn claim(&self) -> Result<Option<File>, Refusal> {
+    fn claim(&self) -> Result<Option<File>, DeviceRefusal> {
         self.device().map(|mut device| device.claim()).transpose()
     }
 
     /// What this machine has for the guest's disks: nothing where they lie in its own memory.
     fn disks(
         &self,
-        parts: &GuestMachine,
+        parts: &GuestConfig,
         directory: &Path,
         size: Bytes,
         has_source: bool,
@@ -371,7 +378,9 @@ impl Guests {
     /// The filesystem of a disk that a test copies from, where it does and there is one.
     fn supply(&self, test: &Test) -> Option<&Contender> {
         match &self.campaign.source {
-            Some(Source::Image { contender, .. }) if source::copies_in(test) => Some(contender),
+            Some(CopySource::Image { contender, .. }) if source::needs_source(test) => {
+                Some(contender)
+            }
             _ => None,
         }
     }
@@ -383,22 +392,22 @@ impl Guests {
 }
 
 /// The machine that a campaign on this backend says each cell gets.
-fn parts(campaign: &Campaign) -> anyhow::Result<&GuestMachine> {
-    debug_assert_eq!(campaign.backend, Backend::Vm);
+fn parts(campaign: &Campaign) -> anyhow::Result<&GuestConfig> {
+    debug_assert_eq!(campaign.backend, BackendKind::Vm);
     let parts = campaign.guest.as_ref();
     parts.context("the campaign does not say what machine its guests are")
 }
 
 /// A campaign that is resumed has to go on in the guest in which it began.
-fn require_same(parts: &GuestMachine, guest: &Guest) -> Result<(), Refused> {
+fn require_same(parts: &GuestConfig, guest: &Guest) -> Result<(), EnvironmentError> {
     let made = guest.name();
-    if made == parts.made {
+    if made == parts.guest_name {
         return Ok(());
     }
-    Err(Refused(format!(
+    Err(EnvironmentError(format!(
         "the campaign began in {} (Linux {}), and the guest is {made} (Linux {}) by now: results of both \
          cannot be compared; say again what it was made of (--with, --debian-kernel, --kernel), or run it anew",
-        parts.made,
+        parts.guest_name,
         parts.kernel,
         guest.release()
     )))
@@ -432,12 +441,12 @@ fn needs(
 }
 
 /// The programs that the suite of a test needs.
-fn commands(campaign: &Campaign, test: &Test) -> Programs {
+fn commands(campaign: &Campaign, test: &Test) -> ProgramRequirements {
     let suite = campaign
         .suites
         .iter()
         .find(|suite| suite.name == test.suite);
-    suite.map_or_else(Programs::default, |suite| suite.requires.clone())
+    suite.map_or_else(ProgramRequirements::default, |suite| suite.requires.clone())
 }
 
 /// The disk that a cell in a guest copies from, as its agent fills it.
@@ -447,7 +456,7 @@ fn source_in_guest(
     size: Bytes,
     campaign: &Campaign,
     test: &Test,
-) -> wire::Source {
+) -> wire::SourceMount {
     let place = Placeholders {
         devices: &[device],
         mountpoint: SOURCE_MOUNTPOINT,
@@ -461,10 +470,10 @@ fn source_in_guest(
         size,
         mountpoint: SOURCE_MOUNTPOINT.into(),
         driver: contender.filesystem.driver,
-        commands: catalog::resolve(contender, &place),
+        commands: config::expand_commands(contender, &place),
     };
-    wire::Source {
-        place: SourcePlace::Made(Box::new(MadeSource {
+    wire::SourceMount {
+        place: SourceLocation::Generated(Box::new(GeneratedSource {
             volume,
             kind: contender.filesystem.name.clone(),
             seed: campaign.seed,
@@ -476,7 +485,7 @@ fn source_in_guest(
 
 /// The modules of a volume in a guest.
 fn modules(volume: &Volume, requires: &Requirements) -> Vec<String> {
-    let stripe = matches!(volume.span, Some(Span::Stripe(_)));
+    let stripe = matches!(volume.span, Some(MultiDevice::Stripe(_)));
     let stripe = stripe.then(|| guest::STRIPE_MODULE.to_owned());
     stripe
         .into_iter()
@@ -486,7 +495,7 @@ fn modules(volume: &Volume, requires: &Requirements) -> Vec<String> {
 
 /// How many cells run side by side: where time passes as outside, they would disturb each other; in model
 /// time as many as the user says, or as there are processors, and memory for their guests.
-pub fn side_by_side(campaign: &Campaign, jobs: Option<u32>) -> usize {
+pub fn parallel_cells(campaign: &Campaign, jobs: Option<u32>) -> usize {
     let Some(parts) = campaign
         .guest
         .as_ref()
@@ -495,9 +504,9 @@ pub fn side_by_side(campaign: &Campaign, jobs: Option<u32>) -> usize {
         return 1;
     };
     let processors = thread::available_parallelism().map_or(1, usize::from);
-    let memory = provision::available_memory();
+    let memory = storage::available_memory();
     let fit = memory.map_or(processors, |memory| {
-        let inside = |machine: &GuestMachine| {
+        let inside = |machine: &GuestConfig| {
             machine
                 .model()
                 .map_or(0, |_| campaign.size.0 * u64::from(machine.disks))
@@ -531,7 +540,7 @@ pub fn simulated_disk(
     contender: &Contender,
     test: &Test,
 ) -> Option<(DiskModel, Bytes)> {
-    let machine = campaign.machine_of(contender, test)?;
+    let machine = campaign.guest_for(contender, test)?;
     let model = machine.model()?.clone();
     let size = simulated_size(&machine, campaign.size);
     let size = disk_size(contender, size, machine.disks, None);
@@ -539,28 +548,28 @@ pub fn simulated_disk(
 }
 
 /// What a disk of a guest holds of a size that is asked for: no more than the disk that it stands for.
-pub(crate) fn simulated_size(parts: &GuestMachine, size: Bytes) -> Bytes {
+pub(crate) fn simulated_size(parts: &GuestConfig, size: Bytes) -> Bytes {
     let holds = parts.model().and_then(DiskModel::capacity);
     holds.map_or(size, |holds| holds.min(size))
 }
 
 /// The machine as QEMU is told of it.
-fn machine(parts: &GuestMachine, clock: Clock) -> Machine {
+fn machine(parts: &GuestConfig, clock: Clock) -> QemuMachine {
     let (cache, io_uring) = match parts.disk {
         GuestDisk::Model { .. } => (DiskCache::default(), false),
         GuestDisk::Image { cache } => (cache, false),
         GuestDisk::Device { cache } => (cache, true),
     };
-    Machine {
+    QemuMachine {
         memory: parts.memory,
-        beside: Bytes(0),
+        disk_memory: Bytes(0),
         shift: parts.shift,
         processors: parts.processors,
         clock,
         accelerator: parts.accelerator,
         cache,
         io_uring,
-        ..Machine::default()
+        ..QemuMachine::default()
     }
 }
 
@@ -585,7 +594,7 @@ fn attachment(disk: &GuestDisk) -> String {
 
 #[cfg(test)]
 mod tests {
-    use catalog::Catalog;
+    use config::Catalog;
 
     use super::*;
     use crate::fixture;
@@ -597,13 +606,13 @@ mod tests {
     fn campaign(contenders: &[&str]) -> Campaign {
         let catalog = Catalog::builtin().unwrap();
         Campaign {
-            backend: Backend::Vm,
+            backend: BackendKind::Vm,
             measured_by: None,
             clock: Clock::Virtual,
             contenders: contenders.iter().map(|name| contender(name)).collect(),
             suites: vec![
                 catalog
-                    .suite("tree", model::Profile::Smoke)
+                    .suite("tree", model::SizeProfile::Smoke)
                     .unwrap()
                     .clone(),
             ],
@@ -630,7 +639,7 @@ mod tests {
     fn several_disks_bring_what_puts_them_together() {
         let modules = |name, count| {
             let contender = contender(name);
-            let volume = volume_in_guest(&contender, &guest::disks(count), Bytes::mib(64));
+            let volume = guest_volume(&contender, &guest::disks(count), Bytes::mib(64));
             modules(&volume, &contender.filesystem.requires)
         };
         assert_eq!(modules("minix", 1), ["minix"]);

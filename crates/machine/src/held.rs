@@ -2,47 +2,47 @@
 
 use std::path::Path;
 
-use model::{Backend, Bytes, Campaign};
+use model::{BackendKind, Bytes, Campaign};
 use nix::unistd::{AccessFlags, access};
-use provision::{HeldDevice, HeldDirectory, Image, describe_storage};
-use sys::trusted::Directory;
+use storage::{ExclusiveDevice, Image, PinnedDirectory, describe_storage};
+use sys::safe_path::SafeDir;
 
-use crate::dialogue::{Dialogue, Erased};
-use crate::error::Refused;
+use crate::error::EnvironmentError;
 use crate::guests;
-use crate::source::{self, HeldSource};
+use crate::source::{self, SourceHandle};
+use crate::user_prompt::{EraseRequest, UserPrompt};
 
 /// What a campaign works on that others use, too: held from the first look at it to the last cell.
 #[derive(Default)]
-pub struct Held {
+pub struct AcquiredResources {
     /// The device of the user's, where there is one.
-    pub device: Option<HeldDevice>,
+    pub device: Option<ExclusiveDevice>,
     /// What is copied from, where that is the user's.
-    pub(crate) source: Option<HeldSource>,
+    pub(crate) source: Option<SourceHandle>,
     /// The directories that compete.
-    pub(crate) directories: Vec<HeldDirectory>,
+    pub(crate) directories: Vec<PinnedDirectory>,
 }
 
-impl Held {
+impl AcquiredResources {
     /// Finds out whether the campaign can run here at all, and takes what it works on; changes nothing.
     ///
     /// `erase` is the device that the user has named a second time, to say that what it holds may be lost.
-    pub fn take(
+    pub fn acquire(
         campaign: &Campaign,
         erase: Option<&Path>,
-        dialogue: &dyn Dialogue,
+        dialogue: &dyn UserPrompt,
     ) -> anyhow::Result<Self> {
         require_root(campaign.backend)?;
-        if campaign.backend == Backend::Dir {
+        if campaign.backend == BackendKind::Dir {
             return Self::directories(campaign);
         }
         let device = campaign.device.as_ref();
         let device = device
-            .map(|path| take_device(path, erase, dialogue))
+            .map(|path| acquire_device(path, erase, dialogue))
             .transpose()?;
         Ok(Self {
             device,
-            source: HeldSource::take(campaign)?,
+            source: SourceHandle::take(campaign)?,
             directories: Vec::new(),
         })
     }
@@ -55,37 +55,37 @@ impl Held {
             .iter()
             .filter_map(|c| c.directory.as_deref())
         {
-            writable(directory)?;
+            require_writable(directory)?;
             if nix::unistd::geteuid().is_root() {
-                Directory::open(directory)?;
+                SafeDir::open(directory)?;
             }
-            directories.push(HeldDirectory::take(directory)?);
+            directories.push(PinnedDirectory::open(directory)?);
         }
         Ok(Self {
             device: None,
-            source: HeldSource::take(campaign)?,
+            source: SourceHandle::take(campaign)?,
             directories,
         })
     }
 }
 
 /// Whether a campaign that is new has where to work and room for its images; changes nothing.
-pub fn inspect_place(campaign: &Campaign) -> anyhow::Result<()> {
-    let existing = Directory::nearest(&campaign.work_dir)?;
+pub fn check_work_dir(campaign: &Campaign) -> anyhow::Result<()> {
+    let existing = SafeDir::open_nearest_existing(&campaign.work_dir)?;
     let existing = existing.path();
-    writable(existing)?;
-    if campaign.backend == Backend::Vm {
+    require_writable(existing)?;
+    if campaign.backend == BackendKind::Vm {
         return guests::inspect_place(campaign, existing);
     }
-    if campaign.backend == Backend::Loop {
+    if campaign.backend == BackendKind::Loop {
         let images = campaign
             .size
             .0
-            .saturating_mul(u64::from(campaign.most_disks()));
+            .saturating_mul(u64::from(campaign.max_disks()));
         let own = campaign.device.is_none().then_some(Bytes(images));
         let second = source::image_size(campaign);
         let images = own.into_iter().chain(second).map(|size| size.0);
-        Image::require_room(existing, Bytes(images.fold(0, u64::saturating_add)))?;
+        Image::check_free_space(existing, Bytes(images.fold(0, u64::saturating_add)))?;
     }
     Ok(())
 }
@@ -94,14 +94,14 @@ pub fn inspect_place(campaign: &Campaign) -> anyhow::Result<()> {
 ///
 /// # Errors
 /// When it is refused, or the user says no.
-pub fn take_device(
+pub fn acquire_device(
     path: &Path,
     erase: Option<&Path>,
-    dialogue: &dyn Dialogue,
-) -> anyhow::Result<HeldDevice> {
-    let device = HeldDevice::take(path, erase)?;
+    dialogue: &dyn UserPrompt,
+) -> anyhow::Result<ExclusiveDevice> {
+    let device = ExclusiveDevice::acquire(path, erase)?;
     if let Some(content) = device.erases() {
-        dialogue.allow_erasing(&Erased {
+        dialogue.confirm_erase(&EraseRequest {
             device: device.path(),
             description: &describe_storage(device.path()),
             content,
@@ -111,19 +111,20 @@ pub fn take_device(
 }
 
 /// Whoever may not mount can compare nothing on images and devices.
-pub fn require_root(backend: Backend) -> Result<(), Refused> {
-    if backend != Backend::Loop || nix::unistd::geteuid().is_root() {
+pub fn require_root(backend: BackendKind) -> Result<(), EnvironmentError> {
+    if backend != BackendKind::Loop || nix::unistd::geteuid().is_root() {
         return Ok(());
     }
     let advice = "mounting needs root: use sudo, compare mounted directories (--dir), or use guests (--backend vm)";
-    Err(Refused(advice.to_owned()))
+    Err(EnvironmentError(advice.to_owned()))
 }
 
 /// Refuses a directory in which this user may not make anything.
 ///
 /// # Errors
 /// When it is one.
-pub fn writable(directory: &Path) -> Result<(), Refused> {
-    access(directory, AccessFlags::W_OK | AccessFlags::X_OK)
-        .map_err(|error| Refused(format!("cannot write in {}: {error}", directory.display())))
+pub fn require_writable(directory: &Path) -> Result<(), EnvironmentError> {
+    access(directory, AccessFlags::W_OK | AccessFlags::X_OK).map_err(|error| {
+        EnvironmentError(format!("cannot write in {}: {error}", directory.display()))
+    })
 }

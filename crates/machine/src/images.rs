@@ -5,22 +5,22 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use model::{Bytes, Campaign};
-use provision::Image;
+use storage::Image;
 
-use crate::dialogue::Dialogue;
-use crate::work_place::WorkPlace;
+use crate::campaign_dir::CampaignDir;
+use crate::user_prompt::UserPrompt;
 
 /// An image for each disk that a cell has at most.
 ///
 /// # Errors
 /// As for [`make`].
-pub fn for_each_disk(
+pub fn create_images(
     campaign: &Campaign,
-    place: &WorkPlace,
-    dialogue: &dyn Dialogue,
+    place: &CampaignDir,
+    dialogue: &dyn UserPrompt,
     stop: &AtomicBool,
 ) -> anyhow::Result<Vec<Image>> {
-    (0..campaign.most_disks())
+    (0..campaign.max_disks())
         .map(|number| make(&place.image(number), campaign.size, dialogue, stop))
         .collect()
 }
@@ -32,11 +32,11 @@ pub fn for_each_disk(
 pub fn make(
     path: &Path,
     size: Bytes,
-    dialogue: &dyn Dialogue,
+    dialogue: &dyn UserPrompt,
     stop: &AtomicBool,
 ) -> anyhow::Result<Image> {
     let image = Image::prepare(path, size, &mut |done| {
-        dialogue.preparing(done.0, size.0);
+        dialogue.image_progress(done.0, size.0);
         if stop.load(Ordering::Relaxed) {
             ControlFlow::Break(())
         } else {

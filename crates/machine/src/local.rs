@@ -6,57 +6,60 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use anyhow::Context;
 use guest::Guest;
 use model::{
-    Backend, Bytes, Calibration, Campaign, CampaignId, Cell, CellResult, Environment, Failure,
+    BackendKind, Bytes, Calibration, Campaign, CampaignId, Cell, CellResult, Environment, Failure,
     Sampling, Status, Test,
 };
-use orchestrate::{News, Stop, Workers};
-use provision::{ProvisionError, Refusal};
-use run::{CellCache, Collector, Ending, Executor, HostExecutor, MemoryError, MemoryLimit};
+use orchestrate::{CellThreads, CellUpdate, StopFlag};
+use run::{
+    CellCache, CellEnd, CellResultBuilder, Executor, HostExecutor, MemoryCgroup, MemoryError,
+};
+use storage::{DeviceRefusal, ProvisionError};
 use sys::clock;
-use wire::{Aged, Ageing, Event, Job, Stopped};
+use wire::{AbortReason, AgedImageAction, AgeingParams, CellEvent, CellJob};
 
-use crate::aged::{self, Kept, Ready, Wanted};
-use crate::calibration::{self, Effort};
-use crate::dialogue::Dialogue;
-use crate::fit::{self, Misfit};
-use crate::guests::Guests;
-use crate::held::Held;
-use crate::storage::Storage;
-use crate::work_place::unique_name;
+use crate::aged::{self, AgedImageCache, AgedImageRequest, AgedStart};
+use crate::calibration::{self, CalibrationEffort};
+use crate::campaign_dir::unique_name;
+use crate::compatibility::{self, Incompatibility};
+use crate::guests::GuestBackend;
+use crate::held::AcquiredResources;
+use crate::storage::CampaignStorage;
+use crate::user_prompt::UserPrompt;
 use crate::{error, guests};
 
 /// This machine, made ready for the cells of a campaign.
-pub struct Local {
+pub struct LocalBackend {
     campaign: Arc<Campaign>,
     kind: Arc<Kind>,
-    workers: Workers,
+    workers: CellThreads,
     /// Absent where somebody else hears what happens.
-    news: Option<Receiver<News>>,
+    news: Option<Receiver<CellUpdate>>,
     side_by_side: usize,
-    stop: Stop,
+    stop: StopFlag,
 }
 
 enum Kind {
     /// This machine's kernel, one cell at a time.
     Kernel(Box<Mutex<Kernel>>),
     /// Guests.
-    Guests(Box<Guests>),
+    Guests(Box<GuestBackend>),
 }
 
 /// This machine's kernel, and who runs cells on it.
 struct Kernel {
     id: CampaignId,
-    storage: Storage,
+    storage: CampaignStorage,
     executor: HostExecutor,
     /// Aged states, where the campaign keeps them.
-    kept: Option<Arc<Kept>>,
+    kept: Option<Arc<AgedImageCache>>,
 }
 
 /// Runs a job of a cell, with what it has to do with a kept state.
-type RunJob<'a> = dyn FnMut(&mut Kernel, Option<Aged>) -> Result<CellResult, Stopped> + 'a;
+type RunJob<'a> =
+    dyn FnMut(&mut Kernel, Option<AgedImageAction>) -> Result<CellResult, AbortReason> + 'a;
 
 /// What cells in guests need beside the campaign.
-pub struct GuestMeans {
+pub struct GuestResources {
     /// The guest in which they run.
     pub guest: Arc<Guest>,
     /// Where results are kept that need not be brought about twice.
@@ -71,7 +74,7 @@ pub struct GuestMeans {
     pub saves: bool,
 }
 
-impl Local {
+impl LocalBackend {
     /// Makes this machine's kernel ready, and takes the campaign for this process alone.
     ///
     /// # Errors
@@ -79,9 +82,9 @@ impl Local {
     pub fn kernel(
         id: CampaignId,
         campaign: &Campaign,
-        held: Held,
-        dialogue: &dyn Dialogue,
-        stop: &Stop,
+        held: AcquiredResources,
+        dialogue: &dyn UserPrompt,
+        stop: &StopFlag,
     ) -> anyhow::Result<Self> {
         let kernel = Kernel::prepare(id, campaign, held, dialogue, stop)?;
         Ok(Self::of(
@@ -99,11 +102,11 @@ impl Local {
     pub fn guests(
         id: CampaignId,
         campaign: &Campaign,
-        held: Held,
-        means: GuestMeans,
-        stop: &Stop,
+        held: AcquiredResources,
+        means: GuestResources,
+        stop: &StopFlag,
     ) -> anyhow::Result<Self> {
-        let GuestMeans {
+        let GuestResources {
             guest,
             cache,
             jobs,
@@ -111,12 +114,12 @@ impl Local {
             only_its_own,
             saves,
         } = means;
-        let mut guests = Guests::prepare(id, campaign, guest, held.device, Arc::clone(stop))?;
+        let mut guests = GuestBackend::prepare(id, campaign, guest, held.device, Arc::clone(stop))?;
         guests.serve_from(cache);
         guests.sample(sampling);
         guests.save(saves);
-        guests.take_only_its_own(only_its_own);
-        let side_by_side = guests::side_by_side(campaign, jobs);
+        guests.ignore_host_faults(only_its_own);
+        let side_by_side = guests::parallel_cells(campaign, jobs);
         Ok(Self::of(
             Kind::Guests(Box::new(guests)),
             campaign,
@@ -125,24 +128,24 @@ impl Local {
         ))
     }
 
-    fn of(kind: Kind, campaign: &Campaign, side_by_side: usize, stop: &Stop) -> Self {
+    fn of(kind: Kind, campaign: &Campaign, side_by_side: usize, stop: &StopFlag) -> Self {
         let (campaign, kind) = (Arc::new(campaign.clone()), Arc::new(kind));
         let (say, news) = mpsc::channel();
         let work = {
             let (campaign, kind, say) = (Arc::clone(&campaign), Arc::clone(&kind), say.clone());
-            move |cell: &Cell, test: &Test, observe: &mut dyn FnMut(&Event)| match &*kind {
+            move |cell: &Cell, test: &Test, observe: &mut dyn FnMut(&CellEvent)| match &*kind {
                 Kind::Kernel(kernel) => lock(kernel).execute(&campaign, cell, test, observe),
                 Kind::Guests(guests) => {
                     let ended = guests.execute(cell, test, observe);
                     // Who does not hear any more has given up.
-                    let note = guests.untold().map(News::Note);
+                    let note = guests.take_warning().map(CellUpdate::Note);
                     note.into_iter().for_each(|note| drop(say.send(note)));
                     ended
                 }
             }
         };
         Self {
-            workers: Workers::new(Arc::new(work), Arc::clone(stop), say),
+            workers: CellThreads::new(Arc::new(work), Arc::clone(stop), say),
             news: Some(news),
             side_by_side,
             stop: Arc::clone(stop),
@@ -155,7 +158,7 @@ impl Local {
     ///
     /// # Panics
     /// When it was taken before.
-    pub fn take_news(&mut self) -> Receiver<News> {
+    pub fn take_updates(&mut self) -> Receiver<CellUpdate> {
         self.news.take().expect("it is taken once")
     }
 
@@ -164,7 +167,7 @@ impl Local {
     /// # Errors
     /// When something cannot be removed, or another process runs the campaign.
     pub fn sweep(id: CampaignId, campaign: &Campaign) -> anyhow::Result<()> {
-        Storage::sweep(id, campaign)?;
+        CampaignStorage::remove_stale(id, campaign)?;
         // The limit of memory that it has left goes with this; where there is none, none is left.
         let _ = memory_limit(id, campaign, first_limit(campaign));
         Ok(())
@@ -174,7 +177,7 @@ impl Local {
     pub fn clear(self) -> anyhow::Result<()> {
         drop(self.workers);
         match &*self.kind {
-            Kind::Kernel(kernel) => lock(kernel).storage.clear(),
+            Kind::Kernel(kernel) => lock(kernel).storage.clean_up(),
             Kind::Guests(guests) => guests.clear(),
         }
     }
@@ -185,10 +188,10 @@ fn lock(kernel: &Mutex<Kernel>) -> MutexGuard<'_, Kernel> {
     kernel.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl orchestrate::Backend for Local {
+impl orchestrate::CellBackend for LocalBackend {
     type Error = ProvisionError;
 
-    fn side_by_side(&self) -> usize {
+    fn parallel_cells(&self) -> usize {
         self.side_by_side
     }
 
@@ -205,10 +208,10 @@ impl orchestrate::Backend for Local {
             return Ok(None);
         };
         let mut kernel = lock(kernel);
-        let subject = kernel.storage.subject(&self.campaign);
-        let effort = Effort::of(self.campaign.profile);
-        let taken = calibration::take(subject, effort, &self.stop);
-        kernel.storage.used();
+        let subject = kernel.storage.calibration_subject(&self.campaign);
+        let effort = CalibrationEffort::for_profile(self.campaign.profile);
+        let taken = calibration::calibrate(subject, effort, &self.stop);
+        kernel.storage.record_use();
         match taken {
             Err(ProvisionError::Interrupted) => Ok(None),
             other => other.map(Some),
@@ -219,7 +222,7 @@ impl orchestrate::Backend for Local {
         self.workers.start(cell, test);
     }
 
-    fn next(&mut self) -> News {
+    fn next_update(&mut self) -> CellUpdate {
         let news = self.news.as_ref().and_then(|news| news.recv().ok());
         news.expect("the workers hold its other end, and nobody else hears")
     }
@@ -229,14 +232,14 @@ impl Kernel {
     fn prepare(
         id: CampaignId,
         campaign: &Campaign,
-        held: Held,
-        dialogue: &dyn Dialogue,
-        stop: &Stop,
+        held: AcquiredResources,
+        dialogue: &dyn UserPrompt,
+        stop: &StopFlag,
     ) -> anyhow::Result<Self> {
-        let mut storage = Storage::prepare(id, campaign, held, dialogue, stop)?;
-        let kept = campaign.keep_aged.then(Kept::open).transpose()?;
+        let mut storage = CampaignStorage::prepare(id, campaign, held, dialogue, stop)?;
+        let kept = campaign.keep_aged.then(AgedImageCache::open).transpose()?;
         if let Some(kept) = &kept {
-            dialogue.note(&kept.words());
+            dialogue.note(&kept.summary());
         }
         let mut executor = HostExecutor {
             program: std::env::current_exe().context("cannot find this program")?,
@@ -258,9 +261,9 @@ impl Kernel {
     fn limit_memory(&mut self, campaign: &Campaign, cell: &Cell) -> Result<(), MemoryError> {
         let mut contenders = campaign.contenders.iter();
         let contender = contenders.find(|c| c.name == cell.contender);
-        let wanted = contender.and_then(|contender| campaign.memory_of(contender));
+        let wanted = contender.and_then(|contender| campaign.memory_for(contender));
         let limit = &mut self.executor.memory;
-        if limit.as_ref().map(MemoryLimit::limit) != wanted {
+        if limit.as_ref().map(MemoryCgroup::limit) != wanted {
             // The group of the one before has the same name and goes first, with what it still holds in memory.
             *limit = None;
             *limit = memory_limit(self.id, campaign, wanted)?;
@@ -273,25 +276,25 @@ impl Kernel {
         campaign: &Campaign,
         cell: &Cell,
         test: &Test,
-        observe: &mut dyn FnMut(&Event),
-    ) -> Result<CellResult, Stopped> {
+        observe: &mut dyn FnMut(&CellEvent),
+    ) -> Result<CellResult, AbortReason> {
         let run = &mut |kernel: &mut Self, aged| kernel.run(campaign, cell, test, aged, observe);
         match self.aged(campaign, cell, test, run)? {
             None => run(self, None),
-            Some(Ready::Failed(result)) => Ok(*result),
-            Some(Ready::Alone(why)) => {
+            Some(AgedStart::Failed(result)) => Ok(*result),
+            Some(AgedStart::WithoutCache(why)) => {
                 let mut result = run(self, None)?;
                 let remark = format!("its aged state could not be kept: {why}");
                 result.remarks.push(remark);
                 Ok(result)
             }
-            Some(Ready::State {
+            Some(AgedStart::FromImage {
                 state,
                 made,
                 remarks,
             }) => {
-                let result = run(self, Some(Aged::Use(state)))?;
-                Ok(aged::joined(made.map(|made| *made), remarks, result))
+                let result = run(self, Some(AgedImageAction::Restore(state)))?;
+                Ok(aged::merge_results(made.map(|made| *made), remarks, result))
             }
         }
     }
@@ -303,7 +306,7 @@ impl Kernel {
         cell: &Cell,
         test: &Test,
         run: &mut RunJob<'_>,
-    ) -> Result<Option<Ready>, Stopped> {
+    ) -> Result<Option<AgedStart>, AbortReason> {
         let (Some(kept), Some(ageing)) = (self.kept.clone(), age(campaign, cell)) else {
             return Ok(None);
         };
@@ -315,13 +318,13 @@ impl Kernel {
             return Ok(None);
         };
         let stop = Arc::clone(&self.executor.stop);
-        let wanted = Wanted {
+        let wanted = AgedImageRequest {
             contender,
             ageing,
             image,
             stop: &stop,
         };
-        kept.ready(&wanted, &mut || run(self, Some(Aged::Make)))
+        kept.get_or_create(&wanted, &mut || run(self, Some(AgedImageAction::Create)))
             .map(Some)
     }
 
@@ -331,9 +334,9 @@ impl Kernel {
         campaign: &Campaign,
         cell: &Cell,
         test: &Test,
-        aged: Option<Aged>,
-        observe: &mut dyn FnMut(&Event),
-    ) -> Result<CellResult, Stopped> {
+        aged: Option<AgedImageAction>,
+        observe: &mut dyn FnMut(&CellEvent),
+    ) -> Result<CellResult, AbortReason> {
         let limited = self.limit_memory(campaign, cell);
         let Self {
             storage, executor, ..
@@ -342,10 +345,10 @@ impl Kernel {
             limited?;
             let source = storage.source(campaign, test)?;
             let archives = storage.archives();
-            Ok((storage.of_cell(campaign, cell, test)?, source, archives))
+            Ok((storage.for_cell(campaign, cell, test)?, source, archives))
         };
-        let outcome = execute_on(prepare, test, |(storage, source, archives)| {
-            let job = Job {
+        let outcome = run_cell_on(prepare, test, |(storage, source, archives)| {
+            let job = CellJob {
                 version: wire::VERSION,
                 cell: cell.id,
                 target: storage.target(),
@@ -360,31 +363,35 @@ impl Kernel {
             };
             executor.execute(&job, observe)
         });
-        storage.used();
+        storage.record_use();
         if let Ok(result) = &outcome
             && let Some(failure) = result.failure.as_ref()
             && failure.step == agent::SOURCE_STEP
         {
             let reason = format!("the source does not answer: {}", failure.reason);
-            return Err(Stopped::Withdrawn(reason));
+            return Err(AbortReason::EnvironmentFault(reason));
         }
         // What was taken away under a cell that ran is no fault of its filesystem's either.
-        match storage.require_there() {
-            Err(error) if failed(&outcome) => Err(Stopped::Withdrawn(error.to_string())),
+        match storage.check_exists() {
+            Err(error) if failed(&outcome) => Err(AbortReason::EnvironmentFault(error.to_string())),
             _ => outcome,
         }
     }
 }
 
 /// How the contender of a cell is aged.
-fn age(campaign: &Campaign, cell: &Cell) -> Option<Ageing> {
+fn age(campaign: &Campaign, cell: &Cell) -> Option<AgeingParams> {
     let mut contenders = campaign.contenders.iter();
     let contender = contenders.find(|contender| contender.name == cell.contender)?;
     let age = contender.own.age.as_ref()?;
-    Some(Ageing::of(age, campaign.age_seed(), cell.round))
+    Some(AgeingParams::for_round(
+        age,
+        campaign.age_seed(),
+        cell.round,
+    ))
 }
 
-fn failed(outcome: &Result<CellResult, Stopped>) -> bool {
+fn failed(outcome: &Result<CellResult, AbortReason>) -> bool {
     let result = outcome.as_ref();
     result.is_ok_and(|result| !matches!(result.status, Status::Ok | Status::Unsupported))
 }
@@ -392,7 +399,7 @@ fn failed(outcome: &Result<CellResult, Stopped>) -> bool {
 /// The first limit that a contender has: whether there can be any is found out before the first cell.
 fn first_limit(campaign: &Campaign) -> Option<Bytes> {
     let mut contenders = campaign.contenders.iter();
-    contenders.find_map(|contender| campaign.memory_of(contender))
+    contenders.find_map(|contender| campaign.memory_for(contender))
 }
 
 /// A limit for cells of the campaign; a guest has the memory of its machine.
@@ -400,34 +407,36 @@ fn memory_limit(
     id: CampaignId,
     campaign: &Campaign,
     memory: Option<Bytes>,
-) -> Result<Option<MemoryLimit>, MemoryError> {
+) -> Result<Option<MemoryCgroup>, MemoryError> {
     let name = unique_name(campaign, id);
     let limited = memory
-        .filter(|_| campaign.backend != Backend::Vm)
-        .map(|memory| MemoryLimit::new(&name, memory));
+        .filter(|_| campaign.backend != BackendKind::Vm)
+        .map(|memory| MemoryCgroup::new(&name, memory));
     limited.transpose()
 }
 
 /// Runs a cell on what is prepared for it; where that cannot be had, this is the cell's result, unless a device or directory of the
 /// user's is not as it has to be, for which no filesystem is to blame.
-pub fn execute_on<P>(
+pub fn run_cell_on<P>(
     prepare: impl FnOnce() -> anyhow::Result<P>,
     test: &Test,
-    execute: impl FnOnce(P) -> Result<CellResult, Stopped>,
-) -> Result<CellResult, Stopped> {
-    let (started, start) = (clock::calendar(), clock::now());
+    execute: impl FnOnce(P) -> Result<CellResult, AbortReason>,
+) -> Result<CellResult, AbortReason> {
+    let (started, start) = (clock::realtime(), clock::now());
     match prepare() {
         Ok(prepared) => execute(prepared),
-        Err(error) if error.is::<Misfit>() => {
+        Err(error) if error.is::<Incompatibility>() => {
             let misfit = error
                 .downcast()
-                .map_err(|error| Stopped::Withdrawn(error::whole(&error)))?;
+                .map_err(|error| AbortReason::EnvironmentFault(error::error_chain(&error)))?;
             Ok(CellResult {
                 started,
-                ..fit::unsupported(test, &misfit)
+                ..compatibility::unsupported(test, &misfit)
             })
         }
-        Err(error) if error.is::<Refusal>() => Err(Stopped::Withdrawn(error::whole(&error))),
+        Err(error) if error.is::<DeviceRefusal>() => {
+            Err(AbortReason::EnvironmentFault(error::error_chain(&error)))
+        }
         Err(error) => Ok(CellResult {
             started,
             elapsed: clock::since(start),
@@ -437,28 +446,28 @@ pub fn execute_on<P>(
 }
 
 fn not_prepared(test: &Test, error: &anyhow::Error) -> CellResult {
-    let mut collector = Collector::new(test);
+    let mut collector = CellResultBuilder::new(test);
     let failure = Failure {
         step: "provision".into(),
-        reason: error::whole(error),
+        reason: error::error_chain(error),
         ..Failure::default()
     };
-    collector.take(Event::Failed {
+    collector.apply(CellEvent::Failed {
         crashed: false,
         failure,
     });
-    collector.finish(Ending::Done, Some(Vec::new()))
+    collector.finish(CellEnd::Done, Some(Vec::new()))
 }
 
 #[cfg(test)]
 mod tests {
-    use model::{Profile, Status};
+    use model::{SizeProfile, Status};
 
     use super::*;
 
     fn test() -> Test {
-        let catalog = catalog::Catalog::builtin().unwrap();
-        let suite = catalog.suite("lifecycle", Profile::Smoke).unwrap();
+        let catalog = config::Catalog::builtin().unwrap();
+        let suite = catalog.suite("lifecycle", SizeProfile::Smoke).unwrap();
         suite.tests[0].clone()
     }
 
@@ -466,7 +475,7 @@ mod tests {
     fn what_cannot_be_prepared_is_the_result_of_its_cell_and_has_its_time() {
         let test = test();
         let nothing = || Err::<(), _>(anyhow::anyhow!("there is no room"));
-        let result = execute_on(nothing, &test, |()| panic!("on nothing")).unwrap();
+        let result = run_cell_on(nothing, &test, |()| panic!("on nothing")).unwrap();
         let failure = result.failure.unwrap();
         assert_eq!(result.status, Status::Failed);
         assert_eq!(
@@ -479,25 +488,26 @@ mod tests {
 
     #[test]
     fn what_became_of_a_cell_stays_as_it_is() {
-        let outcome = execute_on(
+        let outcome = run_cell_on(
             || Ok(7),
             &test(),
             |prepared| {
                 assert_eq!(prepared, 7);
-                Err(Stopped::Interrupted)
+                Err(AbortReason::Interrupted)
             },
         );
-        assert_eq!(outcome, Err(Stopped::Interrupted));
+        assert_eq!(outcome, Err(AbortReason::Interrupted));
     }
 
     #[test]
     fn a_cell_that_does_not_fit_is_unsupported_and_no_failure() {
-        let catalog = catalog::Catalog::builtin().unwrap();
+        let catalog = config::Catalog::builtin().unwrap();
         let mut campaign = crate::fixture::campaign();
         campaign.contenders = vec![catalog.contender("fat12").unwrap()];
-        let misfit = fit::misfit(&campaign, &campaign.contenders[0], &test(), None).unwrap();
+        let misfit =
+            compatibility::misfit(&campaign, &campaign.contenders[0], &test(), None).unwrap();
         let nowhere = || Err::<(), _>(misfit.unwrap().into());
-        let result = execute_on(nowhere, &test(), |()| panic!("on nothing")).unwrap();
+        let result = run_cell_on(nowhere, &test(), |()| panic!("on nothing")).unwrap();
         let reason = result.failure.unwrap().reason;
         assert_eq!(result.status, Status::Unsupported);
         assert!(reason.contains("255 MiB at most"), "{reason}");
@@ -506,9 +516,9 @@ mod tests {
     #[test]
     fn a_device_that_is_not_as_it_was_is_no_result_of_a_filesystem() {
         let path = "/dev/sdx".into();
-        let changed = || Err::<(), _>(Refusal::Changed { path }.into());
-        let outcome = execute_on(changed, &test(), |()| panic!("on nothing"));
-        let Err(Stopped::Withdrawn(reason)) = outcome else {
+        let changed = || Err::<(), _>(DeviceRefusal::Changed { path }.into());
+        let outcome = run_cell_on(changed, &test(), |()| panic!("on nothing"));
+        let Err(AbortReason::EnvironmentFault(reason)) = outcome else {
             panic!("{outcome:?}");
         };
         assert!(reason.contains("/dev/sdx"), "{reason}");

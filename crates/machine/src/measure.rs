@@ -5,89 +5,96 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use model::{Bytes, Calibration};
-use provision::{HeldDevice, Image, LoopDevice, describe_storage};
-use wire::machine::Measured;
+use storage::{ExclusiveDevice, Image, LoopDevice, describe_storage};
+use wire::machine::CalibrationSubject;
 
-use crate::calibration::{self, Effort, Raw, Subject};
-use crate::dialogue::Dialogue;
-use crate::error::Refused;
-use crate::held::take_device;
-use crate::work_place::{CALIBRATION, WorkPlace};
+use crate::calibration::{self, CalibrationEffort, RawDeviceHandle, RawDeviceSubject};
+use crate::campaign_dir::{CALIBRATION, CampaignDir};
+use crate::error::EnvironmentError;
+use crate::held::acquire_device;
+use crate::user_prompt::UserPrompt;
 
 /// Measures what is asked for, and leaves nothing behind.
 pub fn measure(
-    what: &Measured,
-    dialogue: &dyn Dialogue,
+    what: &CalibrationSubject,
+    dialogue: &dyn UserPrompt,
     stop: &AtomicBool,
 ) -> anyhow::Result<Calibration> {
     let (subject, held) = match what {
-        Measured::Overhead => {
+        CalibrationSubject::Overhead => {
             let why = "not asked for (--overhead)".to_owned();
-            (Subject::Nothing(why), None)
+            (RawDeviceSubject::Nothing(why), None)
         }
-        Measured::Device { path, erase } => {
+        CalibrationSubject::Device { path, erase } => {
             require_root()?;
             of_device(path, erase.as_deref(), dialogue)?
         }
-        Measured::Image { size, work_dir } => {
+        CalibrationSubject::Image { size, work_dir } => {
             require_root()?;
             on_image(*size, work_dir, dialogue, stop)?
         }
     };
-    let taken = calibration::take(subject, Effort::THOROUGH, stop);
+    let taken = calibration::calibrate(subject, CalibrationEffort::STANDALONE_EFFORT, stop);
     drop(held);
     Ok(taken?)
 }
 
-fn require_root() -> Result<(), Refused> {
+fn require_root() -> Result<(), EnvironmentError> {
     if nix::unistd::geteuid().is_root() {
         return Ok(());
     }
     let advice = "a device needs root: use sudo, or measure harness overhead alone with --overhead";
-    Err(Refused(advice.into()))
+    Err(EnvironmentError(advice.into()))
 }
 
 /// What is held until it is over.
 enum Held {
     /// A device of the user's.
-    Device(#[expect(dead_code, reason = "held, and not looked at")] HeldDevice),
+    Device(#[expect(dead_code, reason = "held, and not looked at")] ExclusiveDevice),
     /// The directory of the image, which goes when it is dropped.
-    Directory(#[expect(dead_code, reason = "held, and not looked at")] WorkPlace),
+    Directory(#[expect(dead_code, reason = "held, and not looked at")] CampaignDir),
 }
 
 fn of_device(
     path: &Path,
     erase: Option<&Path>,
-    dialogue: &dyn Dialogue,
-) -> anyhow::Result<(Subject, Option<Held>)> {
-    let mut device = take_device(path, erase, dialogue)?;
+    dialogue: &dyn UserPrompt,
+) -> anyhow::Result<(RawDeviceSubject, Option<Held>)> {
+    let mut device = acquire_device(path, erase, dialogue)?;
     let what = describe_storage(device.path());
     // What is found blank is left blank; of what else it held, the user has consented to the loss.
-    let raw = Raw {
+    let raw = RawDeviceHandle {
         blank_afterwards: device.erases().is_none(),
-        ..Raw::of(&mut device, what)?
+        ..RawDeviceHandle::from_device(&mut device, what)?
     };
-    Ok((Subject::Device(Box::new(raw)), Some(Held::Device(device))))
+    Ok((
+        RawDeviceSubject::Device(Box::new(raw)),
+        Some(Held::Device(device)),
+    ))
 }
 
 fn on_image(
     size: Bytes,
     work_dir: &Path,
-    dialogue: &dyn Dialogue,
+    dialogue: &dyn UserPrompt,
     stop: &AtomicBool,
-) -> anyhow::Result<(Subject, Option<Held>)> {
-    let place = WorkPlace::hold(work_dir, CALIBRATION, "another fsarena calibrates here")?;
+) -> anyhow::Result<(RawDeviceSubject, Option<Held>)> {
+    let place =
+        CampaignDir::acquire_named(work_dir, CALIBRATION, "another fsarena calibrates here")?;
     let image = Image::prepare(&place.image(0), size, &mut |done| {
-        dialogue.preparing(done.0, size.0);
+        dialogue.image_progress(done.0, size.0);
         match stop.load(Ordering::Relaxed) {
             true => ControlFlow::Break(()),
             false => ControlFlow::Continue(()),
         }
     })?;
     let what = format!("image of {size}: {}", describe_storage(image.path()));
-    let raw = Raw {
+    let raw = RawDeviceHandle {
         written: true,
-        ..Raw::on_loop(LoopDevice::attach(image.path())?, size, &what)?
+        ..RawDeviceHandle::from_loop(LoopDevice::attach(image.path())?, size, &what)?
     };
-    Ok((Subject::Device(Box::new(raw)), Some(Held::Directory(place))))
+    Ok((
+        RawDeviceSubject::Device(Box::new(raw)),
+        Some(Held::Directory(place)),
+    ))
 }

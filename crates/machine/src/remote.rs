@@ -9,16 +9,18 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use model::{Calibration, Campaign, CampaignId, Cell, CellId, DiskIdentity, Environment, Test};
-use orchestrate::{Backend, News, Stop};
-use wire::Stopped;
-use wire::machine::{Answer, Request};
+use orchestrate::{CellBackend, CellUpdate, StopFlag};
+use wire::AbortReason;
+use wire::machine::{HostReply, HostRequest};
 
-use crate::connection::{ATTENTION, Connection, Lost, Reach, lost};
-use crate::dialogue::Dialogue;
-use crate::error::{self, Interruption, Refused};
+use crate::connection::{
+    AgentConnection, AgentTransport, ConnectionLost, STOP_POLL_INTERVAL, connection_lost,
+};
+use crate::error::{self, EnvironmentError, UserInterrupt};
+use crate::user_prompt::UserPrompt;
 
 /// How long a machine that was lost is tried again.
-const RECONNECTING: Duration = Duration::from_secs(90);
+const RECONNECT_TIMEOUT: Duration = Duration::from_secs(90);
 /// How long to wait between two tries.
 const PAUSE: Duration = Duration::from_secs(2);
 
@@ -28,7 +30,7 @@ pub struct AgentError(anyhow::Error);
 
 impl fmt::Display for AgentError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", error::whole(&self.0))
+        write!(f, "{}", error::error_chain(&self.0))
     }
 }
 
@@ -39,34 +41,34 @@ impl std::error::Error for AgentError {
 }
 
 /// A campaign on a machine whose agent is reached by a connection; after a loss it is connected again.
-pub struct Remote<'a> {
-    reach: &'a dyn Reach,
-    dialogue: &'a dyn Dialogue,
-    stop: Stop,
+pub struct AgentBackend<'a> {
+    reach: &'a dyn AgentTransport,
+    dialogue: &'a dyn UserPrompt,
+    stop: StopFlag,
     campaign: Box<Campaign>,
     erase: Option<PathBuf>,
     /// The number of the campaign, once its cells may run.
     id: Option<CampaignId>,
     disk: Option<DiskIdentity>,
-    connection: Option<Connection>,
+    connection: Option<AgentConnection>,
     /// Cells that run there.
     running: BTreeMap<CellId, (Cell, Test)>,
-    news: VecDeque<News>,
+    news: VecDeque<CellUpdate>,
 }
 
-impl<'a> Remote<'a> {
+impl<'a> AgentBackend<'a> {
     /// Connects, and has what the campaign works on taken; gives what does not fit, a line each, where the campaign has
     /// not run before.
     ///
     /// # Errors
     /// When the machine cannot be reached, or refuses.
-    pub fn hold(
-        reach: &'a dyn Reach,
+    pub fn acquire(
+        reach: &'a dyn AgentTransport,
         campaign: &Campaign,
         erase: Option<&Path>,
         again: bool,
-        dialogue: &'a dyn Dialogue,
-        stop: &Stop,
+        dialogue: &'a dyn UserPrompt,
+        stop: &StopFlag,
     ) -> anyhow::Result<(Self, Vec<String>)> {
         let mut remote = Self {
             reach,
@@ -98,28 +100,28 @@ impl<'a> Remote<'a> {
     ///
     /// # Errors
     /// When something cannot be removed.
-    pub fn clear(mut self) -> anyhow::Result<()> {
+    pub fn clean_up(mut self) -> anyhow::Result<()> {
         let mut clear = || {
-            self.connection()?.ask(&Request::Clear)?;
-            self.answer(|answer| matches!(answer, Answer::Cleared))
+            self.connection()?.send(&HostRequest::CleanUp)?;
+            self.answer(|answer| matches!(answer, HostReply::Cleared))
         };
         match clear() {
-            Err(error) if !error.is::<Lost>() => Err(error),
+            Err(error) if !error.is::<ConnectionLost>() => Err(error),
             _ => Ok(()),
         }
     }
 
     fn connect(&mut self, again: bool) -> anyhow::Result<Vec<String>> {
-        self.connection = Some(Connection::open(self.reach, &self.stop)?);
-        let hold = Request::Hold {
+        self.connection = Some(AgentConnection::open(self.reach, &self.stop)?);
+        let hold = HostRequest::Acquire {
             campaign: self.campaign.clone(),
             erase: self.erase.clone(),
             again,
         };
         let connection = self.connection()?;
-        connection.ask(&hold)?;
-        match self.answer(|answer| matches!(answer, Answer::Held { .. }))? {
-            Answer::Held { disk, misfits } => {
+        connection.send(&hold)?;
+        match self.answer(|answer| matches!(answer, HostReply::Acquired { .. }))? {
+            HostReply::Acquired { disk, misfits } => {
                 self.disk = disk;
                 Ok(misfits)
             }
@@ -131,33 +133,33 @@ impl<'a> Remote<'a> {
         let id = self
             .id
             .ok_or_else(|| anyhow::anyhow!("the campaign has no number"))?;
-        self.connection()?.ask(&Request::Prepare { id })?;
-        match self.answer(|answer| matches!(answer, Answer::Prepared(_)))? {
-            Answer::Prepared(environment) => Ok(*environment),
-            _ => Err(lost("it said something else").into()),
+        self.connection()?.send(&HostRequest::Prepare { id })?;
+        match self.answer(|answer| matches!(answer, HostReply::Prepared(_)))? {
+            HostReply::Prepared(environment) => Ok(*environment),
+            _ => Err(connection_lost("it said something else").into()),
         }
     }
 
     fn calibration(&mut self) -> anyhow::Result<Option<Calibration>> {
-        self.connection()?.ask(&Request::Calibrate)?;
-        match self.answer(|answer| matches!(answer, Answer::Calibrated(_)))? {
-            Answer::Calibrated(taken) => Ok(taken.map(|taken| *taken)),
+        self.connection()?.send(&HostRequest::Calibrate)?;
+        match self.answer(|answer| matches!(answer, HostReply::Calibrated(_)))? {
+            HostReply::Calibrated(taken) => Ok(taken.map(|taken| *taken)),
             _ => Ok(None),
         }
     }
 
-    fn connection(&mut self) -> Result<&mut Connection, Lost> {
+    fn connection(&mut self) -> Result<&mut AgentConnection, ConnectionLost> {
         self.connection
             .as_mut()
-            .ok_or_else(|| lost("it is not connected"))
+            .ok_or_else(|| connection_lost("it is not connected"))
     }
 
     /// Waits for an answer of this kind; what is said of cells meanwhile is kept.
-    fn answer(&mut self, is_it: impl Fn(&Answer) -> bool) -> anyhow::Result<Answer> {
+    fn answer(&mut self, is_it: impl Fn(&HostReply) -> bool) -> anyhow::Result<HostReply> {
         let connection = self.connection.as_mut();
-        let connection = connection.ok_or_else(|| lost("it is not connected"))?;
+        let connection = connection.ok_or_else(|| connection_lost("it is not connected"))?;
         let kept = &mut self.news;
-        connection.answer(is_it, self.dialogue, &self.stop, &mut |other| {
+        connection.wait_for(is_it, self.dialogue, &self.stop, &mut |other| {
             kept.extend(news(other));
         })
     }
@@ -168,15 +170,18 @@ impl<'a> Remote<'a> {
             connection.abandon();
         }
         for (id, _) in std::mem::take(&mut self.running) {
-            self.news.push_back(News::Lost(id, reason.to_owned()));
+            self.news
+                .push_back(CellUpdate::ConnectionLost(id, reason.to_owned()));
         }
     }
 
     /// The disk has to be the one that was taken at first.
     fn require_disk(&self, before: Option<&DiskIdentity>) -> Result<(), anyhow::Error> {
         let both = before.zip(self.disk());
-        match both.and_then(|(before, now)| before.lasting_difference(now)) {
-            Some(difference) => Err(Refused(format!("it is another disk: {difference}")).into()),
+        match both.and_then(|(before, now)| before.explain_permanent_change(now)) {
+            Some(difference) => {
+                Err(EnvironmentError(format!("it is another disk: {difference}")).into())
+            }
             None => Ok(()),
         }
     }
@@ -195,9 +200,9 @@ impl<'a> Remote<'a> {
                 connection.abandon();
             }
             if self.stop.load(Ordering::Relaxed) {
-                return Err(Interruption.into());
+                return Err(UserInterrupt.into());
             }
-            if start.elapsed() > RECONNECTING {
+            if start.elapsed() > RECONNECT_TIMEOUT {
                 return Err(error);
             }
             thread::sleep(PAUSE);
@@ -206,29 +211,29 @@ impl<'a> Remote<'a> {
 }
 
 /// What an answer says of the cells.
-fn news(answer: Answer) -> Option<News> {
+fn news(answer: HostReply) -> Option<CellUpdate> {
     Some(match answer {
-        Answer::Event { cell, event } => News::Event(cell, event),
-        Answer::Ended { cell, result } => News::Ended(cell, result),
-        Answer::Stopped { cell, stopped } => News::Stopped(cell, stopped),
-        Answer::Note(text) => News::Note(text),
+        HostReply::Event { cell, event } => CellUpdate::Event(cell, event),
+        HostReply::Ended { cell, result } => CellUpdate::Finished(cell, result),
+        HostReply::Stopped { cell, stopped } => CellUpdate::Aborted(cell, stopped),
+        HostReply::Note(text) => CellUpdate::Note(text),
         _ => return None,
     })
 }
 
-impl Backend for Remote<'_> {
+impl CellBackend for AgentBackend<'_> {
     type Error = AgentError;
 
     fn environment(&mut self) -> Result<Environment, AgentError> {
         match self.prepared() {
-            Err(error) if error.is::<Lost>() => self.reconnect().map_err(AgentError),
+            Err(error) if error.is::<ConnectionLost>() => self.reconnect().map_err(AgentError),
             other => other.map_err(AgentError),
         }
     }
 
     fn calibrate(&mut self) -> Result<Option<Calibration>, AgentError> {
         match self.calibration() {
-            Err(error) if error.is::<Lost>() => {
+            Err(error) if error.is::<ConnectionLost>() => {
                 let again = self.reconnect().and_then(|_| self.calibration());
                 again.map_err(AgentError)
             }
@@ -240,33 +245,33 @@ impl Backend for Remote<'_> {
         if self.connection.is_none()
             && let Err(error) = self.reconnect()
         {
-            let why = match error.is::<Interruption>() {
-                true => Stopped::Interrupted,
-                false => Stopped::Withdrawn(format!(
+            let why = match error.is::<UserInterrupt>() {
+                true => AbortReason::Interrupted,
+                false => AbortReason::EnvironmentFault(format!(
                     "{} cannot be reached again: {}",
                     self.reach.name(),
-                    error::whole(&error)
+                    error::error_chain(&error)
                 )),
             };
-            self.news.push_back(News::Stopped(cell.id, why));
+            self.news.push_back(CellUpdate::Aborted(cell.id, why));
             return;
         }
         self.running.insert(cell.id, (cell.clone(), test.clone()));
-        let request = Request::Start {
+        let request = HostRequest::Start {
             cell: cell.clone(),
             test: Box::new(test.clone()),
         };
-        let asked = self.connection().and_then(|c| c.ask(&request));
+        let asked = self.connection().and_then(|c| c.send(&request));
         if let Err(error) = asked {
             self.lose(&error.to_string());
         }
     }
 
-    fn next(&mut self) -> News {
+    fn next_update(&mut self) -> CellUpdate {
         let mut stopping = false;
         loop {
             if let Some(news) = self.news.pop_front() {
-                if let News::Ended(cell, _) | News::Stopped(cell, _) = &news {
+                if let CellUpdate::Finished(cell, _) | CellUpdate::Aborted(cell, _) = &news {
                     self.running.remove(cell);
                 }
                 return news;
@@ -274,13 +279,13 @@ impl Backend for Remote<'_> {
             let to_stop = self.stop.load(Ordering::Relaxed);
             let heard = self.connection().and_then(|connection| {
                 if to_stop && !std::mem::replace(&mut stopping, true) {
-                    connection.ask(&Request::Stop)?;
+                    connection.send(&HostRequest::Stop)?;
                 }
-                connection.next(ATTENTION)
+                connection.next(STOP_POLL_INTERVAL)
             });
             match heard {
                 Ok(None) => {}
-                Ok(Some(Answer::Failed { reason, .. })) => self.lose(&reason),
+                Ok(Some(HostReply::Failed { reason, .. })) => self.lose(&reason),
                 Ok(Some(answer)) => self.news.extend(news(answer)),
                 Err(error) => self.lose(&error.to_string()),
             }

@@ -14,26 +14,29 @@ use std::thread;
 use std::time::Duration;
 
 use anyhow::Context;
-use model::{Backend, Campaign};
-use orchestrate::{Backend as _, News, Stop};
-use provision::{Machine, Refusal};
+use model::{BackendKind, Campaign};
+use orchestrate::{CellBackend as _, CellUpdate, StopFlag};
+use storage::{DeviceRefusal, HostInfo};
 use sys::mounts;
-use wire::machine::{Answer, Facts, MISSING, MountedDirectory, PULSE, Request};
+use wire::machine::{
+    HEARTBEAT_INTERVAL, HostCapabilities, HostReply, HostRequest, MAX_MISSED_HEARTBEATS,
+    MountedDirectory,
+};
 
-use crate::dialogue::{Dialogue, Erased};
-use crate::error::{self, BadInput, Interruption, not_utf8};
-use crate::fit::Misfits;
-use crate::held::{self, Held};
-use crate::local::Local;
-use crate::{archives, leftovers, measure, source};
+use crate::compatibility::Incompatibilities;
+use crate::error::{self, UsageError, UserInterrupt, not_utf8};
+use crate::held::{self, AcquiredResources};
+use crate::local::LocalBackend;
+use crate::user_prompt::{EraseRequest, UserPrompt};
+use crate::{archives, measure, source, stale_directories};
 
 /// Answers requests on standard input until it closes, or the other side is silent for too long.
 ///
 /// # Errors
 /// When no thread can be started, or what was made cannot be removed.
-pub fn serve(stop: &Stop) -> anyhow::Result<ExitCode> {
+pub fn serve(stop: &StopFlag) -> anyhow::Result<ExitCode> {
     let out = Out(Arc::new(Mutex::new(io::stdout())));
-    out.say(&Answer::Hello {
+    out.say(&HostReply::Hello {
         version: wire::VERSION,
     });
     let requests = listen(stop, &out)?;
@@ -47,9 +50,9 @@ pub fn serve(stop: &Stop) -> anyhow::Result<ExitCode> {
     };
     while let Ok(request) = agent.requests.recv() {
         if let Err(error) = agent.answer(request) {
-            agent.out.say(&Answer::Failed {
+            agent.out.say(&HostReply::Failed {
                 kind: error::kind(&error),
-                reason: error::whole(&error),
+                reason: error::error_chain(&error),
             });
         }
     }
@@ -63,7 +66,7 @@ pub fn serve(stop: &Stop) -> anyhow::Result<ExitCode> {
 struct Out(Arc<Mutex<io::Stdout>>);
 
 impl Out {
-    fn say(&self, answer: &Answer) {
+    fn say(&self, answer: &HostReply) {
         let mut out = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         // Whoever does not listen has gone, which is noticed at the other end.
         let _ = out
@@ -74,7 +77,7 @@ impl Out {
 
 /// Reads requests in a thread of its own, so that the user's wish to stop is heard at once. The channel ends with the
 /// other side.
-fn listen(stop: &Stop, out: &Out) -> anyhow::Result<Receiver<Request>> {
+fn listen(stop: &StopFlag, out: &Out) -> anyhow::Result<Receiver<HostRequest>> {
     let (say, requests) = mpsc::channel();
     let (lines, arrived) = mpsc::channel();
     thread::Builder::new()
@@ -87,7 +90,7 @@ fn listen(stop: &Stop, out: &Out) -> anyhow::Result<Receiver<Request>> {
     Ok(requests)
 }
 
-fn read(lines: &Sender<Request>) {
+fn read(lines: &Sender<HostRequest>) {
     for line in io::stdin().lock().lines() {
         let request = line.ok().and_then(|line| serde_json::from_str(&line).ok());
         let Some(request) = request else { return };
@@ -101,15 +104,15 @@ fn read(lines: &Sender<Request>) {
 ///
 /// Whoever sends pulses is at the other end of a network, which may break without a word. Silence is counted in
 /// pulses that are missing, so that a machine that was suspended has not been left.
-fn pass_on(arrived: &Receiver<Request>, stop: &Stop, say: &Sender<Request>, out: &Out) {
+fn pass_on(arrived: &Receiver<HostRequest>, stop: &StopFlag, say: &Sender<HostRequest>, out: &Out) {
     let (mut pulsing, mut missing) = (false, 0);
-    while missing <= MISSING {
-        match arrived.recv_timeout(PULSE) {
-            Ok(Request::Pulse) => {
+    while missing <= MAX_MISSED_HEARTBEATS {
+        match arrived.recv_timeout(HEARTBEAT_INTERVAL) {
+            Ok(HostRequest::Heartbeat) => {
                 (pulsing, missing) = (true, 0);
-                out.say(&Answer::Pulse);
+                out.say(&HostReply::Heartbeat);
             }
-            Ok(Request::Stop) => stop.store(true, Ordering::Relaxed),
+            Ok(HostRequest::Stop) => stop.store(true, Ordering::Relaxed),
             Ok(request) => {
                 missing = 0;
                 if say.send(request).is_err() {
@@ -131,73 +134,76 @@ fn is_in_use(error: &anyhow::Error) -> bool {
     matches!(
         error.downcast_ref(),
         Some(
-            Refusal::Locked { .. }
-                | Refusal::Opened { .. }
-                | Refusal::Mounted { .. }
-                | Refusal::Backing { .. }
-                | Refusal::Busy { .. }
+            DeviceRefusal::Locked { .. }
+                | DeviceRefusal::OpenElsewhere { .. }
+                | DeviceRefusal::Mounted { .. }
+                | DeviceRefusal::Backing { .. }
+                | DeviceRefusal::Busy { .. }
         )
     )
 }
 
 /// A machine, and what it does for a campaign.
 struct Agent {
-    stop: Stop,
+    stop: StopFlag,
     out: Out,
-    requests: Receiver<Request>,
+    requests: Receiver<HostRequest>,
     campaign: Option<Box<Campaign>>,
-    held: Option<Held>,
-    local: Option<Local>,
+    held: Option<AcquiredResources>,
+    local: Option<LocalBackend>,
 }
 
 impl Agent {
-    fn answer(&mut self, request: Request) -> anyhow::Result<()> {
+    fn answer(&mut self, request: HostRequest) -> anyhow::Result<()> {
         match request {
-            Request::Look {
+            HostRequest::Inspect {
                 programs,
                 device,
                 directories,
             } => {
                 let facts = facts(programs, device.as_deref(), &directories);
-                self.out.say(&Answer::Looked(Box::new(facts)));
+                self.out.say(&HostReply::Inspected(Box::new(facts)));
             }
-            Request::Survey(survey) => {
+            HostRequest::ScanSource(survey) => {
                 let source = source::survey(&survey, &self.stop)?;
-                self.out.say(&Answer::Surveyed(Box::new(source)));
+                self.out.say(&HostReply::SourceScanned(Box::new(source)));
             }
-            Request::BringArchives(wanted) => {
+            HostRequest::FetchArchives(wanted) => {
                 let say = &mut |text: &str| self.note(text);
-                let held = archives::bring_here(&wanted, &self.stop, say)?;
-                self.out.say(&Answer::Archives(held));
+                let held = archives::fetch_local(&wanted, &self.stop, say)?;
+                self.out.say(&HostReply::Archives(held));
             }
-            Request::Measure(what) => {
+            HostRequest::Measure(what) => {
                 let taken = measure::measure(&what, self, &self.stop)?;
-                self.out.say(&Answer::Calibrated(Some(Box::new(taken))));
+                self.out.say(&HostReply::Calibrated(Some(Box::new(taken))));
             }
-            Request::FindLeft { places } => {
-                self.out.say(&Answer::Left(leftovers::find(&places)));
+            HostRequest::FindStale { places } => {
+                self.out
+                    .say(&HostReply::StaleDirectories(stale_directories::find_stale(
+                        &places,
+                    )));
             }
-            Request::RemoveLeft {
+            HostRequest::RemoveStale {
                 directory,
                 campaign,
             } => {
                 let campaign = campaign.as_ref().map(|(id, campaign)| (*id, &**campaign));
-                leftovers::remove(&directory, campaign)?;
-                self.out.say(&Answer::Cleared);
+                stale_directories::remove(&directory, campaign)?;
+                self.out.say(&HostReply::Cleared);
             }
-            Request::Hold {
+            HostRequest::Acquire {
                 campaign,
                 erase,
                 again,
             } => {
                 require_kernel(&campaign)?;
                 let held = self.hold(&campaign, erase.as_deref(), again)?;
-                let size = held.device.as_ref().map(provision::HeldDevice::size);
+                let size = held.device.as_ref().map(storage::ExclusiveDevice::size);
                 let misfits = match again {
                     true => Vec::new(),
                     false => {
-                        let misfits = Misfits::of(&campaign, size)?;
-                        held::inspect_place(&campaign)?;
+                        let misfits = Incompatibilities::of(&campaign, size)?;
+                        held::check_work_dir(&campaign)?;
                         misfits.lines().collect()
                     }
                 };
@@ -206,37 +212,42 @@ impl Agent {
                     .as_ref()
                     .and_then(|device| device.identity().cloned());
                 (self.held, self.campaign) = (Some(held), Some(campaign));
-                self.out.say(&Answer::Held { disk, misfits });
+                self.out.say(&HostReply::Acquired { disk, misfits });
             }
-            Request::Prepare { id } => {
+            HostRequest::Prepare { id } => {
                 let held = self.held.take().context("nothing is held")?;
                 let campaign = self.campaign.as_ref().context("there is no campaign")?;
-                let mut local = Local::kernel(id, campaign, held, self, &self.stop)?;
+                let mut local = LocalBackend::kernel(id, campaign, held, self, &self.stop)?;
                 let environment = Box::new(local.environment()?);
                 self.forward(&mut local)?;
                 self.local = Some(local);
-                self.out.say(&Answer::Prepared(environment));
+                self.out.say(&HostReply::Prepared(environment));
             }
-            Request::Calibrate => {
+            HostRequest::Calibrate => {
                 let taken = self.local()?.calibrate()?.map(Box::new);
-                self.out.say(&Answer::Calibrated(taken));
+                self.out.say(&HostReply::Calibrated(taken));
             }
-            Request::Start { cell, test } => self.local()?.start(&cell, &test),
-            Request::Clear => {
+            HostRequest::Start { cell, test } => self.local()?.start(&cell, &test),
+            HostRequest::CleanUp => {
                 self.clear()?;
-                self.out.say(&Answer::Cleared);
+                self.out.say(&HostReply::Cleared);
             }
             // Heard where they come in, or too late.
-            Request::Stop | Request::Pulse | Request::AllowErasing => {}
+            HostRequest::Stop | HostRequest::Heartbeat | HostRequest::ConfirmErase => {}
         }
         Ok(())
     }
 
     /// Takes what a campaign works on. Where it has run before, the agent that it had then may be about to let go.
-    fn hold(&self, campaign: &Campaign, erase: Option<&Path>, again: bool) -> anyhow::Result<Held> {
+    fn hold(
+        &self,
+        campaign: &Campaign,
+        erase: Option<&Path>,
+        again: bool,
+    ) -> anyhow::Result<AcquiredResources> {
         let mut tries = if again { ATTEMPTS } else { 0 };
         loop {
-            match Held::take(campaign, erase, self) {
+            match AcquiredResources::acquire(campaign, erase, self) {
                 Err(error) if tries > 0 && is_in_use(&error) => tries -= 1,
                 other => return other,
             }
@@ -244,13 +255,13 @@ impl Agent {
         }
     }
 
-    fn local(&mut self) -> anyhow::Result<&mut Local> {
+    fn local(&mut self) -> anyhow::Result<&mut LocalBackend> {
         self.local.as_mut().context("nothing is prepared")
     }
 
     /// Says what is heard of cells, from a thread of its own, until the backend is dropped.
-    fn forward(&self, local: &mut Local) -> anyhow::Result<()> {
-        let (news, out) = (local.take_news(), self.out.clone());
+    fn forward(&self, local: &mut LocalBackend) -> anyhow::Result<()> {
+        let (news, out) = (local.take_updates(), self.out.clone());
         let forward = move || {
             for news in news {
                 out.say(&answer(news));
@@ -264,15 +275,19 @@ impl Agent {
 
     fn clear(&mut self) -> anyhow::Result<()> {
         self.held = None;
-        self.local.take().map_or(Ok(()), Local::clear)
+        self.local.take().map_or(Ok(()), LocalBackend::clear)
     }
 }
 
-fn facts(programs: BTreeSet<String>, device: Option<&Path>, directories: &[PathBuf]) -> Facts {
-    let machine = Machine::look();
+fn facts(
+    programs: BTreeSet<String>,
+    device: Option<&Path>,
+    directories: &[PathBuf],
+) -> HostCapabilities {
+    let machine = HostInfo::inspect();
     let is_there = |program: &String| machine.programs.have(program);
     let is_block = |path: &Path| fs::metadata(path).is_ok_and(|m| m.file_type().is_block_device());
-    Facts {
+    HostCapabilities {
         programs: programs.into_iter().filter(is_there).collect(),
         is_block_device: device.is_some_and(is_block),
         directories: directories.iter().map(|path| mounted(path)).collect(),
@@ -298,7 +313,7 @@ fn mounted(path: &Path) -> Result<MountedDirectory, String> {
     }
     match found.is_dir() {
         true => Ok(MountedDirectory {
-            filesystem: mounts::kind_of(&found),
+            filesystem: mounts::fs_type_of(&found),
             path: found,
         }),
         false => Err(format!("{shown} is no directory")),
@@ -306,49 +321,49 @@ fn mounted(path: &Path) -> Result<MountedDirectory, String> {
 }
 
 /// Guests run where the orchestrator is.
-fn require_kernel(campaign: &Campaign) -> Result<(), BadInput> {
+fn require_kernel(campaign: &Campaign) -> Result<(), UsageError> {
     match campaign.backend {
-        Backend::Loop | Backend::Dir => Ok(()),
-        Backend::Elsewhere => Err(BadInput(
+        BackendKind::Loop | BackendKind::Dir => Ok(()),
+        BackendKind::Imported => Err(UsageError(
             "the campaign was measured elsewhere: there is nothing to run".into(),
         )),
-        Backend::Vm => Err(BadInput(
+        BackendKind::Vm => Err(UsageError(
             "guests run on the machine of the orchestrator: leave --host out".into(),
         )),
     }
 }
 
-fn answer(news: News) -> Answer {
+fn answer(news: CellUpdate) -> HostReply {
     match news {
-        News::Event(cell, event) => Answer::Event { cell, event },
-        News::Ended(cell, result) => Answer::Ended { cell, result },
-        News::Stopped(cell, stopped) => Answer::Stopped { cell, stopped },
-        News::Lost(cell, reason) => Answer::Stopped {
+        CellUpdate::Event(cell, event) => HostReply::Event { cell, event },
+        CellUpdate::Finished(cell, result) => HostReply::Ended { cell, result },
+        CellUpdate::Aborted(cell, stopped) => HostReply::Stopped { cell, stopped },
+        CellUpdate::ConnectionLost(cell, reason) => HostReply::Stopped {
             cell,
-            stopped: wire::Stopped::Withdrawn(reason),
+            stopped: wire::AbortReason::EnvironmentFault(reason),
         },
-        News::Note(text) => Answer::Note(text),
+        CellUpdate::Note(text) => HostReply::Note(text),
     }
 }
 
-impl Dialogue for Agent {
+impl UserPrompt for Agent {
     fn note(&self, text: &str) {
-        self.out.say(&Answer::Note(text.to_owned()));
+        self.out.say(&HostReply::Note(text.to_owned()));
     }
 
-    fn preparing(&self, done: u64, total: u64) {
-        self.out.say(&Answer::Preparing { done, total });
+    fn image_progress(&self, done: u64, total: u64) {
+        self.out.say(&HostReply::Preparing { done, total });
     }
 
-    fn allow_erasing(&self, erased: &Erased<'_>) -> anyhow::Result<()> {
-        self.out.say(&Answer::MayErase {
+    fn confirm_erase(&self, erased: &EraseRequest<'_>) -> anyhow::Result<()> {
+        self.out.say(&HostReply::ConfirmErase {
             device: erased.device.to_owned(),
             description: erased.description.to_owned(),
             content: erased.content.to_owned(),
         });
         match self.requests.recv() {
-            Ok(Request::AllowErasing) => Ok(()),
-            _ => Err(Interruption.into()),
+            Ok(HostRequest::ConfirmErase) => Ok(()),
+            _ => Err(UserInterrupt.into()),
         }
     }
 }

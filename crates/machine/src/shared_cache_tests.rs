@@ -9,11 +9,13 @@ use std::thread;
 use std::time::Duration;
 
 use model::{
-    Calibration, CampaignResults, Cell, CellId, CellResult, Environment, MountIdentity, Nanos, Test,
+    Calibration, CampaignResults, Cell, CellId, CellResult, Environment, MountId, Nanos, Test,
 };
-use orchestrate::{Backend, Ended, Limits, News, Stop, Workers, in_memory};
-use run::{CachedExecutor, CellCache, CellKey, DirectoryShelf, Executor, Repeatable};
-use wire::{Event, Job, Stopped, Target};
+use orchestrate::{
+    CampaignEnd, CellBackend, CellThreads, CellUpdate, RunLimits, StopFlag, in_memory,
+};
+use run::{Cacheable, CachedExecutor, CellCache, CellKey, DirectoryStore, Executor};
+use wire::{AbortReason, CellEvent, CellJob, WorkTarget};
 
 /// How often each seed was run, on all hosts.
 type Runs = Arc<Mutex<BTreeMap<u64, u32>>>;
@@ -27,61 +29,61 @@ struct MadeUp {
 impl Executor for MadeUp {
     fn execute(
         &mut self,
-        job: &Job,
-        observe: &mut dyn FnMut(&Event),
-    ) -> Result<CellResult, Stopped> {
-        Ok(self.execute_and_judge(job, observe)?.0)
+        job: &CellJob,
+        observe: &mut dyn FnMut(&CellEvent),
+    ) -> Result<CellResult, AbortReason> {
+        Ok(self.execute_checked(job, observe)?.0)
     }
 }
 
-impl Repeatable for MadeUp {
-    fn key(&self, job: &Job) -> io::Result<Option<CellKey>> {
-        Ok(Some(CellKey::of(&job.seed.to_le_bytes())))
+impl Cacheable for MadeUp {
+    fn key(&self, job: &CellJob) -> io::Result<Option<CellKey>> {
+        Ok(Some(CellKey::sha256(&job.seed.to_le_bytes())))
     }
 
-    fn execute_and_judge(
+    fn execute_checked(
         &mut self,
-        job: &Job,
-        _: &mut dyn FnMut(&Event),
-    ) -> Result<(CellResult, bool), Stopped> {
+        job: &CellJob,
+        _: &mut dyn FnMut(&CellEvent),
+    ) -> Result<(CellResult, bool), AbortReason> {
         *self.runs.lock().unwrap().entry(job.seed).or_default() += 1;
         thread::sleep(Duration::from_millis(2));
-        let mut result = in_memory::success(&job.test);
-        result.phases[0].wall = Nanos(job.seed % 1000 + u64::from(self.is_broken));
+        let mut result = in_memory::ok_result(&job.test);
+        result.phases[0].elapsed = Nanos(job.seed % 1000 + u64::from(self.is_broken));
         Ok((result, true))
     }
 
-    fn is_to_stop(&self) -> bool {
+    fn stop_requested(&self) -> bool {
         false
     }
 }
 
 /// A host that runs two cells side by side.
 struct Host {
-    workers: Workers,
-    news: Receiver<News>,
+    workers: CellThreads,
+    news: Receiver<CellUpdate>,
 }
 
 impl Host {
     fn new(cache: CellCache, runs: Runs, is_broken: bool, checks: Option<u64>) -> Self {
         let (say, news) = mpsc::channel();
-        let work = move |cell: &Cell, test: &Test, observe: &mut dyn FnMut(&Event)| {
+        let work = move |cell: &Cell, test: &Test, observe: &mut dyn FnMut(&CellEvent)| {
             let runs = Arc::clone(&runs);
             let guest = MadeUp { runs, is_broken };
             let mut executor = CachedExecutor::new(guest, Some(cache.clone()), checks);
             executor.execute(&job(cell, test), observe)
         };
         Self {
-            workers: Workers::new(Arc::new(work), Stop::default(), say),
+            workers: CellThreads::new(Arc::new(work), StopFlag::default(), say),
             news,
         }
     }
 }
 
-impl Backend for Host {
+impl CellBackend for Host {
     type Error = std::convert::Infallible;
 
-    fn side_by_side(&self) -> usize {
+    fn parallel_cells(&self) -> usize {
         2
     }
 
@@ -97,19 +99,19 @@ impl Backend for Host {
         self.workers.start(cell, test);
     }
 
-    fn next(&mut self) -> News {
+    fn next_update(&mut self) -> CellUpdate {
         self.news.recv().expect("the workers hold its other end")
     }
 }
 
-fn job(cell: &Cell, test: &Test) -> Job {
-    Job {
+fn job(cell: &Cell, test: &Test) -> CellJob {
+    CellJob {
         version: wire::VERSION,
         cell: CellId(0),
-        target: Target::Directory {
+        target: WorkTarget::Directory {
             path: "/".into(),
             top: "/".into(),
-            mount: MountIdentity {
+            mount: MountId {
                 device: (0, 0),
                 mount: 0,
                 inode: 0,
@@ -129,16 +131,16 @@ fn job(cell: &Cell, test: &Test) -> Job {
 /// What a host came to. One that is broken runs some cells again that are there.
 fn campaign(cells: &Path, runs: &Runs, is_broken: bool) -> CampaignResults {
     const ROUNDS: u32 = 120;
-    let catalog = catalog::Catalog::builtin().unwrap();
+    let catalog = config::Catalog::builtin().unwrap();
     let contenders = vec![catalog.contender("ext4").unwrap()];
     let campaign = in_memory::campaign(contenders, ROUNDS);
-    let shelf = Arc::new(DirectoryShelf::shared(cells).unwrap());
+    let shelf = Arc::new(DirectoryStore::open_shared(cells).unwrap());
     let cache = CellCache::shared(shelf, [7; run::SECRET]).unwrap();
     let checks = is_broken.then_some(campaign.seed);
     let mut host = Host::new(cache, Arc::clone(runs), is_broken, checks);
-    let (mut results, limits) = (in_memory::Results::new(&campaign), Limits::default());
-    let ended = orchestrate::run(&mut results, &mut host, &limits, &(), &Stop::default());
-    assert_eq!(ended.unwrap(), Ended::Complete);
+    let (mut results, limits) = (in_memory::MemorySink::new(&campaign), RunLimits::default());
+    let ended = orchestrate::run(&mut results, &mut host, &limits, &(), &StopFlag::default());
+    assert_eq!(ended.unwrap(), CampaignEnd::Complete);
     results.read().clone()
 }
 
@@ -175,7 +177,7 @@ fn a_host_that_comes_to_something_else_is_told_with_the_first_value_that_differs
     ran.retain(|result| !result.from_cache);
     assert!(!ran.is_empty(), "one in twenty is run again");
     for result in ran {
-        let ns = result.phases[0].wall.0;
+        let ns = result.phases[0].elapsed.0;
         let told = format!(
             "an equal cell that was run before came to something else: phase write took {} ns, and takes {ns} ns now; the new \
              result is kept",

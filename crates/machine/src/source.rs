@@ -11,37 +11,39 @@ use std::thread;
 
 use anyhow::Context;
 use model::{
-    Backend, Bytes, CacheState, Campaign, CellId, Condition, End, Phase, Source, SourceContents,
-    Status, Test,
+    BackendKind, Bytes, CacheState, Campaign, CellId, CopySource, HostSetting, Phase,
+    SourceInventory, Status, SyncAtEnd, Test,
 };
-use provision::{HeldDirectory, ProvisionError, Refusal, SourceDevice, describe_storage};
 use run::Executor;
+use storage::{DeviceRefusal, PinnedDirectory, ProvisionError, ReadOnlyDevice, describe_storage};
 use sys::{block, process};
-use wire::machine::Survey;
-use wire::{Job, SourcePlace, Stopped, Target};
+use wire::machine::SourceScan;
+use wire::{AbortReason, CellJob, SourceLocation, WorkTarget};
 
-use crate::connection::ATTENTION;
-use crate::error::{BadInput, Interruption, Refused, not_utf8};
+use crate::connection::STOP_POLL_INTERVAL;
+use crate::error::{EnvironmentError, UsageError, UserInterrupt, not_utf8};
 
 /// A source of the user's for as long as a campaign runs.
 #[derive(Debug)]
-pub enum HeldSource {
+pub enum SourceHandle {
     /// A directory.
-    Directory(HeldDirectory),
+    Directory(PinnedDirectory),
     /// A device or file, behind a loop device that takes no writes.
-    Device(Box<SourceDevice>),
+    Device(Box<ReadOnlyDevice>),
 }
 
 /// Whether a test has a use for a source.
-pub fn copies_in(test: &Test) -> bool {
-    test.phases.iter().any(|phase| phase.op.copies_in())
+pub fn needs_source(test: &Test) -> bool {
+    test.phases
+        .iter()
+        .any(|phase| phase.op.copies_from_source())
 }
 
 /// Cells see a source without what is mounted in it, and would find other files there.
 fn refuse_mounts_below(path: &Path) -> anyhow::Result<()> {
     let below = |mount: &sys::mounts::Mount| mount.on != path && mount.on.starts_with(path);
     match sys::mounts::all()?.into_iter().find(below) {
-        Some(mount) => Err(BadInput(format!(
+        Some(mount) => Err(UsageError(format!(
             "--source {}: something is mounted in it, on {}; name a directory without mounts, or unmount it",
             path.display(),
             mount.on.display()
@@ -55,21 +57,21 @@ fn refuse_mounts_below(path: &Path) -> anyhow::Result<()> {
 ///
 /// # Errors
 /// When it cannot be copied from, or the campaign works in it.
-pub fn survey(survey: &Survey, stop: &AtomicBool) -> anyhow::Result<Source> {
+pub fn survey(survey: &SourceScan, stop: &AtomicBool) -> anyhow::Result<CopySource> {
     let wanted = &survey.source;
     let path = wanted
         .canonicalize()
-        .map_err(|error| BadInput(format!("--source {}: {error}", wanted.display())))?;
+        .map_err(|error| UsageError(format!("--source {}: {error}", wanted.display())))?;
     if path.to_str().is_none() {
-        return Err(BadInput(not_utf8("--source", &path)).into());
+        return Err(UsageError(not_utf8("--source", &path)).into());
     }
     if path.is_dir() {
         refuse_what_overlaps(&path, &survey.in_use)?;
         let contents = require_something(wanted, survey_directory(&path)?)?;
-        return Ok(Source::Directory { path, contents });
+        return Ok(CopySource::Directory { path, contents });
     }
-    if survey.backend == Backend::Dir {
-        return Err(BadInput(format!(
+    if survey.backend == BackendKind::Dir {
+        return Err(UsageError(format!(
             "--source {}: mounting it needs root and images (leave --dir out); give a directory",
             path.display()
         ))
@@ -77,22 +79,22 @@ pub fn survey(survey: &Survey, stop: &AtomicBool) -> anyhow::Result<Source> {
     }
     let is_it = |device: &Path| device.canonicalize().is_ok_and(|device| device == path);
     if survey.device.as_deref().is_some_and(is_it) {
-        return Err(BadInput(format!(
+        return Err(UsageError(format!(
             "--source and --device are both {}: nothing of it would be left to copy",
             path.display()
         ))
         .into());
     }
     let contents = require_something(wanted, survey_device(&path, stop)?)?;
-    Ok(Source::Device { path, contents })
+    Ok(CopySource::Device { path, contents })
 }
 
 /// A source that changes while it is copied would be another one for each contender.
-fn refuse_what_overlaps(path: &Path, in_use: &[PathBuf]) -> Result<(), BadInput> {
+fn refuse_what_overlaps(path: &Path, in_use: &[PathBuf]) -> Result<(), UsageError> {
     for used in in_use {
         let used = used.canonicalize().unwrap_or_else(|_| used.clone());
         if used.starts_with(path) || path.starts_with(&used) {
-            return Err(BadInput(format!(
+            return Err(UsageError(format!(
                 "--source {} and {}, in which cells work, lie in each other: name a directory apart from it",
                 path.display(),
                 used.display()
@@ -102,9 +104,12 @@ fn refuse_what_overlaps(path: &Path, in_use: &[PathBuf]) -> Result<(), BadInput>
     Ok(())
 }
 
-fn require_something(wanted: &Path, contents: SourceContents) -> Result<SourceContents, BadInput> {
+fn require_something(
+    wanted: &Path,
+    contents: SourceInventory,
+) -> Result<SourceInventory, UsageError> {
     match contents.files {
-        0 => Err(BadInput(format!(
+        0 => Err(UsageError(format!(
             "--source {} holds no file to copy",
             wanted.display()
         ))),
@@ -113,14 +118,14 @@ fn require_something(wanted: &Path, contents: SourceContents) -> Result<SourceCo
 }
 
 /// What is in a directory of the user's; nothing may be mounted in it.
-fn survey_directory(path: &Path) -> anyhow::Result<SourceContents> {
+fn survey_directory(path: &Path) -> anyhow::Result<SourceInventory> {
     refuse_mounts_below(path)?;
-    let held = HeldDirectory::take(path)?;
-    agent::survey(&directory_place(&held, None)).map_err(|reason| Refused(reason).into())
+    let held = PinnedDirectory::open(path)?;
+    agent::survey(&directory_place(&held, None)).map_err(|reason| EnvironmentError(reason).into())
 }
 
-fn directory_place(held: &HeldDirectory, at: Option<PathBuf>) -> SourcePlace {
-    SourcePlace::Directory {
+fn directory_place(held: &PinnedDirectory, at: Option<PathBuf>) -> SourceLocation {
+    SourceLocation::Directory {
         path: held.path().to_owned(),
         at,
         identity: held.identity(),
@@ -128,16 +133,16 @@ fn directory_place(held: &HeldDirectory, at: Option<PathBuf>) -> SourcePlace {
 }
 
 /// What is in a device of the user's: looks through it in a process with mounts of its own, so that nothing of it is seen outside.
-fn survey_device(path: &Path, stop: &AtomicBool) -> anyhow::Result<SourceContents> {
+fn survey_device(path: &Path, stop: &AtomicBool) -> anyhow::Result<SourceInventory> {
     let device =
-        SourceDevice::take(path, Campaign::READAHEAD).map_err(|error| in_use(path, error))?;
+        ReadOnlyDevice::take(path, Campaign::READAHEAD).map_err(|error| in_use(path, error))?;
     let at = tempfile::tempdir().context("a directory to mount the source on")?;
     let place = device_place(device.node(), at.path().to_owned())?;
     let program = std::env::current_exe().context("cannot find this program")?;
     let mut command = Command::new(program);
     command.args(["agent", "--survey"]).stdin(Stdio::piped());
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
-    process::end_with_this_thread(&mut command);
+    process::set_pdeathsig(&mut command);
     let mut agent = command.spawn()?;
     let mut line = serde_json::to_string(&place)?;
     line.push('\n');
@@ -149,9 +154,9 @@ fn survey_device(path: &Path, stop: &AtomicBool) -> anyhow::Result<SourceContent
         if stop.load(Ordering::Relaxed) {
             agent.kill()?;
             agent.wait()?;
-            return Err(Interruption.into());
+            return Err(UserInterrupt.into());
         }
-        thread::sleep(ATTENTION);
+        thread::sleep(STOP_POLL_INTERVAL);
     }
     let output = agent.wait_with_output()?;
     if !output.status.success() {
@@ -160,15 +165,15 @@ fn survey_device(path: &Path, stop: &AtomicBool) -> anyhow::Result<SourceContent
             "" => format!("nobody could look through it ({})", output.status),
             said => said.to_owned(),
         };
-        return Err(Refused(format!("--source {}: {why}", path.display())).into());
+        return Err(EnvironmentError(format!("--source {}: {why}", path.display())).into());
     }
     serde_json::from_slice(&output.stdout).context("the survey of the source is not whole")
 }
 
 /// A device that takes no writes, as a cell is told of it.
-pub fn device_place(node: &Path, at: PathBuf) -> anyhow::Result<SourcePlace> {
-    Ok(SourcePlace::Device {
-        number: block::numbers(fs::metadata(node)?.rdev()),
+pub fn device_place(node: &Path, at: PathBuf) -> anyhow::Result<SourceLocation> {
+    Ok(SourceLocation::Device {
+        number: block::major_minor(fs::metadata(node)?.rdev()),
         device: node.to_owned(),
         at,
     })
@@ -177,7 +182,7 @@ pub fn device_place(node: &Path, at: PathBuf) -> anyhow::Result<SourcePlace> {
 /// What is mounted can be copied from where it is mounted.
 fn in_use(path: &Path, error: ProvisionError) -> anyhow::Error {
     match &error {
-        ProvisionError::Refused(Refusal::Mounted { on, .. }) => Refused(format!(
+        ProvisionError::Refused(DeviceRefusal::Mounted { on, .. }) => EnvironmentError(format!(
             "--source {} is mounted on {}: give that directory (--source {}), or unmount it",
             path.display(),
             on.display(),
@@ -191,29 +196,29 @@ fn in_use(path: &Path, error: ProvisionError) -> anyhow::Error {
 /// The size of a second image, where there is one.
 pub fn image_size(campaign: &Campaign) -> Option<Bytes> {
     match &campaign.source {
-        Some(Source::Image { size, .. }) => Some(*size),
+        Some(CopySource::Image { size, .. }) => Some(*size),
         _ => None,
     }
 }
 
 /// The source of a campaign in words.
-pub fn words(campaign: &Campaign) -> String {
+pub fn describe(campaign: &Campaign) -> String {
     let source = campaign.source.as_ref();
     source.map_or_else(|| "nothing".to_owned(), ToString::to_string)
 }
 
 /// The source as one of the circumstances of a session, with what it lies on.
-pub fn condition(source: &Source, on: &str) -> Condition {
-    Condition::new("source", format!("{source} ({on})"))
+pub fn condition(source: &CopySource, on: &str) -> HostSetting {
+    HostSetting::new("source", format!("{source} ({on})"))
 }
 
 /// Fills a second image with what all tests copy from it: the same in all rounds.
-pub fn fill(
+pub fn write_source_image(
     campaign: &Campaign,
-    target: Target,
+    target: WorkTarget,
     executor: &mut dyn Executor,
 ) -> anyhow::Result<()> {
-    let job = Job {
+    let job = CellJob {
         version: wire::VERSION,
         cell: CellId(0),
         target,
@@ -228,16 +233,16 @@ pub fn fill(
     };
     let result = match executor.execute(&job, &mut |_| {}) {
         Ok(result) => result,
-        Err(Stopped::Interrupted) => return Err(Interruption.into()),
-        Err(Stopped::Withdrawn(reason) | Stopped::Elsewhere(reason)) => {
-            return Err(Refused(reason).into());
+        Err(AbortReason::Interrupted) => return Err(UserInterrupt.into()),
+        Err(AbortReason::EnvironmentFault(reason) | AbortReason::OtherHost(reason)) => {
+            return Err(EnvironmentError(reason).into());
         }
     };
     match (result.status, result.failure) {
         (Status::Ok, _) => Ok(()),
         (status, failure) => {
             let why = failure.map_or_else(|| status.to_string(), |failure| failure.reason);
-            Err(Refused(format!("the second image cannot be filled: {why}")).into())
+            Err(EnvironmentError(format!("the second image cannot be filled: {why}")).into())
         }
     }
 }
@@ -248,12 +253,12 @@ fn filling(campaign: &Campaign) -> Test {
     let planted = tests.flat_map(|test| {
         let prefix = wire::source_prefix(test);
         let ops = test.phases.iter();
-        ops.filter_map(move |phase| wire::planted(&phase.op, &prefix))
+        ops.filter_map(move |phase| wire::generated_tree(&phase.op, &prefix))
     });
     let phases = planted.enumerate().map(|(number, op)| Phase {
         name: format!("fill-{}", number + 1),
         cache: CacheState::Warm,
-        ends: End::Syncfs,
+        sync_at_end: SyncAtEnd::Syncfs,
         at_most: None,
         scaling: None,
         step: None,
@@ -271,29 +276,29 @@ fn filling(campaign: &Campaign) -> Test {
     }
 }
 
-impl HeldSource {
+impl SourceHandle {
     /// Takes what a campaign copies from; nothing where that is nothing of the user's.
     pub fn take(campaign: &Campaign) -> anyhow::Result<Option<Self>> {
         Ok(match &campaign.source {
-            Some(Source::Directory { path, .. }) => {
-                Some(Self::Directory(HeldDirectory::take(path)?))
+            Some(CopySource::Directory { path, .. }) => {
+                Some(Self::Directory(PinnedDirectory::open(path)?))
             }
-            Some(Source::Device { path, .. }) => {
+            Some(CopySource::Device { path, .. }) => {
                 let readahead = campaign.readahead.unwrap_or(Campaign::READAHEAD);
-                let device = SourceDevice::take(path, readahead);
+                let device = ReadOnlyDevice::take(path, readahead);
                 Some(Self::Device(Box::new(
                     device.map_err(|error| in_use(path, error))?,
                 )))
             }
-            Some(Source::Image { .. }) | None => None,
+            Some(CopySource::Image { .. }) | None => None,
         })
     }
 
     /// The source as a cell is told of it; one with mounts of its own finds it at this directory.
-    pub fn place(&self, at: Option<PathBuf>) -> anyhow::Result<SourcePlace> {
+    pub fn place(&self, at: Option<PathBuf>) -> anyhow::Result<SourceLocation> {
         match (self, at) {
             (Self::Directory(held), at) => {
-                held.require_there()?;
+                held.check_unchanged()?;
                 Ok(directory_place(held, at))
             }
             (Self::Device(device), Some(at)) => device_place(device.node(), at),
@@ -317,8 +322,8 @@ impl HeldSource {
 
 #[cfg(test)]
 mod tests {
-    use catalog::Catalog;
-    use model::Profile;
+    use config::Catalog;
+    use model::SizeProfile;
 
     use super::*;
     use crate::fixture;
@@ -326,7 +331,7 @@ mod tests {
     #[test]
     fn a_second_image_is_filled_with_what_each_test_copies_under_a_name_of_its_own() {
         let catalog = Catalog::builtin().unwrap();
-        let suite = |name| catalog.suite(name, Profile::Smoke).unwrap().clone();
+        let suite = |name| catalog.suite(name, SizeProfile::Smoke).unwrap().clone();
         let campaign = Campaign {
             suites: ["tree", "large-file"].map(suite).into(),
             ..fixture::campaign()
@@ -335,7 +340,7 @@ mod tests {
             .phases
             .iter()
             .map(|phase| match &phase.op {
-                model::Op::PlantTree(plant) => (plant.tree.clone(), plant.spec.files),
+                model::Op::GenerateTree(plant) => (plant.tree.clone(), plant.spec.files),
                 other => panic!("{other:?}"),
             })
             .collect();

@@ -10,14 +10,14 @@ use anyhow::Context;
 use sha2::{Digest, Sha256};
 use tempfile::TempDir;
 
-use crate::connection::Reach;
-use crate::error::Refused;
+use crate::connection::AgentTransport;
+use crate::error::EnvironmentError;
 
 /// Exit code of ssh where it is ssh itself that failed (ssh(1)).
 const SSH_FAILED: i32 = 255;
 
 /// A host with a copy of this program.
-pub struct Ssh {
+pub struct SshTransport {
     /// The destination, as ssh takes it.
     host: String,
     /// The socket of one connection that all commands share, so that a password is asked for once.
@@ -26,14 +26,14 @@ pub struct Ssh {
     remote: Vec<String>,
 }
 
-impl Ssh {
+impl SshTransport {
     /// A host of which nothing is asked yet.
     ///
     /// # Errors
     /// When no host has such a name.
     pub fn new(host: &str) -> anyhow::Result<Self> {
         if host.is_empty() || host.starts_with('-') {
-            return Err(Refused(format!(
+            return Err(EnvironmentError(format!(
                 "`{host}` is no host: no name of one is empty or begins with `-`"
             ))
             .into());
@@ -49,25 +49,26 @@ impl Ssh {
     ///
     /// # Errors
     /// When ssh or root's rights cannot be had there, or it is another kind of machine.
-    pub fn to(host: &str) -> anyhow::Result<Self> {
+    pub fn connect_to(host: &str) -> anyhow::Result<Self> {
         let mut ssh = Self::new(host)?;
         ssh.connect(Stdio::inherit())?;
-        let kind = ssh.ask("uname -sm; id -u", Stdio::null())?;
+        let kind = ssh.run_script("uname -sm; id -u", Stdio::null())?;
         let mut lines = kind.lines();
         let (system, user) = (lines.next().unwrap_or(""), lines.next().unwrap_or(""));
         if system != "Linux x86_64" {
-            return Err(Refused(format!(
+            return Err(EnvironmentError(format!(
                 "{host} is {system}, and this program is for Linux x86_64"
             ))
             .into());
         }
         let program = ssh.copy_program()?;
         if user != "0" {
-            ssh.ask("sudo -n true", Stdio::null()).map_err(|error| {
-                Refused(format!(
-                    "{error:#}; log in as root, or let this user run sudo without a password"
-                ))
-            })?;
+            ssh.run_script("sudo -n true", Stdio::null())
+                .map_err(|error| {
+                    EnvironmentError(format!(
+                        "{error:#}; log in as root, or let this user run sudo without a password"
+                    ))
+                })?;
             ssh.remote = ["sudo", "-n"].map(str::to_owned).into();
         }
         // The shell there takes it apart again.
@@ -85,7 +86,7 @@ impl Ssh {
             "d=${{XDG_CACHE_HOME:-$HOME/.cache}}/fsarena; p=$d/{name}; \
              if echo '{digest}  '\"$p\" | sha256sum -c >/dev/null 2>&1; then echo there; else echo missing; fi; echo \"$p\""
         );
-        let answer = self.ask(&script, Stdio::null())?;
+        let answer = self.run_script(&script, Stdio::null())?;
         let mut lines = answer.lines();
         let (state, path) = (lines.next().unwrap_or(""), lines.next().unwrap_or(""));
         if state != "there" {
@@ -93,7 +94,7 @@ impl Ssh {
             let script = format!(
                 "umask 077; p='{path}'; mkdir -p \"${{p%/*}}\" && cat >\"$p.$$\" && chmod 700 \"$p.$$\" && mv \"$p.$$\" \"$p\""
             );
-            self.ask(&script, program.into())?;
+            self.run_script(&script, program.into())?;
         }
         Ok(path.to_owned())
     }
@@ -102,7 +103,7 @@ impl Ssh {
     ///
     /// # Errors
     /// When it cannot be reached, or the command fails; with the last line that was said.
-    pub fn ask(&self, script: &str, input: Stdio) -> anyhow::Result<String> {
+    pub fn run_script(&self, script: &str, input: Stdio) -> anyhow::Result<String> {
         let output = self
             .ssh(&[])
             .arg(script)
@@ -121,7 +122,7 @@ impl Ssh {
             Some(SSH_FAILED) => format!("cannot reach {} through ssh", self.host),
             _ => format!("{} refuses", self.host),
         };
-        Err(Refused(format!("{who}: {said}")).into())
+        Err(EnvironmentError(format!("{who}: {said}")).into())
     }
 
     /// A shell command on the host, ready to be started. Ctrl-C at this terminal does not reach it.
@@ -153,7 +154,9 @@ impl Ssh {
             .context("cannot start ssh: is openssh-client installed?")?;
         match status.success() {
             true => Ok(()),
-            false => Err(Refused(format!("cannot reach {} through ssh", self.host)).into()),
+            false => {
+                Err(EnvironmentError(format!("cannot reach {} through ssh", self.host)).into())
+            }
         }
     }
 
@@ -171,7 +174,7 @@ impl Ssh {
     }
 }
 
-impl Reach for Ssh {
+impl AgentTransport for SshTransport {
     fn command(&self) -> anyhow::Result<Command> {
         self.connect(Stdio::inherit())?;
         // Ctrl-C is told to the agent in words; it would break the connection.
@@ -182,12 +185,12 @@ impl Reach for Ssh {
         self.host.clone()
     }
 
-    fn is_far(&self) -> bool {
+    fn is_remote(&self) -> bool {
         true
     }
 }
 
-impl Drop for Ssh {
+impl Drop for SshTransport {
     fn drop(&mut self) {
         // The shared connection ends by itself after a while where this does not reach it.
         let mut exit = self.ssh(&["-O", "exit"]);

@@ -7,38 +7,38 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use model::{
-    Backend, Bytes, Campaign, CampaignId, Cell, Condition, Contender, DiskIdentity, Environment,
-    Source, Test,
+    BackendKind, Bytes, Campaign, CampaignId, Cell, Contender, CopySource, DiskIdentity,
+    Environment, HostSetting, Test,
 };
-use orchestrate::Stop;
-use provision::{
-    EnvironmentParts, HeldDevice, HeldDirectory, Image, LoopDevice, Refusal, Workspace,
-    conditions_of_storage, describe_storage,
-};
+use orchestrate::StopFlag;
 use run::Executor;
+use storage::{
+    CellMountDir, DeviceRefusal, EnvironmentContext, ExclusiveDevice, Image, LoopDevice,
+    PinnedDirectory, conditions_of_storage, describe_storage,
+};
 
 use crate::archives;
 use crate::cache_lock::CacheLock;
-use crate::calibration::{Raw, Subject};
-use crate::cell_storage::{CellStorage, on_device, on_loops, set_readahead, volume};
-use crate::dialogue::Dialogue;
-use crate::error::{self, Refused};
-use crate::fit;
-use crate::held::Held;
+use crate::calibration::{RawDeviceHandle, RawDeviceSubject};
+use crate::campaign_dir::{CampaignDir, RELEASE, unique_name};
+use crate::cell_storage::{CellStorage, for_device, for_loops, set_readahead, volume};
+use crate::compatibility;
+use crate::error::{self, EnvironmentError};
+use crate::held::AcquiredResources;
 use crate::images;
-use crate::source::{self, HeldSource};
-use crate::work_place::{RELEASE, WorkPlace, unique_name};
+use crate::source::{self, SourceHandle};
+use crate::user_prompt::UserPrompt;
 
 /// What a campaign works on.
-pub struct Storage {
+pub struct CampaignStorage {
     id: CampaignId,
     kind: Kind,
     /// Whether a device of the user's was given to a cell, or a calibration, that is not over.
     in_use: bool,
-    place: Option<WorkPlace>,
+    place: Option<CampaignDir>,
     attachment: Attachment,
     /// What cells copy from.
-    source: Option<Supply>,
+    source: Option<CopySourceHandle>,
     /// Where archives lie that commands unpack.
     archives: Option<PathBuf>,
     /// Cells with cold caches empty those of the whole machine.
@@ -50,13 +50,13 @@ struct Attachment {
     /// In the words of a report.
     words: String,
     /// What decides about its speed.
-    conditions: Vec<Condition>,
+    conditions: Vec<HostSetting>,
 }
 
 /// What cells copy from.
-enum Supply {
+enum CopySourceHandle {
     /// What is the user's.
-    Held(HeldSource),
+    Held(SourceHandle),
     /// A second image; behind a loop device that takes no writes once it is filled.
     Image {
         image: Image,
@@ -69,23 +69,23 @@ enum Kind {
     /// up.
     Images { images: Vec<Image>, next: u32 },
     /// A device or image of the user's.
-    Device(Box<HeldDevice>),
+    Device(Box<ExclusiveDevice>),
     /// Directories that are mounted already.
-    Directories(Vec<HeldDirectory>),
+    Directories(Vec<PinnedDirectory>),
 }
 
-impl Storage {
+impl CampaignStorage {
     /// Makes ready what every cell needs, and takes the campaign for this process alone.
     pub fn prepare(
         id: CampaignId,
         campaign: &Campaign,
-        held: Held,
-        dialogue: &dyn Dialogue,
-        stop: &Stop,
+        held: AcquiredResources,
+        dialogue: &dyn UserPrompt,
+        stop: &StopFlag,
     ) -> anyhow::Result<Self> {
-        let place = WorkPlace::take(campaign, id)?;
+        let place = CampaignDir::acquire(campaign, id)?;
         let archives = archives(campaign, &place, dialogue, stop)?;
-        if campaign.backend == Backend::Dir {
+        if campaign.backend == BackendKind::Dir {
             let attachment = Attachment {
                 words: "a directory of a mounted filesystem".to_owned(),
                 conditions: of_directories(campaign),
@@ -96,7 +96,7 @@ impl Storage {
                 in_use: false,
                 place: Some(place),
                 attachment,
-                source: held.source.map(Supply::Held),
+                source: held.source.map(CopySourceHandle::Held),
                 archives,
                 _caches: None,
             });
@@ -104,29 +104,29 @@ impl Storage {
         let caches = CacheLock::take(&|line| dialogue.note(line), stop)?;
         let mut kind = match held.device {
             Some(device) => {
-                if let Some(sight) = device.sight() {
+                if let Some(sight) = device.scan_coverage() {
                     let path = device.path().display();
-                    dialogue.note(&format!("{path} looks blank: {}", sight.words()));
+                    dialogue.note(&format!("{path} looks blank: {}", sight.describe()));
                 }
                 Kind::Device(Box::new(device))
             }
             None => {
-                let images = images::for_each_disk(campaign, &place, dialogue, stop)?;
-                let next = campaign.most_disks();
+                let images = images::create_images(campaign, &place, dialogue, stop)?;
+                let next = campaign.max_disks();
                 Kind::Images { images, next }
             }
         };
         let attachment = attachment(&mut kind, campaign)?;
         let second = source::image_size(campaign).map(|size| {
             let image = images::make(&place.source_image(), size, dialogue, stop)?;
-            Ok::<_, anyhow::Error>(Supply::Image {
+            Ok::<_, anyhow::Error>(CopySourceHandle::Image {
                 image,
                 filled: None,
             })
         });
         let source = match second {
             Some(image) => Some(image?),
-            None => held.source.map(Supply::Held),
+            None => held.source.map(CopySourceHandle::Held),
         };
         Ok(Self {
             id,
@@ -147,7 +147,7 @@ impl Storage {
 
     /// What the campaign runs on, for the record.
     pub fn environment(&self, campaign: &Campaign) -> Environment {
-        let setting = EnvironmentParts {
+        let setting = EnvironmentContext {
             program: env!("CARGO_PKG_VERSION").to_owned(),
             device: self.storage(campaign),
             disk: self.disk(),
@@ -155,14 +155,14 @@ impl Storage {
             conditions: self.conditions(campaign),
             clock: campaign.clock.name().to_owned(),
         };
-        provision::collect(setting, campaign.contenders.iter().map(|c| &c.filesystem))
+        storage::collect(setting, campaign.contenders.iter().map(|c| &c.filesystem))
     }
 
     /// What decides about speed, and what is copied from.
-    fn conditions(&self, campaign: &Campaign) -> Vec<Condition> {
+    fn conditions(&self, campaign: &Campaign) -> Vec<HostSetting> {
         let storage = self.source.as_ref().map(|source| match source {
-            Supply::Held(held) => held.storage(),
-            Supply::Image { image, .. } => describe_storage(image.path()),
+            CopySourceHandle::Held(held) => held.storage(),
+            CopySourceHandle::Image { image, .. } => describe_storage(image.path()),
         });
         let source = campaign.source.as_ref().zip(storage);
         let source = source.map(|(source, on)| source::condition(source, &on));
@@ -179,10 +179,12 @@ impl Storage {
         &mut self,
         campaign: &Campaign,
         executor: &mut dyn Executor,
-        dialogue: &dyn Dialogue,
+        dialogue: &dyn UserPrompt,
     ) -> anyhow::Result<()> {
-        let (Some(Supply::Image { image, filled }), Some(Source::Image { contender, .. })) =
-            (&mut self.source, &campaign.source)
+        let (
+            Some(CopySourceHandle::Image { image, filled }),
+            Some(CopySource::Image { contender, .. }),
+        ) = (&mut self.source, &campaign.source)
         else {
             return Ok(());
         };
@@ -190,45 +192,56 @@ impl Storage {
         let mountpoint = place
             .context("the work directory is not taken")?
             .mountpoint()?;
-        dialogue.note(&format!("filling {} to copy from", source::words(campaign)));
+        dialogue.note(&format!(
+            "filling {} to copy from",
+            source::describe(campaign)
+        ));
         let device = LoopDevice::attach(image.path())?;
-        let storage = on_loops(contender, vec![device], None, image.size(), mountpoint)?;
-        source::fill(campaign, storage.target(), executor)?;
+        let storage = for_loops(contender, vec![device], None, image.size(), mountpoint)?;
+        source::write_source_image(campaign, storage.target(), executor)?;
         drop(storage);
-        if provision::is_attached(image.path(), RELEASE) {
-            return Err(Refused("the second image is not let go of by the kernel".into()).into());
+        if storage::is_loop_attached(image.path(), RELEASE) {
+            return Err(
+                EnvironmentError("the second image is not let go of by the kernel".into()).into(),
+            );
         }
         let backing = File::open(image.path())?;
-        let device = LoopDevice::read_only(&backing, image.path())?;
+        let device = LoopDevice::attach_read_only(&backing, image.path())?;
         set_readahead(&device, campaign)?;
         *filled = Some(device);
         Ok(())
     }
 
     /// What a cell copies from, where its test copies in anything.
-    pub fn source(&self, campaign: &Campaign, test: &Test) -> anyhow::Result<Option<wire::Source>> {
+    pub fn source(
+        &self,
+        campaign: &Campaign,
+        test: &Test,
+    ) -> anyhow::Result<Option<wire::SourceMount>> {
         let (Some(supply), Some(source)) = (&self.source, &campaign.source) else {
             return Ok(None);
         };
-        if !source::copies_in(test) {
+        if !source::needs_source(test) {
             return Ok(None);
         }
         let place = self
             .place
             .as_ref()
             .context("the work directory is not taken")?;
-        let mounts = campaign.backend == Backend::Loop;
+        let mounts = campaign.backend == BackendKind::Loop;
         let at = mounts.then(|| place.source_mountpoint()).transpose()?;
         let (place, prefix) = match (supply, at) {
-            (Supply::Held(held), at) => (held.place(at)?, None),
-            (Supply::Image { filled, .. }, Some(at)) => {
+            (CopySourceHandle::Held(held), at) => (held.place(at)?, None),
+            (CopySourceHandle::Image { filled, .. }, Some(at)) => {
                 let device = filled.as_ref().context("the second image is not filled")?;
                 let place = source::device_place(device.path(), at)?;
                 (place, Some(wire::source_prefix(test)))
             }
-            (Supply::Image { .. }, None) => anyhow::bail!("a second image is mounted by cells"),
+            (CopySourceHandle::Image { .. }, None) => {
+                anyhow::bail!("a second image is mounted by cells")
+            }
         };
-        Ok(Some(wire::Source {
+        Ok(Some(wire::SourceMount {
             place,
             prefix,
             contents: source.contents().cloned(),
@@ -266,40 +279,44 @@ impl Storage {
     }
 
     /// What a calibration measures as the raw device: what cells are put on.
-    pub fn subject(&mut self, campaign: &Campaign) -> Subject {
+    pub fn calibration_subject(&mut self, campaign: &Campaign) -> RawDeviceSubject {
         let mut filesystems = campaign.contenders.iter().map(|c| &c.filesystem);
-        if campaign.backend == Backend::Dir {
-            return Subject::Nothing(
+        if campaign.backend == BackendKind::Dir {
+            return RawDeviceSubject::Nothing(
                 "mounted directories show no device without a filesystem".into(),
             );
         }
         if !filesystems.any(|filesystem| filesystem.commands.need_device()) {
-            return Subject::Nothing("every contender lives in memory".into());
+            return RawDeviceSubject::Nothing("every contender lives in memory".into());
         }
         match self.raw(campaign) {
-            Ok(raw) => Subject::Device(Box::new(raw)),
-            Err(error) => Subject::Nothing(error::whole(&error)),
+            Ok(raw) => RawDeviceSubject::Device(Box::new(raw)),
+            Err(error) => RawDeviceSubject::Nothing(error::error_chain(&error)),
         }
     }
 
-    fn raw(&mut self, campaign: &Campaign) -> anyhow::Result<Raw> {
+    fn raw(&mut self, campaign: &Campaign) -> anyhow::Result<RawDeviceHandle> {
         self.replace_held_images()?;
         let what = self.storage(campaign);
         match &mut self.kind {
-            Kind::Images { images, .. } => Ok(Raw {
+            Kind::Images { images, .. } => Ok(RawDeviceHandle {
                 written: true,
-                ..Raw::on_loop(LoopDevice::attach(images[0].path())?, campaign.size, &what)?
+                ..RawDeviceHandle::from_loop(
+                    LoopDevice::attach(images[0].path())?,
+                    campaign.size,
+                    &what,
+                )?
             }),
             Kind::Device(device) => {
                 self.in_use = true;
-                Raw::of(device, what)
+                RawDeviceHandle::from_device(device, what)
             }
             Kind::Directories(_) => anyhow::bail!("there is no device"),
         }
     }
 
     /// Takes note that a cell, or a calibration, is over that wrote to a device of the user's.
-    pub fn used(&mut self) {
+    pub fn record_use(&mut self) {
         let Kind::Device(device) = &mut self.kind else {
             return;
         };
@@ -310,13 +327,13 @@ impl Storage {
         if !device.is_block() {
             // Until the loop device lets go of the file, it may write to it; what holds it longer is seen by the
             // next cell.
-            provision::is_attached(device.path(), RELEASE);
+            storage::is_loop_attached(device.path(), RELEASE);
         }
-        device.wrote();
+        device.record_write();
     }
 
     /// What a cell works on; an error here is a result of the cell.
-    pub fn of_cell(
+    pub fn for_cell(
         &mut self,
         campaign: &Campaign,
         cell: &Cell,
@@ -327,18 +344,19 @@ impl Storage {
             .iter()
             .find(|c| c.name == cell.contender);
         let contender = contender.with_context(|| format!("no contender `{}`", cell.contender))?;
-        if let Some(misfit) = fit::misfit(campaign, contender, test, self.device_size())? {
+        if let Some(misfit) = compatibility::misfit(campaign, contender, test, self.device_size())?
+        {
             return Err(misfit.into());
         }
-        if let Some(misfit) = fit::unstriped(campaign, contender, test) {
+        if let Some(misfit) = compatibility::check_raid0(campaign, contender, test) {
             return Err(misfit.into());
         }
-        self.require_there()?;
+        self.check_exists()?;
         if let Some(directory) = &contender.directory {
             let name = unique_name(campaign, self.id);
             let held = self.held(directory)?;
             return Ok(CellStorage::Directory {
-                workspace: Workspace::create(directory, &name, cell.id)?,
+                workspace: CellMountDir::create(directory, &name, cell.id)?,
                 top: directory.clone(),
                 mount: held.identity(),
             });
@@ -349,7 +367,7 @@ impl Storage {
             .context("the work directory is not taken")?;
         let mountpoint = place.mountpoint()?;
         if !contender.filesystem.commands.need_device() {
-            return Ok(CellStorage::Bare(volume(
+            return Ok(CellStorage::Device(volume(
                 contender,
                 &[],
                 None,
@@ -360,14 +378,14 @@ impl Storage {
         self.replace_held_images()?;
         match &mut self.kind {
             Kind::Images { images, .. } => {
-                let count = campaign.disks_of(contender, test) as usize;
+                let count = campaign.disk_count_for(contender, test) as usize;
                 let devices = images.iter().take(count).map(|image| {
                     let device = LoopDevice::attach(image.path())?;
                     set_readahead(&device, campaign)?;
                     Ok(device)
                 });
                 let devices = devices.collect::<anyhow::Result<_>>()?;
-                on_loops(
+                for_loops(
                     contender,
                     devices,
                     campaign.readahead,
@@ -376,7 +394,7 @@ impl Storage {
                 )
             }
             Kind::Device(device) => {
-                let storage = on_device(campaign, contender, device, mountpoint)?;
+                let storage = for_device(campaign, contender, device, mountpoint)?;
                 self.in_use = true;
                 Ok(storage)
             }
@@ -393,12 +411,12 @@ impl Storage {
         contender: &Contender,
         test: &Test,
     ) -> anyhow::Result<Option<Image>> {
-        let fits = fit::misfit(campaign, contender, test, self.device_size())?.is_none();
-        let several = campaign.disks_of(contender, test) > 1;
+        let fits = compatibility::misfit(campaign, contender, test, self.device_size())?.is_none();
+        let several = campaign.disk_count_for(contender, test) > 1;
         if !fits || several || !contender.filesystem.commands.need_device() {
             return Ok(None);
         }
-        self.require_there()?;
+        self.check_exists()?;
         self.replace_held_images()?;
         match &self.kind {
             Kind::Images { images, next } if *next as usize == images.len() => {
@@ -412,12 +430,12 @@ impl Storage {
     ///
     /// # Errors
     /// When it is not.
-    pub fn require_there(&self) -> Result<(), Refusal> {
+    pub fn check_exists(&self) -> Result<(), DeviceRefusal> {
         if let Some(place) = &self.place {
-            place.require_there()?;
+            place.check_exists()?;
         }
         match &self.kind {
-            Kind::Images { images, .. } => images.iter().try_for_each(Image::require_there),
+            Kind::Images { images, .. } => images.iter().try_for_each(Image::check_unchanged),
             Kind::Device(_) | Kind::Directories(_) => Ok(()),
         }
     }
@@ -430,13 +448,13 @@ impl Storage {
     }
 
     /// A directory that competes, which has to be where it was.
-    fn held(&self, path: &Path) -> anyhow::Result<&HeldDirectory> {
+    fn held(&self, path: &Path) -> anyhow::Result<&PinnedDirectory> {
         let Kind::Directories(held) = &self.kind else {
             anyhow::bail!("{} was not taken", path.display());
         };
         let directory = held.iter().find(|held| held.path() == path);
         let directory = directory.with_context(|| format!("{} was not taken", path.display()))?;
-        directory.require_there()?;
+        directory.check_unchanged()?;
         Ok(directory)
     }
 
@@ -448,7 +466,7 @@ impl Storage {
         };
         place.stop_stripes();
         for image in images {
-            if !provision::is_attached(image.path(), RELEASE) {
+            if !storage::is_loop_attached(image.path(), RELEASE) {
                 continue;
             }
             *image = Image::prepare(&place.image(*next), image.size(), &mut |_| {
@@ -460,15 +478,15 @@ impl Storage {
     }
 
     /// Removes what a run has left that was killed.
-    pub fn sweep(id: CampaignId, campaign: &Campaign) -> anyhow::Result<()> {
-        if WorkPlace::directory(campaign, id).exists() {
-            let place = WorkPlace::take(campaign, id)?;
+    pub fn remove_stale(id: CampaignId, campaign: &Campaign) -> anyhow::Result<()> {
+        if CampaignDir::directory(campaign, id).exists() {
+            let place = CampaignDir::acquire(campaign, id)?;
             for directory in campaign
                 .contenders
                 .iter()
                 .filter_map(|c| c.directory.as_ref())
             {
-                Workspace::remove_left(directory, &unique_name(campaign, id))?;
+                CellMountDir::remove_stale(directory, &unique_name(campaign, id))?;
             }
             place.remove()?;
         }
@@ -476,7 +494,7 @@ impl Storage {
     }
 
     /// Removes everything that was made for the campaign.
-    pub fn clear(&mut self) -> anyhow::Result<()> {
+    pub fn clean_up(&mut self) -> anyhow::Result<()> {
         Ok(self.place.take().map_or(Ok(()), |place| place.remove())?)
     }
 }
@@ -486,7 +504,7 @@ fn attachment(kind: &mut Kind, campaign: &Campaign) -> anyhow::Result<Attachment
     let attached = match kind {
         Kind::Images { images, .. } => LoopDevice::attach(images[0].path())?,
         Kind::Device(device) if !device.is_block() => {
-            LoopDevice::over(&device.claim()?, device.path())?
+            LoopDevice::attach_file(&device.claim()?, device.path())?
         }
         Kind::Device(device) => {
             return Ok(Attachment {
@@ -504,12 +522,12 @@ fn attachment(kind: &mut Kind, campaign: &Campaign) -> anyhow::Result<Attachment
 }
 
 /// Directories may lie on disks of their own.
-fn of_directories(campaign: &Campaign) -> Vec<Condition> {
+fn of_directories(campaign: &Campaign) -> Vec<HostSetting> {
     let contenders = campaign.contenders.iter();
     let conditions = contenders.filter_map(|contender| {
         let found = conditions_of_storage(contender.directory.as_deref()?).into_iter();
         let name = &contender.name;
-        Some(found.map(move |c| Condition::new(&format!("{} of {name}", c.what), c.value)))
+        Some(found.map(move |c| HostSetting::new(&format!("{} of {name}", c.name), c.value)))
     });
     conditions.flatten().collect()
 }
@@ -517,15 +535,15 @@ fn of_directories(campaign: &Campaign) -> Vec<Condition> {
 /// Lays out the archives of a campaign in its directory, where it has any.
 fn archives(
     campaign: &Campaign,
-    place: &WorkPlace,
-    dialogue: &dyn Dialogue,
-    stop: &Stop,
+    place: &CampaignDir,
+    dialogue: &dyn UserPrompt,
+    stop: &StopFlag,
 ) -> anyhow::Result<Option<PathBuf>> {
-    let held = archives::of_campaign(campaign, stop, &mut |text| dialogue.note(text))?;
+    let held = archives::campaign_archives(campaign, stop, &mut |text| dialogue.note(text))?;
     if held.is_empty() {
         return Ok(None);
     }
     let directory = place.archives();
-    archives::lay_out(&held, &directory)?;
+    archives::link_into(&held, &directory)?;
     Ok(Some(directory))
 }

@@ -16,14 +16,14 @@ pub struct PerMille(pub u32);
 
 impl PerMille {
     /// A part of a whole, rounded; nothing of nothing.
-    pub fn of(part: u64, whole: u64) -> Self {
+    pub fn from_ratio(part: u64, whole: u64) -> Self {
         let whole = u128::from(whole);
         let share = (u128::from(part) * 1000 + whole / 2).checked_div(whole);
         Self(u32::try_from(share.unwrap_or(0)).unwrap_or(u32::MAX))
     }
 
     /// So much of a quantity, rounded down.
-    pub fn share_of(self, whole: u64) -> u64 {
+    pub fn apply_to(self, whole: u64) -> u64 {
         let part = u128::from(whole) * u128::from(self.0) / 1000;
         u64::try_from(part).unwrap_or(u64::MAX)
     }
@@ -57,14 +57,18 @@ impl FromStr for PerMille {
 #[serde(rename_all = "kebab-case")]
 pub enum Churn {
     /// Deletes it; another file is made in another directory.
-    TurnOver,
+    #[serde(rename = "turn-over")]
+    DeleteAndCreate,
     /// Writes it anew under another name and renames that over it, as programs do that never leave half a file.
     Rewrite,
 }
 
 impl Churn {
     /// Both, each with its word.
-    pub const ALL: [(&str, Self); 2] = [("turn-over", Self::TurnOver), ("rewrite", Self::Rewrite)];
+    pub const ALL: [(&str, Self); 2] = [
+        ("turn-over", Self::DeleteAndCreate),
+        ("rewrite", Self::Rewrite),
+    ];
 }
 
 /// Files of one size.
@@ -126,7 +130,7 @@ pub struct AgeProfile {
 /// How a filesystem is aged before a test.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Age {
+pub struct AgeingSpec {
     /// The distributions.
     pub profile: AgeProfile,
     /// How full it is then: what is used of all that files may use.
@@ -139,13 +143,13 @@ pub struct Age {
     pub layout: Option<PerMille>,
 }
 
-impl Age {
+impl AgeingSpec {
     /// How full where nobody says.
     pub const FILL: PerMille = PerMille(800);
     /// Least fill: below it there are too few files to be like any distribution.
-    pub const LEAST_FILL: PerMille = PerMille(50);
+    pub const MIN_FILL: PerMille = PerMille(50);
     /// Most fill: above it most filesystems have no room for what they need themselves.
-    pub const MOST_FILL: PerMille = PerMille(950);
+    pub const MAX_FILL: PerMille = PerMille(950);
     /// How far the fill may lie from what is wanted.
     pub const TOLERANCE: PerMille = PerMille(10);
 
@@ -153,8 +157,8 @@ impl Age {
     ///
     /// # Errors
     /// When it is no percentage, or one that cannot be.
-    pub fn read_fill(text: &str) -> Result<PerMille, String> {
-        let (least, most) = (Self::LEAST_FILL, Self::MOST_FILL);
+    pub fn parse_fill(text: &str) -> Result<PerMille, String> {
+        let (least, most) = (Self::MIN_FILL, Self::MAX_FILL);
         let fill = match text.ends_with('%') {
             true => text.parse().ok(),
             false => format!("{text}%").parse().ok(),
@@ -164,20 +168,20 @@ impl Age {
     }
 
     /// What a device of this size has left for a test beside the fill.
-    pub fn leaves(&self, size: Bytes) -> Bytes {
-        Bytes(size.0 - self.fill.share_of(size.0))
+    pub fn free_space_after(&self, size: Bytes) -> Bytes {
+        Bytes(size.0 - self.fill.apply_to(size.0))
     }
 
     /// The smallest device that leaves so much room, in whole MiB.
-    pub fn size_for(&self, room: Bytes) -> Bytes {
+    pub fn device_size_for(&self, room: Bytes) -> Bytes {
         let free = u64::from(1000 - self.fill.0.min(999));
         let size = room.0.saturating_mul(1000).div_ceil(free);
         Bytes::mib(size.div_ceil(Bytes::mib(1).0))
     }
 
     /// About what ageing writes to a device of this size.
-    pub fn writes(&self, size: Bytes) -> Bytes {
-        let fill = self.fill.share_of(size.0);
+    pub fn write_estimate(&self, size: Bytes) -> Bytes {
+        let fill = self.fill.apply_to(size.0);
         let times = match self.operations {
             // Of the operations, every second one writes a file.
             Some(operations) => {
@@ -191,7 +195,7 @@ impl Age {
 }
 
 /// `agrawal, 80% full`.
-impl fmt::Display for Age {
+impl fmt::Display for AgeingSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}, {} full", self.profile.name, self.fill)?;
         if let Some(operations) = self.operations {
@@ -221,19 +225,22 @@ impl AgeProfile {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
-pub enum AgeStop {
+pub enum AgeingStopReason {
     /// All operations were done.
-    Operations,
+    #[serde(rename = "operations")]
+    OperationLimit,
     /// The layout score that was wanted was reached.
-    Layout,
+    #[serde(rename = "layout")]
+    LayoutConverged,
     /// What was removed gave no room back.
-    NoRoom,
+    #[serde(rename = "no-room")]
+    NoSpace,
 }
 
 /// What ageing came to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct AgeRecord {
+pub struct AgeingResult {
     /// How full it was to be.
     pub wanted_fill: PerMille,
     /// The layout score that was wanted, where one was.
@@ -261,22 +268,23 @@ pub struct AgeRecord {
     /// The layout score in the end.
     pub layout_aged: Option<PerMille>,
     /// Why it ended.
-    pub stopped: AgeStop,
+    pub stopped: AgeingStopReason,
     /// How long it took.
     pub elapsed: Nanos,
     /// The hash of the kept image that the state was taken from; absent where the cell itself was aged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub kept: Option<String>,
+    #[serde(rename = "kept")]
+    pub image_hash: Option<String>,
 }
 
-impl AgeRecord {
+impl AgeingResult {
     /// So many digits of a hash are shown to people.
     pub const SHORT_HASH: usize = 12;
 
     /// What somebody who reads results has to know: a fill that was missed, a score that nobody could watch.
-    pub fn remarks(&self) -> Vec<String> {
+    pub fn warnings(&self) -> Vec<String> {
         let mut remarks = Vec::new();
-        if let Some(hash) = &self.kept {
+        if let Some(hash) = &self.image_hash {
             let score = self.layout_aged;
             let score = score.map_or_else(|| "unknown".to_owned(), |score| score.to_string());
             remarks.push(format!(
@@ -284,10 +292,10 @@ impl AgeRecord {
                 hash.get(..Self::SHORT_HASH).unwrap_or(hash)
             ));
         }
-        if self.fill.0.abs_diff(self.wanted_fill.0) > Age::TOLERANCE.0 {
+        if self.fill.0.abs_diff(self.wanted_fill.0) > AgeingSpec::TOLERANCE.0 {
             let why = match self.stopped {
-                AgeStop::NoRoom => ": what was removed gave no room back",
-                AgeStop::Operations | AgeStop::Layout => "",
+                AgeingStopReason::NoSpace => ": what was removed gave no room back",
+                AgeingStopReason::OperationLimit | AgeingStopReason::LayoutConverged => "",
             };
             let (fill, wanted) = (self.fill, self.wanted_fill);
             remarks.push(format!("aged to a fill of {fill} instead of {wanted}{why}"));
@@ -306,13 +314,13 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn age(fill: u32) -> Age {
-        Age {
+    fn age(fill: u32) -> AgeingSpec {
+        AgeingSpec {
             profile: AgeProfile {
                 name: "even".into(),
                 title: "Even".into(),
                 source: "a test".into(),
-                churn: Churn::TurnOver,
+                churn: Churn::DeleteAndCreate,
                 turnover: 2,
                 batch: 8,
                 sizes: [(1000, 1), (3000, 3)]
@@ -347,25 +355,25 @@ mod tests {
         for wrong in ["80", "101%", "-1%", "", "many"] {
             assert!(wrong.parse::<PerMille>().is_err(), "{wrong}");
         }
-        assert_eq!(Age::read_fill("80"), Ok(PerMille(800)));
-        assert!(Age::read_fill("99%").is_err() && Age::read_fill("1").is_err());
-        assert_eq!(PerMille::of(1, 0), PerMille(0));
-        assert_eq!(PerMille::of(2, 3), PerMille(667));
+        assert_eq!(AgeingSpec::parse_fill("80"), Ok(PerMille(800)));
+        assert!(AgeingSpec::parse_fill("99%").is_err() && AgeingSpec::parse_fill("1").is_err());
+        assert_eq!(PerMille::from_ratio(1, 0), PerMille(0));
+        assert_eq!(PerMille::from_ratio(2, 3), PerMille(667));
     }
 
     #[test]
     fn what_ageing_writes_follows_from_turnover_or_operations() {
         let mut age = age(500);
         assert_eq!(age.profile.mean_size(), Bytes(1625));
-        assert_eq!(age.writes(Bytes(1000)), Bytes(1500));
+        assert_eq!(age.write_estimate(Bytes(1000)), Bytes(1500));
         age.operations = Some(20);
-        assert_eq!(age.writes(Bytes(1000)), Bytes(500 + 16_250));
+        assert_eq!(age.write_estimate(Bytes(1000)), Bytes(500 + 16_250));
         assert_eq!(age.to_string(), "even, 50% full, 20 operations");
     }
 
     #[test]
     fn a_fill_that_was_missed_is_remarked() {
-        let mut record = AgeRecord {
+        let mut record = AgeingResult {
             wanted_fill: PerMille(800),
             wanted_layout: None,
             fill: PerMille(795),
@@ -378,18 +386,18 @@ mod tests {
             ages_apart: PerMille(0),
             layout_filled: None,
             layout_aged: None,
-            stopped: AgeStop::NoRoom,
+            stopped: AgeingStopReason::NoSpace,
             elapsed: Nanos(1),
-            kept: None,
+            image_hash: None,
         };
-        assert_eq!(record.remarks(), [""; 0]);
-        record.kept = Some("0123456789abcdef".into());
+        assert_eq!(record.warnings(), [""; 0]);
+        record.image_hash = Some("0123456789abcdef".into());
         let taken = "its aged state is that of a kept image (0123456789ab): layout score unknown when it was made";
-        assert_eq!(record.remarks(), [taken]);
-        record.kept = None;
+        assert_eq!(record.warnings(), [taken]);
+        record.image_hash = None;
         record.wanted_fill = PerMille(850);
         record.wanted_layout = Some(PerMille(500));
-        let remarks = record.remarks();
+        let remarks = record.warnings();
         assert_eq!(remarks.len(), 2);
         assert!(remarks[0].starts_with("aged to a fill of 79.5% instead of 85%: what was removed"));
     }
@@ -397,12 +405,12 @@ mod tests {
     proptest! {
         #[test]
         fn a_device_of_the_size_that_is_named_leaves_the_room(
-            fill in Age::LEAST_FILL.0..=Age::MOST_FILL.0, room in 1u64..1 << 50,
+            fill in AgeingSpec::MIN_FILL.0..=AgeingSpec::MAX_FILL.0, room in 1u64..1 << 50,
         ) {
             let age = age(fill);
-            let size = age.size_for(Bytes(room));
-            prop_assert!(age.leaves(size).0 >= room);
-            prop_assert!(age.leaves(Bytes(size.0 - Bytes::mib(2).0.min(size.0))).0 < room);
+            let size = age.device_size_for(Bytes(room));
+            prop_assert!(age.free_space_after(size).0 >= room);
+            prop_assert!(age.free_space_after(Bytes(size.0 - Bytes::mib(2).0.min(size.0))).0 < room);
         }
     }
 }

@@ -3,25 +3,27 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Bytes, Disturbance, Nanos};
+use crate::{Bytes, HostNoise, Nanos};
 
 /// A result that was taken several times.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Spread {
+pub struct RepeatedValue {
     /// The middle one of the values, or the mean of the two middle ones.
     pub median: f64,
     /// The smallest.
-    pub least: f64,
+    #[serde(rename = "least")]
+    pub min: f64,
     /// The largest.
-    pub most: f64,
+    #[serde(rename = "most")]
+    pub max: f64,
     /// How often it was taken.
     pub repetitions: u32,
 }
 
-impl Spread {
+impl RepeatedValue {
     /// The spread of some values; `None` where there are none or one is not finite.
-    pub fn of(values: &[f64]) -> Option<Self> {
+    pub fn from_values(values: &[f64]) -> Option<Self> {
         if values.iter().any(|v| !v.is_finite()) {
             return None;
         }
@@ -32,8 +34,8 @@ impl Spread {
         let lower = (sorted.len() - 1) / 2;
         Some(Self {
             median: f64::midpoint(sorted[lower], sorted[upper]),
-            least,
-            most,
+            min: least,
+            max: most,
             repetitions: u32::try_from(sorted.len()).unwrap_or(u32::MAX),
         })
     }
@@ -42,40 +44,40 @@ impl Spread {
 /// What fsarena itself costs on this machine: the harness overhead.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Overhead {
+pub struct HarnessOverhead {
     /// Nanoseconds for one operation through all that stands around a system call: the request is
     /// drawn, nothing is read, and what was done is timed and counted.
-    pub operation: Spread,
+    pub operation: RepeatedValue,
     /// Of these, nanoseconds for one reading of the clock.
-    pub clock: Spread,
+    pub clock: RepeatedValue,
     /// Of these, nanoseconds to enter one latency into the histogram.
-    pub histogram: Spread,
+    pub histogram: RepeatedValue,
     /// Bytes per second that one processor marks as belonging to their place before they are written.
-    pub marking: Spread,
+    pub marking: RepeatedValue,
     /// Bytes per second that one processor compares with what was written.
-    pub verification: Spread,
+    pub verification: RepeatedValue,
 }
 
 /// What the device can do before there is a filesystem on it, past the page cache.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct RawDevice {
+pub struct RawDevicePerformance {
     /// Bytes per second, front to back, in requests of [`RawDevice::SEQUENTIAL_BLOCK`].
-    pub sequential_read: Option<Spread>,
+    pub sequential_read: Option<RepeatedValue>,
     /// The same for writes; the device is flushed at the end.
-    pub sequential_write: Option<Spread>,
+    pub sequential_write: Option<RepeatedValue>,
     /// Operations per second at random offsets, in requests of [`RawDevice::RANDOM_BLOCK`], one at a
     /// time.
-    pub random_read: Option<Spread>,
+    pub random_read: Option<RepeatedValue>,
     /// The same for writes; the device is flushed at the end.
-    pub random_write: Option<Spread>,
+    pub random_write: Option<RepeatedValue>,
     /// Operations per second as for `random_read`, but [`RawDevice::DEPTH`] requests at a time.
-    pub queued_read: Option<Spread>,
+    pub queued_read: Option<RepeatedValue>,
     /// The same for writes; the device is flushed at the end.
-    pub queued_write: Option<Spread>,
+    pub queued_write: Option<RepeatedValue>,
 }
 
-impl RawDevice {
+impl RawDevicePerformance {
     /// Bytes of a sequential request.
     pub const SEQUENTIAL_BLOCK: Bytes = Bytes(1 << 20);
     /// Bytes of a random request.
@@ -94,15 +96,15 @@ pub struct Calibration {
     pub elapsed: Nanos,
     /// The harness overhead.
     #[serde(alias = "instrument")]
-    pub overhead: Overhead,
+    pub overhead: HarnessOverhead,
     /// The device; `None` where there is none to measure.
     #[serde(alias = "ceiling")]
-    pub raw_device: Option<RawDevice>,
+    pub raw_device: Option<RawDevicePerformance>,
     /// What the raw device is, or why there is none; a line for people.
     pub device: String,
     /// What else the machine did meanwhile; absent where that was not looked at.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub disturbance: Option<Disturbance>,
+    pub disturbance: Option<HostNoise>,
 }
 
 #[cfg(test)]
@@ -112,44 +114,49 @@ mod tests {
 
     #[test]
     fn the_median_is_the_middle_or_between_the_two_middle_ones() {
-        let spread = Spread::of(&[3.0, 1.0, 2.0]).unwrap();
+        let spread = RepeatedValue::from_values(&[3.0, 1.0, 2.0]).unwrap();
         assert_eq!(
-            (spread.least, spread.median, spread.most, spread.repetitions),
+            (spread.min, spread.median, spread.max, spread.repetitions),
             (1.0, 2.0, 3.0, 3)
         );
-        assert_eq!(Spread::of(&[4.0, 1.0, 2.0, 3.0]).unwrap().median, 2.5);
+        assert_eq!(
+            RepeatedValue::from_values(&[4.0, 1.0, 2.0, 3.0])
+                .unwrap()
+                .median,
+            2.5
+        );
     }
 
     #[test]
     fn nothing_measured_has_no_spread() {
-        assert_eq!(Spread::of(&[]), None);
-        assert_eq!(Spread::of(&[1.0, f64::INFINITY]), None);
+        assert_eq!(RepeatedValue::from_values(&[]), None);
+        assert_eq!(RepeatedValue::from_values(&[1.0, f64::INFINITY]), None);
     }
 
     proptest! {
         #[test]
         fn the_median_lies_between_the_ends(values in prop::collection::vec(0.0..1e12f64, 1..20)) {
-            let spread = Spread::of(&values).unwrap();
-            prop_assert!(spread.least <= spread.median && spread.median <= spread.most);
-            prop_assert!(values.contains(&spread.least) && values.contains(&spread.most));
+            let spread = RepeatedValue::from_values(&values).unwrap();
+            prop_assert!(spread.min <= spread.median && spread.median <= spread.max);
+            prop_assert!(values.contains(&spread.min) && values.contains(&spread.max));
         }
     }
 
     #[test]
     fn a_calibration_of_an_older_database_is_read() {
-        let spread = Spread::of(&[1.0]).unwrap();
+        let spread = RepeatedValue::from_values(&[1.0]).unwrap();
         let calibration = Calibration {
             disturbance: None,
             taken: Nanos(1),
             elapsed: Nanos(2),
-            overhead: Overhead {
+            overhead: HarnessOverhead {
                 operation: spread,
                 clock: spread,
                 histogram: spread,
                 marking: spread,
                 verification: spread,
             },
-            raw_device: Some(RawDevice::default()),
+            raw_device: Some(RawDevicePerformance::default()),
             device: "a disk".into(),
         };
         let mut older = serde_json::to_value(&calibration).unwrap();

@@ -7,15 +7,15 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Bytes, Contender, ContenderGroup, GuestDisk, GuestMachine, HeldArchive, MeasuredBy, Nanos,
-    Source, Suite, Test,
+    Bytes, CachedArchive, Contender, ContenderGroup, CopySource, ExternalSource, GuestConfig,
+    GuestDisk, Nanos, Suite, Test,
 };
 
 /// Where contenders live.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
-pub enum Backend {
+pub enum BackendKind {
     /// A directory that is mounted already; needs no root.
     Dir,
     /// An image file or a device, mounted by this machine's kernel; needs root.
@@ -23,21 +23,22 @@ pub enum Backend {
     /// A throw-away virtual machine with a kernel of its own; needs no root.
     Vm,
     /// Nowhere here: somebody else measured it, with another program.
-    Elsewhere,
+    #[serde(rename = "elsewhere")]
+    Imported,
 }
 
-impl fmt::Display for Backend {
+impl fmt::Display for BackendKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {
             Self::Dir => "dir",
             Self::Loop => "loop",
             Self::Vm => "vm",
-            Self::Elsewhere => "elsewhere",
+            Self::Imported => "elsewhere",
         })
     }
 }
 
-impl FromStr for Backend {
+impl FromStr for BackendKind {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -54,7 +55,7 @@ impl FromStr for Backend {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
-pub enum Profile {
+pub enum SizeProfile {
     /// Seconds for each contender: does it work at all?
     Smoke,
     /// About a minute for each contender.
@@ -65,20 +66,21 @@ pub enum Profile {
     Study,
 }
 
-impl Profile {
+impl SizeProfile {
     /// Every profile, from small to large.
     pub const ALL: [Self; 4] = [Self::Smoke, Self::Quick, Self::Standard, Self::Study];
 
     /// Time in which any phase ends that ends at all, unless the user says otherwise. An emulated guest takes longer;
     /// elsewhere the quick profiles are not to wait for who takes a hundred times as long as anybody else.
-    pub const fn phase_limit(self, backend: Backend) -> Nanos {
+    pub const fn phase_limit(self, backend: BackendKind) -> Nanos {
         const MINUTE: u64 = 60;
         Nanos::from_secs(match (self, backend) {
-            (Self::Smoke | Self::Quick, Backend::Loop | Backend::Dir | Backend::Elsewhere) => {
-                2 * MINUTE
-            }
-            (Self::Smoke, Backend::Vm) => 10 * MINUTE,
-            (Self::Quick, Backend::Vm) => 30 * MINUTE,
+            (
+                Self::Smoke | Self::Quick,
+                BackendKind::Loop | BackendKind::Dir | BackendKind::Imported,
+            ) => 2 * MINUTE,
+            (Self::Smoke, BackendKind::Vm) => 10 * MINUTE,
+            (Self::Quick, BackendKind::Vm) => 30 * MINUTE,
             (Self::Standard, _) => 2 * 60 * MINUTE,
             (Self::Study, _) => 12 * 60 * MINUTE,
         })
@@ -95,13 +97,13 @@ impl Profile {
     }
 }
 
-impl fmt::Display for Profile {
+impl fmt::Display for SizeProfile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.name())
     }
 }
 
-impl FromStr for Profile {
+impl FromStr for SizeProfile {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -156,7 +158,7 @@ impl fmt::Display for Clock {
 /// When a campaign has rounds enough: they are added until intervals are narrow, or to a limit.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Until {
+pub struct StoppingRule {
     /// The ends of a 95 % interval lie no farther from the median than this share of it.
     pub width: f64,
     /// Share of the primary results that must be so narrow, above 0 and at most 1.
@@ -170,7 +172,7 @@ pub struct Until {
 
 impl Campaign {
     /// Most rounds, those that are added among them: a slip of the finger shall not plan for years.
-    pub const MOST_ROUNDS: u32 = 1000;
+    pub const MAX_ROUNDS: u32 = 1000;
     /// Readahead on images where the user names none: the kernel's own default
     /// (`VM_READAHEAD_PAGES` of `include/linux/mm.h`).
     pub const READAHEAD: Bytes = Bytes::kib(128);
@@ -190,13 +192,14 @@ pub struct Campaign {
     /// By which tests, resolved for the profile.
     pub suites: Vec<Suite>,
     /// How large.
-    pub profile: Profile,
+    pub profile: SizeProfile,
     /// How often each test is repeated on a fresh filesystem. Of a stored campaign to which rounds were
     /// added, how many there are by now.
     pub rounds: u32,
     /// When rounds are added, and how many at most; never where absent.
     #[serde(default)]
-    pub until: Option<Until>,
+    #[serde(rename = "until")]
+    pub stopping_rule: Option<StoppingRule>,
     /// Time in which it answers what it can: after one round of everything, cells are added where an answer is open, as
     /// long as they fit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -209,16 +212,16 @@ pub struct Campaign {
     /// which its kernel and a disk after a model take their share.
     pub memory: Option<Bytes>,
     /// Where contenders live.
-    pub backend: Backend,
+    pub backend: BackendKind,
     /// Who measured it, where that was not fsarena; there is nothing to run then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub measured_by: Option<MeasuredBy>,
+    pub measured_by: Option<ExternalSource>,
     /// The clock that its times are in.
     #[serde(default)]
     pub clock: Clock,
     /// The machine that each cell gets for itself (`vm` backend).
     #[serde(default)]
-    pub guest: Option<GuestMachine>,
+    pub guest: Option<GuestConfig>,
     /// How far ahead of a sequential reader the kernel reads on an image; absent where it is left as it is, as on
     /// all that is no image.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -229,13 +232,13 @@ pub struct Campaign {
     pub max_written: Option<Bytes>,
     /// Another disk that trees and files are copied from; absent where their content is made in memory.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub source: Option<Source>,
+    pub source: Option<CopySource>,
     /// The other machine on which cells run, as ssh knows it; this one where absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<String>,
     /// Archives that its commands unpack, as they were brought.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub archives: Vec<HeldArchive>,
+    pub archives: Vec<CachedArchive>,
     /// Whether aged states are kept as images and used again, by later campaigns, too.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub keep_aged: bool,
@@ -253,7 +256,7 @@ pub struct Campaign {
 
 impl Campaign {
     /// Memory that a cell of a contender may use; all there is where absent.
-    pub fn memory_of(&self, contender: &Contender) -> Option<Bytes> {
+    pub fn memory_for(&self, contender: &Contender) -> Option<Bytes> {
         contender.own.memory.or(self.memory)
     }
 
@@ -266,41 +269,41 @@ impl Campaign {
     }
 
     /// How many disks a cell lies on: what its test says, as a point of a sweep, or else its contender, or its guest.
-    pub fn disks_of(&self, contender: &Contender, test: &Test) -> u32 {
+    pub fn disk_count_for(&self, contender: &Contender, test: &Test) -> u32 {
         let guests = self.guest.as_ref().map_or(1, |guest| guest.disks);
         test.disks().or(contender.own.disks).unwrap_or(guests)
     }
 
     /// The most disks that a cell lies on; 1 where none lies on any.
-    pub fn most_disks(&self) -> u32 {
+    pub fn max_disks(&self) -> u32 {
         let tests = || self.suites.iter().flat_map(|suite| &suite.tests);
         let contenders = self.contenders.iter();
         let on_disks = contenders.filter(|c| c.filesystem.commands.need_device());
-        let counts = on_disks.flat_map(|c| tests().map(move |test| self.disks_of(c, test)));
+        let counts = on_disks.flat_map(|c| tests().map(move |test| self.disk_count_for(c, test)));
         counts.max().unwrap_or(1)
     }
 
     /// The machine that a cell gets (`vm` backend): the campaign's, but for what is the contender's own, or the
     /// test's, as a point of a sweep over disks.
-    pub fn machine_of(&self, contender: &Contender, test: &Test) -> Option<GuestMachine> {
+    pub fn guest_for(&self, contender: &Contender, test: &Test) -> Option<GuestConfig> {
         let machine = self.guest.clone()?;
         let own = &contender.own;
         let disk = own.disk.clone().map(|model| GuestDisk::Model { model });
-        Some(GuestMachine {
+        Some(GuestConfig {
             memory: own.memory.unwrap_or(machine.memory),
-            disks: self.disks_of(contender, test),
+            disks: self.disk_count_for(contender, test),
             disk: disk.unwrap_or(machine.disk),
             ..machine
         })
     }
 
     /// The machine of its guests in words, with every disk that a cell has; nothing where cells run in none.
-    pub fn machine_in_words(&self) -> Option<String> {
+    pub fn describe_guest(&self) -> Option<String> {
         let machine = self.guest.as_ref()?;
         let disks: Vec<String> = self.disks().iter().map(ToString::to_string).collect();
         match disks.is_empty() {
             true => Some(machine.to_string()),
-            false => Some(machine.with_disk(disks.join(", or "))),
+            false => Some(machine.describe_with_disk(disks.join(", or "))),
         }
     }
 
@@ -316,14 +319,14 @@ impl Campaign {
     }
 
     /// The machines of all cells.
-    pub fn machines(&self) -> impl Iterator<Item = GuestMachine> {
+    pub fn machines(&self) -> impl Iterator<Item = GuestConfig> {
         let tests = || self.suites.iter().flat_map(|suite| &suite.tests);
-        let of = move |contender| tests().filter_map(move |test| self.machine_of(contender, test));
+        let of = move |contender| tests().filter_map(move |test| self.guest_for(contender, test));
         self.contenders.iter().flat_map(of)
     }
 }
 
 /// What campaigns have that were stored before there was a limit.
 const fn longest_phase_limit() -> Nanos {
-    Profile::Study.phase_limit(Backend::Loop)
+    SizeProfile::Study.phase_limit(BackendKind::Loop)
 }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Filesystem, OwnSetting};
+use crate::{ContenderOverrides, Filesystem};
 
 /// A contender: a filesystem of the catalog with the options, and in the setting, under which it competes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -19,6 +19,6 @@ pub struct Contender {
     /// The directory to use instead of a device (`dir` backend).
     pub directory: Option<std::path::PathBuf>,
     /// Where its setting is not the campaign's.
-    #[serde(default, skip_serializing_if = "OwnSetting::is_empty")]
-    pub own: OwnSetting,
+    #[serde(default, skip_serializing_if = "ContenderOverrides::is_empty")]
+    pub own: ContenderOverrides,
 }

@@ -27,7 +27,7 @@ pub struct Sampling {
 
 impl Sampling {
     /// Whether a phase is sampled.
-    pub fn is_of(&self, phase: &str) -> bool {
+    pub fn covers(&self, phase: &str) -> bool {
         self.phase.as_ref().is_none_or(|name| name == phase)
     }
 }
@@ -45,18 +45,18 @@ pub struct CpuProfile {
     pub lost: u64,
     /// Names of functions; those of modules as `name [module]`, as perf(1) writes them.
     functions: Vec<String>,
-    calls: Vec<Call>,
+    calls: Vec<CallNode>,
 }
 
 /// A function in the place of its caller: the caller's place in the list, from 1, or 0 where it has none; the number of
 /// the function; and samples in which it was the innermost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct Call(u32, u32, u64);
+struct CallNode(u32, u32, u64);
 
 impl CpuProfile {
     /// The profile of stacks, each from the outermost function to the innermost and with its number of samples. The
     /// outermost is the task; the innermost is [`USER`] where it was a program that worked.
-    pub fn of_stacks(
+    pub fn from_stacks(
         period: Nanos,
         lost: u64,
         stacks: impl IntoIterator<Item = (Vec<String>, u64)>,
@@ -73,7 +73,7 @@ impl CpuProfile {
         let mut places: BTreeMap<(u32, u32), u32> = BTreeMap::new();
         let mut numbers: BTreeMap<String, u32> = BTreeMap::new();
         for (stack, samples) in sums {
-            match is_of_program(&stack) {
+            match is_user_time(&stack) {
                 true => profile.user += samples,
                 false => profile.kernel += samples,
             }
@@ -86,7 +86,7 @@ impl CpuProfile {
                 });
                 let calls = &mut profile.calls;
                 caller = *places.entry((caller, function)).or_insert_with(|| {
-                    calls.push(Call(caller, function, 0));
+                    calls.push(CallNode(caller, function, 0));
                     calls.len() as u32
                 });
             }
@@ -100,7 +100,7 @@ impl CpuProfile {
     /// Each stack with samples of its own, from the outermost function to the innermost.
     pub fn stacks(&self) -> impl Iterator<Item = (Vec<&str>, u64)> {
         let mut stacks: Vec<Vec<&str>> = Vec::with_capacity(self.calls.len());
-        for Call(caller, function, _) in &self.calls {
+        for CallNode(caller, function, _) in &self.calls {
             let name = self.functions.get(*function as usize);
             // What does not name a caller before it was not made here.
             let caller = caller.checked_sub(1).map(|place| place as usize);
@@ -109,7 +109,7 @@ impl CpuProfile {
             stack.push(name.map_or("", String::as_str));
             stacks.push(stack);
         }
-        let samples = self.calls.iter().map(|Call(_, _, samples)| *samples);
+        let samples = self.calls.iter().map(|CallNode(_, _, samples)| *samples);
         stacks
             .into_iter()
             .zip(samples)
@@ -118,7 +118,7 @@ impl CpuProfile {
 
     /// A line for each stack: functions from the outermost to the innermost with `;` between, a space, the number of
     /// samples. The form that flame graphs are drawn from (`stackcollapse-perf.pl`).
-    pub fn folded(&self) -> String {
+    pub fn to_folded(&self) -> String {
         self.stacks()
             .map(|(stack, samples)| format!("{} {samples}\n", stack.join(";")))
             .collect()
@@ -126,13 +126,13 @@ impl CpuProfile {
 
     /// Each stack with its part of a time that all of them divide, in nanoseconds. A sample stands for its period without
     /// what it took itself.
-    pub fn divided(&self, time: Nanos) -> impl Iterator<Item = (Vec<&str>, f64)> {
+    pub fn split_time(&self, time: Nanos) -> impl Iterator<Item = (Vec<&str>, f64)> {
         let weight = |took: Nanos| self.period.0.saturating_sub(took.0).max(1) as f64;
         let (program, kernel) = (weight(SAMPLE_OF_PROGRAM), weight(SAMPLE_OF_KERNEL));
         let all = self.user as f64 * program + self.kernel as f64 * kernel;
         let each = time.0 as f64 / all.max(1.0);
         self.stacks().map(move |(stack, samples)| {
-            let weight = match is_of_program(&stack) {
+            let weight = match is_user_time(&stack) {
                 true => program,
                 false => kernel,
             };
@@ -142,7 +142,7 @@ impl CpuProfile {
 }
 
 /// Whether a program was at work, and not the kernel for it.
-pub fn is_of_program<T: AsRef<str>>(stack: &[T]) -> bool {
+pub fn is_user_time<T: AsRef<str>>(stack: &[T]) -> bool {
     stack
         .last()
         .is_some_and(|function| function.as_ref() == USER)
@@ -164,13 +164,13 @@ mod tests {
             (stack("kernel;copy"), 4),
             (stack("fsarena;read;copy"), 5),
         ];
-        CpuProfile::of_stacks(Nanos(10), 1, stacks)
+        CpuProfile::from_stacks(Nanos(10), 1, stacks)
     }
 
     #[test]
     fn stacks_are_folded_and_come_back() {
         let folded = "fsarena;[user] 2\nfsarena;read 1\nfsarena;read;copy 8\nkernel;copy 4\n";
-        assert_eq!(profile().folded(), folded);
+        assert_eq!(profile().to_folded(), folded);
         let stacks = profile()
             .stacks()
             .map(|(names, samples)| {
@@ -178,7 +178,7 @@ mod tests {
                 (names, samples)
             })
             .collect::<Vec<_>>();
-        assert_eq!(CpuProfile::of_stacks(Nanos(10), 1, stacks), profile());
+        assert_eq!(CpuProfile::from_stacks(Nanos(10), 1, stacks), profile());
         let text = serde_json::to_string(&profile()).unwrap();
         assert_eq!(
             serde_json::from_str::<CpuProfile>(&text).unwrap(),
@@ -193,7 +193,7 @@ mod tests {
             ..profile()
         };
         let all = 2 * 17_700 + 13 * 15_000;
-        let divided = profile.divided(Nanos(all));
+        let divided = profile.split_time(Nanos(all));
         let divided: Vec<_> = divided.map(|(_, time)| time.round() as u64).collect();
         assert_eq!(divided, [2 * 17_700, 15_000, 8 * 15_000, 4 * 15_000]);
     }
@@ -201,8 +201,8 @@ mod tests {
     #[test]
     fn a_damaged_profile_is_no_panic() {
         let mut profile = profile();
-        profile.calls[0] = Call(99, 99, 1);
-        assert!(profile.folded().starts_with(" 1\n"));
+        profile.calls[0] = CallNode(99, 99, 1);
+        assert!(profile.to_folded().starts_with(" 1\n"));
     }
 
     #[test]
@@ -211,6 +211,6 @@ mod tests {
             period: Nanos(1),
             phase: phase.map(str::to_owned),
         };
-        assert!(of(None).is_of("a") && of(Some("a")).is_of("a") && !of(Some("a")).is_of("b"));
+        assert!(of(None).covers("a") && of(Some("a")).covers("a") && !of(Some("a")).covers("b"));
     }
 }

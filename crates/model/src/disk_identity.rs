@@ -26,7 +26,7 @@ pub struct DiskIdentity {
 /// A disk as fsarena left it. Whoever claims it makes sure that it is this one and that nobody has written to
 /// it since.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct DiskState {
+pub struct DiskWriteState {
     /// Which disk.
     pub identity: DiskIdentity,
     /// What was done with it, as the kernel counts that.
@@ -35,16 +35,16 @@ pub struct DiskState {
 
 impl DiskIdentity {
     /// What shows that `later` is another disk, or was away in between; for two looks while the machine was up.
-    pub fn difference(&self, later: &Self) -> Option<String> {
+    pub fn explain_change(&self, later: &Self) -> Option<String> {
         let replaced = || {
             let was_away = self.number != later.number || self.sequence != later.sequence;
             was_away.then(|| "it was detached and attached again, or replaced".to_owned())
         };
-        self.lasting_difference(later).or_else(replaced)
+        self.explain_permanent_change(later).or_else(replaced)
     }
 
     /// What shows that `later` is another disk, for two looks between which the machine may have been restarted.
-    pub fn lasting_difference(&self, later: &Self) -> Option<String> {
+    pub fn explain_permanent_change(&self, later: &Self) -> Option<String> {
         if (self.start, self.size) != (later.start, later.size) {
             return Some(format!("it has {} and had {}", later.size, self.size));
         }
@@ -107,10 +107,10 @@ mod tests {
             ),
         ];
         for (later, words) in signs {
-            let told = disk().difference(&later).unwrap();
+            let told = disk().explain_change(&later).unwrap();
             assert!(told.contains(words), "{told}");
         }
-        assert_eq!(disk().difference(&disk()), None);
+        assert_eq!(disk().explain_change(&disk()), None);
     }
 
     #[test]
@@ -121,7 +121,7 @@ mod tests {
             wwid: Some("naa.5".into()),
             ..disk()
         };
-        assert_eq!(disk().lasting_difference(&restarted), None);
-        assert!(disk().difference(&restarted).is_some());
+        assert_eq!(disk().explain_permanent_change(&restarted), None);
+        assert!(disk().explain_change(&restarted).is_some());
     }
 }

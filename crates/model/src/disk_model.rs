@@ -139,7 +139,7 @@ impl FlashState {
     ];
 
     /// Per cent of the disk that were written: 100 is each sector once.
-    pub const fn written(self) -> u32 {
+    pub const fn percent_written(self) -> u32 {
         match self {
             Self::Fresh => 0,
             Self::Half => 50,
@@ -176,7 +176,7 @@ impl DiskModel {
 
     /// The same disk with another past, where it has one.
     #[must_use]
-    pub fn in_state(&self, state: FlashState) -> Option<Self> {
+    pub fn with_state(&self, state: FlashState) -> Option<Self> {
         let mut disk = self.clone();
         let Mechanism::Flash(flash) = &mut disk.mechanism else {
             return None;

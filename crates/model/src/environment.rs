@@ -37,20 +37,20 @@ pub struct Environment {
     pub attachment: String,
     /// What else decides about speed, such as readahead and I/O scheduler; empty where it was not recorded.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub conditions: Vec<Condition>,
+    pub conditions: Vec<HostSetting>,
     /// The clock that times are in: `real time`.
     pub clock: String,
     /// Versions of the filesystems' tools.
-    pub tools: Vec<Tool>,
+    pub tools: Vec<ToolVersion>,
     /// Where cells ran on other hosts from a plan, what goes on with it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub spread: Option<SpreadPlan>,
+    pub spread: Option<DistributedPlan>,
 }
 
 /// A plan whose cells run on other hosts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct SpreadPlan {
+pub struct DistributedPlan {
     /// The directory in which it is.
     pub directory: PathBuf,
     /// The command that goes on with it.
@@ -68,18 +68,19 @@ impl Environment {
 /// A setting or circumstance of the machine that decides about speed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Condition {
+pub struct HostSetting {
     /// What: `readahead`, `I/O scheduler`.
-    pub what: String,
+    #[serde(rename = "what")]
+    pub name: String,
     /// What it is, in the kernel's words where it has some.
     pub value: String,
 }
 
-impl Condition {
+impl HostSetting {
     /// A condition.
     pub fn new(what: &str, value: impl Into<String>) -> Self {
         Self {
-            what: what.to_owned(),
+            name: what.to_owned(),
             value: value.into(),
         }
     }
@@ -100,7 +101,7 @@ pub struct CpuCache {
 /// A program of a filesystem and its version.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Tool {
+pub struct ToolVersion {
     /// The program.
     pub program: String,
     /// What it says of its version, one line.
@@ -131,7 +132,7 @@ mod tests {
     #[test]
     fn an_environment_of_an_earlier_version_reads_back_without_what_was_not_recorded() {
         let environment = Environment {
-            conditions: vec![Condition::new("readahead", "128 KiB")],
+            conditions: vec![HostSetting::new("readahead", "128 KiB")],
             ..Environment::default()
         };
         let mut older = serde_json::to_value(environment).unwrap();

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
-pub enum System {
+pub enum OperatingSystem {
     /// Linux.
     Linux,
     /// Windows.
@@ -37,7 +37,7 @@ pub enum System {
 /// Where a filesystem comes from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Origin {
+pub struct FilesystemOrigin {
     /// The system or the standard that had it first.
     pub system: String,
     /// The year of that, where the source says it.
@@ -50,9 +50,9 @@ pub struct Origin {
 /// A system that reads a filesystem as it comes, without programs from elsewhere.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Reader {
+pub struct NativeReader {
     /// The system.
-    pub system: System,
+    pub system: OperatingSystem,
     /// Whether it also writes.
     pub writes: bool,
     /// Who says so.
@@ -72,7 +72,7 @@ pub struct BootLoader {
 /// The largest file or volume of a format.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Limit {
+pub struct FormatLimit {
     /// How large, in words: it may be more than 64 bits count, and depend on the size of blocks.
     pub size: String,
     /// Who says so.
@@ -82,25 +82,25 @@ pub struct Limit {
 /// The facts of a filesystem; what nobody said is left out.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Facts {
+pub struct FilesystemFacts {
     /// Where it comes from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub origin: Option<Origin>,
+    pub origin: Option<FilesystemOrigin>,
     /// Which systems read it; empty where nobody said.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub read_by: Vec<Reader>,
+    pub read_by: Vec<NativeReader>,
     /// What boots from it; empty where nobody said.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub booted_by: Vec<BootLoader>,
     /// The largest file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub largest_file: Option<Limit>,
+    pub largest_file: Option<FormatLimit>,
     /// The largest volume.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub largest_volume: Option<Limit>,
+    pub largest_volume: Option<FormatLimit>,
 }
 
-impl System {
+impl OperatingSystem {
     /// Every system.
     pub const ALL: [Self; 11] = [
         Self::Linux,
@@ -135,7 +135,7 @@ impl System {
 }
 
 /// As people write it.
-impl fmt::Display for System {
+impl fmt::Display for OperatingSystem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {
             Self::Linux => "Linux",
@@ -154,7 +154,7 @@ impl fmt::Display for System {
 }
 
 /// `OS/2 Warp Server for e-business (1999)`
-impl fmt::Display for Origin {
+impl fmt::Display for FilesystemOrigin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.year {
             Some(year) => write!(f, "{} ({year})", self.system),
@@ -164,7 +164,7 @@ impl fmt::Display for Origin {
 }
 
 /// `NetBSD (read only)`
-impl fmt::Display for Reader {
+impl fmt::Display for NativeReader {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.writes {
             true => write!(f, "{}", self.system),
@@ -174,7 +174,7 @@ impl fmt::Display for Reader {
 }
 
 /// What tables call each fact.
-pub const FACTS: [&str; 5] = [
+pub const FACT_TITLES: [&str; 5] = [
     "Comes from",
     "Read by",
     "Boots with",
@@ -182,14 +182,14 @@ pub const FACTS: [&str; 5] = [
     "Largest volume",
 ];
 
-impl Facts {
+impl FilesystemFacts {
     /// Every fact in one line each, in the order of [`FACTS`]; empty where nobody said.
-    pub fn lines(&self) -> [String; FACTS.len()] {
-        let readers: Vec<String> = self.read_by.iter().map(Reader::to_string).collect();
+    pub fn to_lines(&self) -> [String; FACT_TITLES.len()] {
+        let readers: Vec<String> = self.read_by.iter().map(NativeReader::to_string).collect();
         let loaders: Vec<&str> = self.booted_by.iter().map(|l| l.name.as_str()).collect();
-        let limit = |limit: &Option<Limit>| limit.as_ref().map(|l| l.size.clone());
+        let limit = |limit: &Option<FormatLimit>| limit.as_ref().map(|l| l.size.clone());
         [
-            self.origin.as_ref().map(Origin::to_string),
+            self.origin.as_ref().map(FilesystemOrigin::to_string),
             Some(readers.join(", ")),
             Some(loaders.join(", ")),
             limit(&self.largest_file),
@@ -199,8 +199,8 @@ impl Facts {
     }
 
     /// The sources of every fact, each once, in the order of [`FACTS`].
-    pub fn sources(&self) -> [Vec<&str>; FACTS.len()] {
-        let mut sources: [Vec<&str>; FACTS.len()] = [
+    pub fn sources(&self) -> [Vec<&str>; FACT_TITLES.len()] {
+        let mut sources: [Vec<&str>; FACT_TITLES.len()] = [
             self.origin.iter().map(|o| o.source.as_str()).collect(),
             self.read_by.iter().map(|r| r.source.as_str()).collect(),
             self.booted_by.iter().map(|l| l.source.as_str()).collect(),
@@ -224,7 +224,7 @@ mod tests {
 
     #[test]
     fn words_are_those_of_the_data_files() {
-        for system in System::ALL {
+        for system in OperatingSystem::ALL {
             let json = serde_json::to_string(&system).unwrap();
             assert_eq!(json, format!("\"{}\"", system.name()));
         }
@@ -233,24 +233,30 @@ mod tests {
     #[test]
     fn each_fact_is_one_line_and_what_nobody_said_is_empty() {
         let source = "a manual".to_owned();
-        let facts = Facts {
-            origin: Some(Origin {
+        let facts = FilesystemFacts {
+            origin: Some(FilesystemOrigin {
                 system: "OS/2".to_owned(),
                 year: Some(1999),
                 source: source.clone(),
             }),
-            read_by: [(System::Os2, true), (System::NetBsd, false)]
-                .map(|(system, writes)| Reader {
-                    system,
-                    writes,
-                    source: source.clone(),
-                })
-                .into(),
-            ..Facts::default()
+            read_by: [
+                (OperatingSystem::Os2, true),
+                (OperatingSystem::NetBsd, false),
+            ]
+            .map(|(system, writes)| NativeReader {
+                system,
+                writes,
+                source: source.clone(),
+            })
+            .into(),
+            ..FilesystemFacts::default()
         };
         let wanted = ["OS/2 (1999)", "OS/2, NetBSD (read only)", "", "", ""];
-        assert_eq!(facts.lines(), wanted);
+        assert_eq!(facts.to_lines(), wanted);
         assert_eq!(facts.sources()[1], ["a manual"]);
-        assert_eq!(Facts::default().lines(), [""; FACTS.len()]);
+        assert_eq!(
+            FilesystemFacts::default().to_lines(),
+            [""; FACT_TITLES.len()]
+        );
     }
 }

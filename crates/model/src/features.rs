@@ -12,7 +12,7 @@ use crate::Bytes;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
-pub enum Class {
+pub enum PosixClass {
     /// All of POSIX semantics: permissions, owners, hard links, symbolic links and special files.
     Posix,
     /// Some of that, but not all.
@@ -104,7 +104,7 @@ impl fmt::Display for Feature {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
-pub enum Support {
+pub enum ProbeResult {
     /// It works.
     Yes,
     /// It works up to this size, and no further.
@@ -117,14 +117,14 @@ pub enum Support {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(transparent)]
-pub struct Features(pub BTreeMap<Feature, Support>);
+pub struct Features(pub BTreeMap<Feature, ProbeResult>);
 
 impl Features {
     /// Whether the probe found the feature working; `None` where it was not probed.
     pub fn supports(&self, feature: Feature) -> Option<bool> {
         self.0
             .get(&feature)
-            .map(|found| !matches!(found, Support::No(_)))
+            .map(|found| !matches!(found, ProbeResult::No(_)))
     }
 
     /// Whether everything that POSIX programs take for granted was found; `None` where something was not tried and
@@ -145,9 +145,9 @@ impl Features {
     }
 }
 
-impl Class {
+impl PosixClass {
     /// The class that the probes give; a baseline is one whatever it can do.
-    pub fn of(is_baseline: bool, features: &Features) -> Self {
+    pub fn from_features(is_baseline: bool, features: &Features) -> Self {
         match (is_baseline, features.posix_semantics()) {
             (true, _) => Self::Baseline,
             (false, Some(true)) => Self::Posix,
@@ -164,12 +164,21 @@ mod tests {
     #[test]
     fn the_class_is_what_the_probes_say() {
         let mut features = Features::default();
-        assert_eq!(Class::of(false, &features), Class::NotProbed);
+        assert_eq!(
+            PosixClass::from_features(false, &features),
+            PosixClass::NotProbed
+        );
         for feature in Feature::ALL {
-            features.0.insert(feature, Support::Yes);
+            features.0.insert(feature, ProbeResult::Yes);
         }
-        assert_eq!(Class::of(false, &features), Class::Posix);
-        assert_eq!(Class::of(true, &features), Class::Baseline);
+        assert_eq!(
+            PosixClass::from_features(false, &features),
+            PosixClass::Posix
+        );
+        assert_eq!(
+            PosixClass::from_features(true, &features),
+            PosixClass::Baseline
+        );
         for feature in [
             Feature::HardLinks,
             Feature::Symlinks,
@@ -179,14 +188,25 @@ mod tests {
         ] {
             let mut without = features.clone();
             without.0.remove(&feature);
-            assert_eq!(Class::of(false, &without), Class::NotProbed, "{feature}");
-            without.0.insert(feature, Support::No("EPERM".into()));
-            assert_eq!(Class::of(false, &without), Class::PartialPosix, "{feature}");
+            assert_eq!(
+                PosixClass::from_features(false, &without),
+                PosixClass::NotProbed,
+                "{feature}"
+            );
+            without.0.insert(feature, ProbeResult::No("EPERM".into()));
+            assert_eq!(
+                PosixClass::from_features(false, &without),
+                PosixClass::PartialPosix,
+                "{feature}"
+            );
         }
         features
             .0
-            .insert(Feature::Xattrs, Support::No("ENOTSUP".into()));
-        assert_eq!(Class::of(false, &features), Class::Posix);
+            .insert(Feature::Xattrs, ProbeResult::No("ENOTSUP".into()));
+        assert_eq!(
+            PosixClass::from_features(false, &features),
+            PosixClass::Posix
+        );
     }
 
     #[test]

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 /// In what pieces files lie on the device. Pieces that touch are one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct FileLayout {
+pub struct FragmentationStats {
     /// Files of which the kernel said where all of it lies.
     pub files: u64,
     /// Pieces of all of them.
@@ -13,10 +13,11 @@ pub struct FileLayout {
     /// Blocks of 4 KiB of all of them, but for the first of each.
     pub blocks: u64,
     /// Of these, blocks that lie behind the one before.
-    pub behind: u64,
+    #[serde(rename = "behind")]
+    pub contiguous_blocks: u64,
 }
 
-impl FileLayout {
+impl FragmentationStats {
     /// Pieces of a file on average; nothing where none was found.
     pub fn extents_per_file(&self) -> Option<f64> {
         (self.files > 0).then(|| self.pieces as f64 / self.files as f64)
@@ -24,7 +25,7 @@ impl FileLayout {
 
     /// The layout score: the share of the blocks, but for the first of each file, that lie behind the one before (K. Smith,
     /// M. Seltzer, File System Aging, SIGMETRICS 1997); nothing where no file has two.
-    pub fn score(&self) -> Option<f64> {
-        (self.blocks > 0).then(|| self.behind as f64 / self.blocks as f64)
+    pub fn layout_score(&self) -> Option<f64> {
+        (self.blocks > 0).then(|| self.contiguous_blocks as f64 / self.blocks as f64)
     }
 }

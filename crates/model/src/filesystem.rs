@@ -5,13 +5,13 @@ use std::num::NonZeroU64;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Backend, Bytes, Facts};
+use crate::{BackendKind, Bytes, FilesystemFacts};
 
 /// Who does the work below the system calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
-pub enum Driver {
+pub enum DriverKind {
     /// A filesystem of the kernel.
     Kernel,
     /// A process in user space behind FUSE.
@@ -29,10 +29,10 @@ pub struct Filesystem {
     /// Other words that users may type for it.
     pub aliases: Vec<String>,
     /// Who drives it.
-    pub driver: Driver,
+    pub driver: DriverKind,
     /// What is known of it and cannot be found by trying.
     #[serde(default)]
-    pub facts: Facts,
+    pub facts: FilesystemFacts,
     /// Where the facts of this entry come from.
     pub source: String,
     /// What must be there before it can run.
@@ -58,14 +58,14 @@ impl Filesystem {
 
     /// Whether it competes in a campaign that names no contenders, where a machine has all that it needs. Baselines do
     /// in guests: the memory that they take is the guest's.
-    pub fn competes_unnamed(&self, backend: Backend) -> bool {
+    pub fn runs_by_default(&self, backend: BackendKind) -> bool {
         let (here, in_guests) = (self.only_in_guest.is_none(), self.is_baseline());
         let asked = self.only_when_named.is_none();
         self.unavailable.is_none()
             && match backend {
-                Backend::Dir | Backend::Elsewhere => false,
-                Backend::Loop => here && asked,
-                Backend::Vm => asked || in_guests,
+                BackendKind::Dir | BackendKind::Imported => false,
+                BackendKind::Loop => here && asked,
+                BackendKind::Vm => asked || in_guests,
             }
     }
 }
@@ -93,7 +93,7 @@ pub struct Requirements {
 
 impl Requirements {
     /// Why a device of this size is none for the filesystem, and what would be; nothing where it is.
-    pub fn misfit(&self, size: Bytes) -> Option<String> {
+    pub fn check_size(&self, size: Bytes) -> Option<String> {
         if size < self.smallest {
             let smallest = self.smallest;
             return Some(format!(
@@ -123,7 +123,7 @@ pub struct Commands {
     pub mkfs_shares: bool,
     /// About how much `mkfs` writes; no more than a little where nothing is said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub mkfs_writes: Option<MkfsWrites>,
+    pub mkfs_writes: Option<MkfsWriteEstimate>,
     /// Mounts it.
     pub mount: Vec<String>,
     /// Unmounts it.
@@ -149,14 +149,14 @@ pub struct Commands {
 /// About how much a `mkfs` writes: so many bytes, and one in so many of the device's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct MkfsWrites {
+pub struct MkfsWriteEstimate {
     /// Whatever the size of the device: a journal.
     pub bytes: Bytes,
     /// The device's size by what grows with it: inode tables.
     pub one_in: NonZeroU64,
 }
 
-impl MkfsWrites {
+impl MkfsWriteEstimate {
     /// What FAT, exFAT, NTFS and Btrfs keep below, on devices of 384 MiB to 32 GiB.
     pub const LITTLE: Self = Self {
         bytes: Bytes::mib(5),
@@ -164,7 +164,7 @@ impl MkfsWrites {
     };
 
     /// About how much it is on a device of this size.
-    pub fn on(self, size: Bytes) -> Bytes {
+    pub fn estimate_for(self, size: Bytes) -> Bytes {
         let grown = self.bytes.0.saturating_add(size.0 / self.one_in);
         Bytes(grown.min(size.0))
     }
@@ -183,7 +183,7 @@ impl Commands {
     }
 
     /// Whether a filesystem takes several devices as they are.
-    pub fn make_pools(&self) -> bool {
+    pub fn support_pools(&self) -> bool {
         self.mkfs.iter().any(|word| word == Self::DEVICES)
     }
 }
@@ -199,17 +199,17 @@ mod tests {
             largest: Some(Bytes::mib(255)),
             ..Requirements::default()
         };
-        assert_eq!(requires.misfit(Bytes::mib(8)), None);
-        assert_eq!(requires.misfit(Bytes::mib(255)), None);
+        assert_eq!(requires.check_size(Bytes::mib(8)), None);
+        assert_eq!(requires.check_size(Bytes::mib(255)), None);
         assert!(
             requires
-                .misfit(Bytes::mib(7))
+                .check_size(Bytes::mib(7))
                 .unwrap()
                 .contains("8 MiB at least")
         );
         assert!(
             requires
-                .misfit(Bytes::mib(256))
+                .check_size(Bytes::mib(256))
                 .unwrap()
                 .contains("255 MiB at most")
         );

@@ -9,17 +9,18 @@ mod campaign;
 mod cell;
 mod contender;
 mod contender_group;
+mod contender_overrides;
 mod cpu_profile;
 mod disk_identity;
 mod disk_model;
-mod disk_work;
-mod disturbance;
 mod environment;
+mod excluded_phase;
 mod facts;
 mod features;
 mod file_layout;
 mod filesystem;
-mod group;
+mod host_noise;
+mod imported;
 pub mod kernel_log;
 mod machine;
 mod measurement;
@@ -30,64 +31,72 @@ mod mount_identity;
 mod names;
 pub mod op;
 mod outcome;
-mod own_setting;
-mod reported;
 mod results;
 mod rng;
+mod simulated_disk_stats;
 mod source;
 mod source_archive;
 mod suite;
 mod sweep;
 mod units;
+mod use_case;
 mod user_directory;
-mod uses;
-mod withheld;
+mod workload_category;
 
-pub use age::{Age, AgeBin, AgeProfile, AgeRecord, AgeStop, Churn, DepthBin, PerMille, SizeBin};
-pub use calibration::{Calibration, Overhead, RawDevice, Spread};
-pub use campaign::{Backend, Campaign, Clock, Profile, Until};
+pub use age::{
+    AgeBin, AgeProfile, AgeingResult, AgeingSpec, AgeingStopReason, Churn, DepthBin, PerMille,
+    SizeBin,
+};
+pub use calibration::{Calibration, HarnessOverhead, RawDevicePerformance, RepeatedValue};
+pub use campaign::{BackendKind, Campaign, Clock, SizeProfile, StoppingRule};
 pub use cell::{CampaignId, Cell, CellId};
 pub use contender::Contender;
 pub use contender_group::ContenderGroup;
-pub use cpu_profile::{CpuProfile, Sampling, USER, is_of_program};
-pub use disk_identity::{DiskIdentity, DiskState};
+pub use contender_overrides::ContenderOverrides;
+pub use cpu_profile::{CpuProfile, Sampling, USER, is_user_time};
+pub use disk_identity::{DiskIdentity, DiskWriteState};
 pub use disk_model::{DiskModel, Flash, FlashState, Mechanism, Rotating, Zone};
-pub use disk_work::{DiskWork, JournalPart};
-pub use disturbance::{Disturbance, Pressure};
-pub use environment::{Condition, CpuCache, Environment, SpreadPlan, Tool};
-pub use facts::{BootLoader, FACTS, Facts, Limit, Origin, Reader, System};
-pub use features::{Class, Feature, Features, Support};
-pub use file_layout::FileLayout;
-pub use filesystem::{Commands, Driver, Filesystem, MkfsWrites, Requirements};
-pub use group::Group;
-pub use kernel_log::{Concern, KernelEvent};
-pub use machine::{Accelerator, DiskCache, GuestDisk, GuestMachine, MachineModel};
+pub use environment::{CpuCache, DistributedPlan, Environment, HostSetting, ToolVersion};
+pub use excluded_phase::ExcludedPhase;
+pub use facts::{
+    BootLoader, FACT_TITLES, FilesystemFacts, FilesystemOrigin, FormatLimit, NativeReader,
+    OperatingSystem,
+};
+pub use features::{Feature, Features, PosixClass, ProbeResult};
+pub use file_layout::FragmentationStats;
+pub use filesystem::{Commands, DriverKind, Filesystem, MkfsWriteEstimate, Requirements};
+pub use host_noise::{HostNoise, Pressure};
+pub use imported::{ExternalSource, ImportedCampaign, ImportedContender, ImportedResult};
+pub use kernel_log::{Attribution, KernelEvent};
+pub use machine::{Accelerator, DiskCache, GuestConfig, GuestDisk, VirtualTimeMachine};
 pub use measurement::Measurement;
-pub use memory_use::MemoryUse;
+pub use memory_use::KernelMemoryUse;
 pub use metric::{Direction, Metric, Unit};
-pub use metric_pattern::MetricPattern;
-pub use mount_identity::MountIdentity;
-pub use names::{NameError, check_name};
+pub use metric_pattern::ResultSelector;
+pub use mount_identity::MountId;
+pub use names::{InvalidName, check_name};
 pub use op::{
-    Access, Action, Capacity, CopyFile, CopyFileIn, CopyFileRange, CopyTree, CopyTreeIn, Create,
-    EntryKind, Exec, Fallocate, FallocateMode, FindInTree, Fsck, Io, IoEngine, ListTree, Metadata,
-    Mix, MixRole, Mkfs, Mount, Op, Order, Pace, PlantTree, Probe, ReadFiles, ReadStream, Reflink,
-    RemoveFile, RemoveTree, Replay, Sharing, Sparse, StreamUnit, TraceFacts, TreeSpec, Unmount,
-    VerifyTree, Work, WriteStream,
+    AccessPattern, Capacity, CopyFile, CopyFileIn, CopyFileRange, CopyTree, CopyTreeIn, Create,
+    EntryKind, Exec, Fallocate, FallocateMode, FileSharing, FindInTree, Fsck, GenerateTree, Io,
+    IoEngine, ListTree, Metadata, MetadataAction, Mix, Mkfs, Mount, Op, ProbeFeature, ReadFiles,
+    ReadStream, Reflink, RemoveFile, RemoveTree, Replay, ReplaySpeed, RoleResult, Sparse,
+    StreamUnit, TraceStats, TraversalOrder, TreeSpec, Unmount, VerifyTree, WorkEstimate,
+    WriteStream,
 };
 pub use outcome::{
-    CellResult, CpuTime, DeviceCounters, Failure, Faults, LatencyBucket, Pass, PhaseResult, Space,
-    Stated, Status, StepRecord, SystemError,
+    CellResult, CommandRecord, CpuTime, DeviceCounters, Failure, Iteration, LatencyBucket,
+    PageFaults, PhaseResult, ReportedValue, SpaceUsage, Status, SyscallError,
 };
-pub use own_setting::OwnSetting;
-pub use reported::{Figure, MeasuredBy, Reported, ReportedContender};
-pub use results::{CampaignResults, StoredCell};
+pub use results::{CampaignResults, CellRecord};
 pub use rng::SeededRng;
-pub use source::{Source, SourceContents, source_image_size};
-pub use source_archive::{HeldArchive, SourceArchive};
-pub use suite::{CacheState, End, PEERS, Phase, Programs, Scaling, Suite, Test};
-pub use sweep::{Axis, SweepPoint};
+pub use simulated_disk_stats::{RequestLogChunk, SimulatedDiskStats};
+pub use source::{CopySource, SourceInventory, source_image_size};
+pub use source_archive::{CachedArchive, SourceArchive};
+pub use suite::{
+    CacheState, IterationPolicy, PEERS, Phase, ProgramRequirements, Suite, SyncAtEnd, Test,
+};
+pub use sweep::{SweepAxis, SweepPoint};
 pub use units::{Bytes, Nanos, ParseUnitError, percentage};
-pub use user_directory::{NoUserDirectory, UserDirectory};
-pub use uses::{Need, Readers, Use, Weight};
-pub use withheld::Withheld;
+pub use use_case::{CategoryWeight, RequiredFeature, RequiredReaders, UseCase};
+pub use user_directory::{UserDir, UserDirError};
+pub use workload_category::WorkloadCategory;

@@ -116,7 +116,7 @@ impl fmt::Display for GuestDisk {
 
 /// A machine of virtual time as a model: what a processor, memory and disks of a study come to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct MachineModel {
+pub struct VirtualTimeMachine {
     /// The word that names it: `vanninen-2003`.
     pub name: String,
     /// The name people write.
@@ -136,7 +136,7 @@ pub struct MachineModel {
 /// The machine that every cell of a campaign gets for itself (`vm` backend). It has no network.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct GuestMachine {
+pub struct GuestConfig {
     /// Its memory; disks after a model lie in it.
     pub memory: Bytes,
     /// Its processors; in virtual time there is one.
@@ -155,7 +155,8 @@ pub struct GuestMachine {
     /// Release of its kernel.
     pub kernel: String,
     /// The name of what it was made of: the same name means the same kernel, modules and programs.
-    pub made: String,
+    #[serde(rename = "made")]
+    pub guest_name: String,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde wants a reference")]
@@ -163,11 +164,11 @@ const fn is_zero(shift: &u32) -> bool {
     *shift == 0
 }
 
-impl GuestMachine {
+impl GuestConfig {
     /// Most disks that a guest can have.
-    pub const MOST_DISKS: u32 = 8;
+    pub const MAX_DISKS: u32 = 8;
     /// Most processors that a guest can have.
-    pub const MOST_PROCESSORS: u32 = 64;
+    pub const MAX_PROCESSORS: u32 = 64;
 
     /// The model of its disks, where they are none of this machine's.
     pub const fn model(&self) -> Option<&DiskModel> {
@@ -178,14 +179,14 @@ impl GuestMachine {
     }
 }
 
-impl GuestMachine {
+impl GuestConfig {
     /// How long an instruction takes in virtual time, in nanoseconds.
     pub const fn instruction(&self) -> u64 {
         1 << self.shift
     }
 
     /// The machine in words, with these for each of its disks.
-    pub fn with_disk(&self, disk: impl fmt::Display) -> String {
+    pub fn describe_with_disk(&self, disk: impl fmt::Display) -> String {
         let processors = match self.processors {
             1 => "1 processor".to_owned(),
             count => format!("{count} processors"),
@@ -208,9 +209,9 @@ impl GuestMachine {
     }
 }
 
-impl fmt::Display for GuestMachine {
+impl fmt::Display for GuestConfig {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(&self.with_disk(&self.disk))
+        f.pad(&self.describe_with_disk(&self.disk))
     }
 }
 
@@ -218,8 +219,8 @@ impl fmt::Display for GuestMachine {
 mod tests {
     use super::*;
 
-    fn machine(disk: GuestDisk) -> GuestMachine {
-        GuestMachine {
+    fn machine(disk: GuestDisk) -> GuestConfig {
+        GuestConfig {
             memory: Bytes::mib(1024),
             processors: 1,
             accelerator: Accelerator::Tcg,
@@ -228,7 +229,7 @@ mod tests {
             disks: 1,
             disk,
             kernel: "6.1.0-9-amd64".into(),
-            made: "guest-1".into(),
+            guest_name: "guest-1".into(),
         }
     }
 
@@ -241,7 +242,7 @@ mod tests {
             one.to_string(),
             "1 GiB of memory, 1 processor (tcg, max), 1 disk: ideal (no mechanism) in its memory; Linux 6.1.0-9-amd64"
         );
-        let two = GuestMachine {
+        let two = GuestConfig {
             processors: 2,
             disks: 8,
             ..machine(GuestDisk::Device {
@@ -268,10 +269,7 @@ mod tests {
         ] {
             let written = machine(disk);
             let text = serde_json::to_string(&written).unwrap();
-            assert_eq!(
-                serde_json::from_str::<GuestMachine>(&text).unwrap(),
-                written
-            );
+            assert_eq!(serde_json::from_str::<GuestConfig>(&text).unwrap(), written);
         }
     }
 

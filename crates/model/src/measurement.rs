@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{CacheState, CpuTime, End, LatencyBucket, Metric, Nanos, PhaseResult, Status};
+use crate::{CacheState, CpuTime, LatencyBucket, Metric, Nanos, PhaseResult, Status, SyncAtEnd};
 
 /// The shortest phase of which the machine's processor time says anything: twenty of its steps.
 const SHORTEST_FOR_TICKS: Nanos = Nanos(200_000_000);
@@ -27,7 +27,7 @@ impl PhaseResult {
         }
         let mut numbers = Vec::with_capacity(20);
         // Of what others measured, and could not time, counts of zero would say something.
-        let is_ours = self.stated.is_empty() && self.ends != End::Unstated;
+        let is_ours = self.stated.is_empty() && self.ends != SyncAtEnd::Unknown;
         match is_ours {
             true => self.follow_from_counts(&mut numbers),
             false => {
@@ -66,12 +66,12 @@ impl PhaseResult {
     }
 
     /// Passes that the counts are sums over.
-    pub fn passes_counted(&self) -> f64 {
+    pub fn iterations_counted(&self) -> f64 {
         self.passes.len().max(1) as f64
     }
 
     fn speed(&self, numbers: &mut Vec<(Metric, f64)>) {
-        let seconds = self.wall.as_secs_f64();
+        let seconds = self.elapsed.as_secs_f64();
         match self.primary_metric {
             Metric::Capacity => {
                 if let (Some(space), Some(size)) = (self.space_after, self.device_size)
@@ -93,7 +93,7 @@ impl PhaseResult {
         // Totals are those of one pass, or a phase that was repeated more often would look slower. The time of a role
         // is that of its mix.
         if self.role_of.is_none() {
-            numbers.push((Metric::Elapsed, seconds / self.passes_counted()));
+            numbers.push((Metric::Elapsed, seconds / self.iterations_counted()));
         }
         if seconds > 0.0 {
             if self.bytes.0 > 0 {
@@ -106,17 +106,17 @@ impl PhaseResult {
     }
 
     fn cost(&self, numbers: &mut Vec<(Metric, f64)>) {
-        if self.wall.0 == 0 || self.role_of.is_some() {
+        if self.elapsed.0 == 0 || self.role_of.is_some() {
             return;
         }
-        let share = |time: Nanos| 100.0 * time.0 as f64 / self.wall.0 as f64;
+        let share = |time: Nanos| 100.0 * time.0 as f64 / self.elapsed.0 as f64;
         numbers.push((
             Metric::Cpu,
             share(Nanos(self.cpu.user.0.saturating_add(self.cpu.system.0))),
         ));
         numbers.push((Metric::CpuDriver, share(self.cpu.driver)));
         // Counted in steps of 10 ms: of a shorter phase it would say nothing.
-        if self.wall >= SHORTEST_FOR_TICKS {
+        if self.elapsed >= SHORTEST_FOR_TICKS {
             numbers.push((Metric::CpuMachine, share(self.cpu.machine)));
         }
         let CpuTime {
@@ -130,7 +130,7 @@ impl PhaseResult {
             let used = used.into_iter().sum::<f64>();
             numbers.push((Metric::CpuPerOperation, used / self.operations as f64));
         }
-        let passes = self.passes_counted();
+        let passes = self.iterations_counted();
         numbers.push((Metric::MinorFaults, self.faults.minor as f64 / passes));
         numbers.push((Metric::MajorFaults, self.faults.major as f64 / passes));
     }
@@ -147,7 +147,7 @@ impl PhaseResult {
 
     fn pieces(&self, numbers: &mut Vec<(Metric, f64)>) {
         let Some(layout) = self.layout else { return };
-        let score = layout.score().map(|score| 100.0 * score);
+        let score = layout.layout_score().map(|score| 100.0 * score);
         let found = [
             (Metric::ExtentsPerFile, layout.extents_per_file()),
             (Metric::LayoutScore, score),
@@ -201,12 +201,12 @@ impl PhaseResult {
 
     fn device_work(&self, numbers: &mut Vec<(Metric, f64)>) {
         if let Some(device) = self.device {
-            let of_a_pass = |count: u64| count as f64 / self.passes_counted();
+            let of_a_pass = |count: u64| count as f64 / self.iterations_counted();
             numbers.push((Metric::DeviceRead, of_a_pass(device.read_bytes.0)));
             numbers.push((Metric::DeviceWritten, of_a_pass(device.write_bytes.0)));
             numbers.push((Metric::DeviceFlushes, of_a_pass(device.flushes)));
             // Where the phase ends before the data is on the device, the rest is written after it.
-            if self.bytes_written.0 > 0 && self.ends != End::Call {
+            if self.bytes_written.0 > 0 && self.ends != SyncAtEnd::Call {
                 let factor = device.write_bytes.0 as f64 / self.bytes_written.0 as f64;
                 numbers.push((Metric::WriteAmplification, factor));
             }
@@ -260,7 +260,7 @@ fn percent_above(buckets: &[LatencyBucket], limit: Nanos) -> f64 {
 mod tests {
     use super::*;
     use crate::Direction;
-    use crate::{Bytes, DeviceCounters, MemoryUse, Op, Pass, Phase, RemoveFile};
+    use crate::{Bytes, DeviceCounters, Iteration, KernelMemoryUse, Op, Phase, RemoveFile};
 
     #[test]
     fn quantiles_of_a_small_histogram() {
@@ -289,10 +289,10 @@ mod tests {
     }
 
     fn blank() -> PhaseResult {
-        PhaseResult::blank(&Phase {
+        PhaseResult::not_run(&Phase {
             name: "write".into(),
             cache: CacheState::Warm,
-            ends: End::Fsync,
+            sync_at_end: SyncAtEnd::Fsync,
             at_most: None,
             scaling: None,
             step: None,
@@ -306,7 +306,7 @@ mod tests {
     fn no_count_is_too_large() {
         let most = LatencyBucket(Nanos(u64::MAX), u64::MAX);
         let mut result = blank();
-        result.wall = Nanos(u64::MAX);
+        result.elapsed = Nanos(u64::MAX);
         (result.cpu.user, result.cpu.system) = (Nanos(u64::MAX), Nanos(u64::MAX));
         result.latency = vec![most; 3];
         let numbers = result.measurements();
@@ -318,7 +318,7 @@ mod tests {
     #[test]
     fn totals_are_those_of_one_pass_and_rates_are_over_all() {
         let mut result = blank();
-        result.wall = Nanos::from_secs(4);
+        result.elapsed = Nanos::from_secs(4);
         (result.operations, result.bytes) = (8, Bytes(4000));
         result.bytes_written = Bytes(4000);
         (result.faults.minor, result.faults.major) = (40, 4);
@@ -327,8 +327,8 @@ mod tests {
             flushes: 4,
             ..DeviceCounters::default()
         });
-        let pass = Pass {
-            wall: Nanos::from_secs(1),
+        let pass = Iteration {
+            elapsed: Nanos::from_secs(1),
             operations: 2,
             bytes: Bytes(1000),
         };
@@ -371,7 +371,7 @@ mod tests {
     #[test]
     fn a_role_has_its_rates_and_syncs_and_nothing_of_what_its_mix_did() {
         let mut result = blank();
-        result.wall = Nanos::from_secs(2);
+        result.elapsed = Nanos::from_secs(2);
         result.operations = 10;
         result.sync = vec![
             LatencyBucket(Nanos::from_secs(1), 94),
@@ -403,15 +403,15 @@ mod tests {
         let phase = Phase {
             name: "write".into(),
             cache: CacheState::Warm,
-            ends: End::Call,
+            sync_at_end: SyncAtEnd::Call,
             at_most: None,
             scaling: None,
             step: None,
             needs: None,
             op: Op::RemoveFile(RemoveFile { file: "f".into() }),
         };
-        let mut result = PhaseResult::blank(&phase);
-        result.wall = Nanos(150_000_000);
+        let mut result = PhaseResult::not_run(&phase);
+        result.elapsed = Nanos(150_000_000);
         result.bytes_written = Bytes(4096);
         result.device = Some(DeviceCounters::default());
         let has =
@@ -421,8 +421,8 @@ mod tests {
             !has(&result, Metric::WriteAmplification),
             "nothing has to be written yet"
         );
-        result.wall = Nanos::from_secs(1);
-        result.ends = End::Fsync;
+        result.elapsed = Nanos::from_secs(1);
+        result.ends = SyncAtEnd::Fsync;
         assert!(has(&result, Metric::CpuMachine));
         assert!(has(&result, Metric::WriteAmplification));
     }
@@ -430,7 +430,7 @@ mod tests {
     #[test]
     fn processor_time_of_an_operation_holds_the_drivers() {
         let mut result = blank();
-        result.wall = Nanos::from_secs(9);
+        result.elapsed = Nanos::from_secs(9);
         result.cpu = CpuTime {
             user: Nanos::from_secs(1),
             system: Nanos::from_secs(2),
@@ -458,7 +458,7 @@ mod tests {
             memory.map(|metric| all.iter().find(|m| m.metric == metric).map(|m| m.value))
         };
         assert_eq!(of(None), [None, None]);
-        let held = MemoryUse {
+        let held = KernelMemoryUse {
             kernel: Some(Bytes(4096)),
             driver: None,
         };

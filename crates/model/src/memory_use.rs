@@ -7,7 +7,7 @@ use crate::Bytes;
 /// What a filesystem holds in memory at one moment, beside the data of files in the page cache.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct MemoryUse {
+pub struct KernelMemoryUse {
     /// What the kernel's caches of objects with a name of their own (inodes, directory entries, buffer heads, extents)
     /// hold more than before the filesystem was made. Absent where the kernel is not the cell's alone, as outside
     /// guests. Less than all that the kernel needs for it: `kmalloc` and whole pages are not in it.
@@ -19,7 +19,7 @@ pub struct MemoryUse {
     pub driver: Option<Bytes>,
 }
 
-impl MemoryUse {
+impl KernelMemoryUse {
     /// Whether nothing of it could be measured.
     pub const fn is_empty(&self) -> bool {
         self.kernel.is_none() && self.driver.is_none()

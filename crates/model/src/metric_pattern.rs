@@ -13,22 +13,22 @@ use crate::{Metric, Phase, Test};
 /// that judges the phase is meant.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
-pub struct MetricPattern {
+pub struct ResultSelector {
     test: String,
     phase: String,
     metric: Option<Metric>,
 }
 
-impl MetricPattern {
+impl ResultSelector {
     /// Whether a phase of a test is named.
-    pub fn names(&self, test: &Test, phase: &Phase) -> bool {
-        let sweep = test.sweep.as_ref().map(|point| point.of.as_str());
-        self.names_phase(&test.name, sweep, &phase.name)
+    pub fn matches(&self, test: &Test, phase: &Phase) -> bool {
+        let sweep = test.sweep.as_ref().map(|point| point.sweep.as_str());
+        self.matches_phase(&test.name, sweep, &phase.name)
     }
 
     /// Whether a phase is named, by the names of its test, of the sweep that this is a point of, and
     /// its own.
-    pub fn names_phase(&self, test: &str, sweep: Option<&str>, phase: &str) -> bool {
+    pub fn matches_phase(&self, test: &str, sweep: Option<&str>, phase: &str) -> bool {
         let of_test = matches(&self.test, test) || sweep.is_some_and(|s| matches(&self.test, s));
         of_test && matches(&self.phase, phase)
     }
@@ -39,7 +39,7 @@ impl MetricPattern {
     }
 
     /// Whether a metric is meant, whether it is the phase's primary one or not.
-    pub fn means(&self, metric: Metric, primary_metric: bool) -> bool {
+    pub fn matches_metric(&self, metric: Metric, primary_metric: bool) -> bool {
         match self.metric {
             Some(named) => named == metric,
             None => primary_metric,
@@ -47,7 +47,7 @@ impl MetricPattern {
     }
 }
 
-impl FromStr for MetricPattern {
+impl FromStr for ResultSelector {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -72,7 +72,7 @@ impl FromStr for MetricPattern {
     }
 }
 
-impl fmt::Display for MetricPattern {
+impl fmt::Display for ResultSelector {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}/{}", self.test, self.phase)?;
         match self.metric {
@@ -82,7 +82,7 @@ impl fmt::Display for MetricPattern {
     }
 }
 
-impl TryFrom<String> for MetricPattern {
+impl TryFrom<String> for ResultSelector {
     type Error = String;
 
     fn try_from(text: String) -> Result<Self, String> {
@@ -90,8 +90,8 @@ impl TryFrom<String> for MetricPattern {
     }
 }
 
-impl From<MetricPattern> for String {
-    fn from(pattern: MetricPattern) -> Self {
+impl From<ResultSelector> for String {
+    fn from(pattern: ResultSelector) -> Self {
         pattern.to_string()
     }
 }
@@ -128,12 +128,12 @@ mod tests {
     #[test]
     fn a_pattern_reads_back_as_it_was_written() {
         for text in ["tree/list", "bonnie-files/create-*", "mixed/*:latency-p99"] {
-            let pattern: MetricPattern = text.parse().unwrap();
+            let pattern: ResultSelector = text.parse().unwrap();
             assert_eq!(pattern.to_string(), text);
             let json = serde_json::to_string(&pattern).unwrap();
             assert_eq!(json, format!("\"{text}\""));
             assert_eq!(
-                serde_json::from_str::<MetricPattern>(&json).unwrap(),
+                serde_json::from_str::<ResultSelector>(&json).unwrap(),
                 pattern
             );
         }
@@ -146,25 +146,31 @@ mod tests {
             "tree/list:speed",
             "a b/c",
         ] {
-            let error = text.parse::<MetricPattern>().unwrap_err();
+            let error = text.parse::<ResultSelector>().unwrap_err();
             assert_eq!(error.lines().count(), 1, "{text}");
         }
     }
 
     #[test]
     fn points_go_by_the_name_of_their_sweep() {
-        let pattern: MetricPattern = "iozone/read".parse().unwrap();
-        assert!(pattern.names_phase("iozone-1m-8k", Some("iozone"), "read"));
-        assert!(!pattern.names_phase("iozone-1m-8k", None, "read"));
-        assert!(!pattern.names_phase("iozone-1m-8k", Some("iozone"), "reread"));
+        let pattern: ResultSelector = "iozone/read".parse().unwrap();
+        assert!(pattern.matches_phase("iozone-1m-8k", Some("iozone"), "read"));
+        assert!(!pattern.matches_phase("iozone-1m-8k", None, "read"));
+        assert!(!pattern.matches_phase("iozone-1m-8k", Some("iozone"), "reread"));
     }
 
     #[test]
     fn without_a_metric_the_one_that_judges_is_meant() {
-        let plain: MetricPattern = "tree/list".parse().unwrap();
-        assert!(plain.means(Metric::Elapsed, true) && !plain.means(Metric::Cpu, false));
-        let named: MetricPattern = "tree/list:cpu".parse().unwrap();
-        assert!(!named.means(Metric::Elapsed, true) && named.means(Metric::Cpu, false));
+        let plain: ResultSelector = "tree/list".parse().unwrap();
+        assert!(
+            plain.matches_metric(Metric::Elapsed, true)
+                && !plain.matches_metric(Metric::Cpu, false)
+        );
+        let named: ResultSelector = "tree/list:cpu".parse().unwrap();
+        assert!(
+            !named.matches_metric(Metric::Elapsed, true)
+                && named.matches_metric(Metric::Cpu, false)
+        );
     }
 
     /// By trying every length that a `*` may take.
@@ -186,7 +192,7 @@ mod tests {
 
         #[test]
         fn any_text_is_a_pattern_or_an_error_of_one_line(text in ".{0,30}") {
-            if let Ok(pattern) = text.parse::<MetricPattern>() {
+            if let Ok(pattern) = text.parse::<ResultSelector>() {
                 prop_assert_eq!(pattern.to_string(), text);
             }
         }

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// Where a directory is, beyond its path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct MountIdentity {
+pub struct MountId {
     /// Major and minor number of the filesystem.
     pub device: (u64, u64),
     /// Number of the mount; 0 before Linux 5.8.

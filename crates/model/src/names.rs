@@ -3,42 +3,42 @@
 use std::fmt;
 
 /// Characters of a name at most.
-const LONGEST: usize = 64;
+const MAX_NAMES_SIZE: usize = 64;
 
 /// A name that cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct NameError(String);
+pub struct InvalidName(String);
 
-impl fmt::Display for NameError {
+impl fmt::Display for InvalidName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "`{}` is not a name: use up to {LONGEST} lower-case letters, digits, `.`, `_`, `+` and `-`, beginning with a \
+            "`{}` is not a name: use up to {MAX_NAMES_SIZE} lower-case letters, digits, `.`, `_`, `+` and `-`, beginning with a \
              letter or digit",
             self.0
         )
     }
 }
 
-impl std::error::Error for NameError {}
+impl std::error::Error for InvalidName {}
 
 /// Checks a name that becomes a file name, a column and a command-line word.
 ///
 /// # Errors
 /// When the name is empty, too long (over 64 characters) or holds any other character.
-pub fn check_name(name: &str) -> Result<(), NameError> {
+pub fn check_name(name: &str) -> Result<(), InvalidName> {
     let allowed = |c: char| {
         c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '.' | '_' | '+' | '-')
     };
     let begins_well = name.starts_with(|c: char| c.is_ascii_lowercase() || c.is_ascii_digit());
-    if begins_well && name.len() <= LONGEST && name.chars().all(allowed) {
+    if begins_well && name.len() <= MAX_NAMES_SIZE && name.chars().all(allowed) {
         Ok(())
     } else {
-        let mut shown: String = name.chars().take(LONGEST).collect();
+        let mut shown: String = name.chars().take(MAX_NAMES_SIZE).collect();
         if shown.len() < name.len() {
             shown.push('…');
         }
-        Err(NameError(shown))
+        Err(InvalidName(shown))
     }
 }
 

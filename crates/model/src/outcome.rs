@@ -5,8 +5,9 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    AgeRecord, Bytes, CacheState, CpuProfile, DiskWork, Disturbance, End, Features, FileLayout,
-    JournalPart, KernelEvent, MemoryUse, Metric, Nanos, Op, Phase, kernel_log,
+    AgeingResult, Bytes, CacheState, CpuProfile, Features, FragmentationStats, HostNoise,
+    KernelEvent, KernelMemoryUse, Metric, Nanos, Op, Phase, RequestLogChunk, SimulatedDiskStats,
+    SyncAtEnd, kernel_log,
 };
 
 /// The one word for what became of a cell or a phase. Never a hole without a word.
@@ -54,7 +55,7 @@ impl fmt::Display for Status {
 /// A system call that failed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct SystemError {
+pub struct SyscallError {
     /// The system call: `pwrite`, `fsync`.
     pub call: String,
     /// The error number.
@@ -72,7 +73,7 @@ pub struct Failure {
     /// One line for people: what was being done, to what, and what came of it.
     pub reason: String,
     /// The system call, where one failed.
-    pub error: Option<SystemError>,
+    pub error: Option<SyscallError>,
     /// Kernel stacks: of the processes where something hung, of the oops where the kernel died.
     pub stacks: Vec<String>,
 }
@@ -80,7 +81,7 @@ pub struct Failure {
 /// A program that was run for a cell: mkfs, mount, umount, fsck.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct StepRecord {
+pub struct CommandRecord {
     /// What it was for.
     pub step: String,
     /// The command line as executed.
@@ -112,7 +113,7 @@ pub struct CpuTime {
 /// Page faults of the agent and of the programs it ran.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Faults {
+pub struct PageFaults {
     /// Served without I/O.
     pub minor: u64,
     /// Served by I/O.
@@ -142,7 +143,7 @@ pub struct DeviceCounters {
 /// How full a filesystem is (`statfs`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Space {
+pub struct SpaceUsage {
     /// Size that the filesystem states.
     pub total: Bytes,
     /// Bytes not in use.
@@ -176,9 +177,10 @@ pub struct PhaseResult {
     /// The cache state that it really began with.
     pub cache: CacheState,
     /// What the timed part included at its end.
-    pub ends: End,
+    pub ends: SyncAtEnd,
     /// Elapsed time.
-    pub wall: Nanos,
+    #[serde(rename = "wall")]
+    pub elapsed: Nanos,
     /// Operations done.
     pub operations: u64,
     /// Bytes moved between program and filesystem, either way; each once where it is read and
@@ -187,23 +189,24 @@ pub struct PhaseResult {
     /// Of these, bytes handed to the filesystem.
     pub bytes_written: Bytes,
     /// Whether the time limit of the phase ended it before all operations were done.
-    pub cut_short: bool,
+    #[serde(rename = "cut_short")]
+    pub time_limited: bool,
     /// Whether it ended too soon for the program that measured it to time it, and so has no number.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub too_fast: bool,
     /// Processor time.
     pub cpu: CpuTime,
     /// Page faults.
-    pub faults: Faults,
+    pub faults: PageFaults,
     /// The block device; `None` where there is none (`dir`).
     pub device: Option<DeviceCounters>,
     /// What a simulated disk did, and where the time went; absent where the disk is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub disk: Option<DiskWork>,
+    pub disk: Option<SimulatedDiskStats>,
     /// In what pieces the files lie that are there after the phase; absent where that was not looked at, and where the
     /// filesystem does not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub layout: Option<FileLayout>,
+    pub layout: Option<FragmentationStats>,
     /// Where the processor was, where it was sampled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(skip))]
@@ -212,14 +215,14 @@ pub struct PhaseResult {
     #[serde(skip)]
     pub timed: Vec<(Nanos, Nanos)>,
     /// Space before.
-    pub space_before: Option<Space>,
+    pub space_before: Option<SpaceUsage>,
     /// Space after.
-    pub space_after: Option<Space>,
+    pub space_after: Option<SpaceUsage>,
     /// Size of the device, for shares of it.
     pub device_size: Option<Bytes>,
     /// What the filesystem held in memory at the end; absent where that could not be measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub memory: Option<MemoryUse>,
+    pub memory: Option<KernelMemoryUse>,
     /// Latency of single operations, ascending; empty where operations were not timed one by one.
     /// In an open loop it counts from the intended start.
     pub latency: Vec<LatencyBucket>,
@@ -245,17 +248,17 @@ pub struct PhaseResult {
     pub role_of: Option<String>,
     /// The numbers themselves, the primary one first, where another program measured the phase and printed no counts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub stated: Vec<Stated>,
+    pub stated: Vec<ReportedValue>,
     /// Each pass of a phase that was repeated, in order; empty where there was one. The counts above
     /// are sums over the passes.
     #[serde(default)]
-    pub passes: Vec<Pass>,
+    pub passes: Vec<Iteration>,
 }
 
 /// A number that another program printed, or that was published.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Stated {
+pub struct ReportedValue {
     /// What it says.
     pub metric: Metric,
     /// The number, in the metric's unit.
@@ -265,9 +268,10 @@ pub struct Stated {
 /// One pass of a phase that is repeated until it can be timed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Pass {
+pub struct Iteration {
     /// Elapsed time.
-    pub wall: Nanos,
+    #[serde(rename = "wall")]
+    pub elapsed: Nanos,
     /// Operations done.
     pub operations: u64,
     /// Bytes moved.
@@ -276,7 +280,7 @@ pub struct Pass {
 
 impl CellResult {
     /// A cell of which nothing is known but how it ended.
-    pub fn blank(status: Status) -> Self {
+    pub fn with_status(status: Status) -> Self {
         Self {
             status,
             failure: None,
@@ -301,34 +305,34 @@ impl CellResult {
 impl PhaseResult {
     /// Share of a phase's bytes that may come from the device though the page cache was to serve it: an extent or
     /// directory block of which nobody had need before.
-    const LEFT_COLD: f64 = 0.01;
+    const WARM_READ_TOLERANCE: f64 = 0.01;
 
     /// What came from the device in a phase that the page cache was to serve, where that is more than 1 % of what it
     /// read.
-    pub fn read_though_warm(&self, op: &Op) -> Option<Bytes> {
+    pub fn device_reads_when_warm(&self, op: &Op) -> Option<Bytes> {
         let read = self.device?.read_bytes;
         let is_warm = self.cache == CacheState::Warm && self.status == Status::Ok;
-        let much = read.0 as f64 > Self::LEFT_COLD * self.bytes.0 as f64;
-        (is_warm && op.only_reads() && much).then_some(read)
+        let much = read.0 as f64 > Self::WARM_READ_TOLERANCE * self.bytes.0 as f64;
+        (is_warm && op.is_read_only() && much).then_some(read)
     }
 
     /// A phase of which nothing is known yet but what was planned.
-    pub fn blank(phase: &Phase) -> Self {
+    pub fn not_run(phase: &Phase) -> Self {
         Self {
             phase: phase.name.clone(),
             status: Status::Ok,
             failure: None,
             primary_metric: phase.op.primary_metric(),
             cache: phase.cache,
-            ends: phase.ends,
-            wall: Nanos(0),
+            ends: phase.sync_at_end,
+            elapsed: Nanos(0),
             operations: 0,
             bytes: Bytes(0),
             bytes_written: Bytes(0),
-            cut_short: false,
+            time_limited: false,
             too_fast: false,
             cpu: CpuTime::default(),
-            faults: Faults::default(),
+            faults: PageFaults::default(),
             device: None,
             disk: None,
             layout: None,
@@ -362,18 +366,18 @@ pub struct CellResult {
     /// Its phases, each planned one exactly once.
     pub phases: Vec<PhaseResult>,
     /// Programs that were run for it.
-    pub steps: Vec<StepRecord>,
+    pub steps: Vec<CommandRecord>,
     /// What the filesystem held in memory right after it was first mounted; absent where a phase mounts it, and where
     /// that could not be measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub mounted: Option<MemoryUse>,
+    pub mounted: Option<KernelMemoryUse>,
     /// What ageing came to, where the filesystem was aged before the first phase.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub age: Option<AgeRecord>,
+    pub age: Option<AgeingResult>,
     /// Every request of simulated disks.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(feature = "schema", schemars(skip))]
-    pub journal: Vec<JournalPart>,
+    pub journal: Vec<RequestLogChunk>,
     /// What the filesystem was found able to do.
     pub features: Features,
     /// What the kernel logged meanwhile, but for what is about somebody else. Older databases hold lines.
@@ -393,7 +397,7 @@ pub struct CellResult {
     pub remarks: Vec<String>,
     /// What else the machine did meanwhile; absent where that was not looked at, as in a guest.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub disturbance: Option<Disturbance>,
+    pub disturbance: Option<HostNoise>,
     /// What the cell gave at first, where it was run again because the machine was disturbed; it counts for nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first: Option<Box<CellResult>>,
@@ -409,21 +413,21 @@ impl CellResult {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Action, Metadata, Order, VerifyTree};
+    use crate::{Metadata, MetadataAction, TraversalOrder, VerifyTree};
 
     fn listed(cache: CacheState, read: u64) -> (PhaseResult, Op) {
         let tree = "t".to_owned();
         let phase = Phase {
             name: "list".into(),
             cache,
-            ends: End::Call,
+            sync_at_end: SyncAtEnd::Call,
             at_most: None,
             scaling: None,
             step: None,
             needs: None,
             op: Op::VerifyTree(VerifyTree { tree }),
         };
-        let mut result = PhaseResult::blank(&phase);
+        let mut result = PhaseResult::not_run(&phase);
         result.bytes = Bytes::mib(100);
         result.device = Some(DeviceCounters {
             read_bytes: Bytes(read),
@@ -447,7 +451,7 @@ mod tests {
     fn what_came_from_the_device_though_warm_is_told_and_a_stray_block_is_not() {
         let read = |cache, read| {
             let (result, op) = listed(cache, read);
-            result.read_though_warm(&op)
+            result.device_reads_when_warm(&op)
         };
         assert_eq!(read(CacheState::Warm, 2 << 20), Some(Bytes::mib(2)));
         assert_eq!(read(CacheState::Warm, 1 << 20), None);
@@ -455,12 +459,12 @@ mod tests {
         let (mut result, op) = listed(CacheState::Warm, 4096);
         result.bytes = Bytes(0);
         assert_eq!(
-            result.read_though_warm(&op),
+            result.device_reads_when_warm(&op),
             Some(Bytes::kib(4)),
             "names alone"
         );
         result.device = None;
-        assert_eq!(result.read_though_warm(&op), None);
+        assert_eq!(result.device_reads_when_warm(&op), None);
     }
 
     #[test]
@@ -468,10 +472,10 @@ mod tests {
         let (result, _) = listed(CacheState::Warm, 100 << 20);
         let rename = Op::Metadata(Metadata {
             set: "s".into(),
-            action: Action::Rename { across: false },
-            order: Order::Sequential,
+            action: MetadataAction::Rename { across: false },
+            order: TraversalOrder::Sequential,
             threads: 1,
         });
-        assert_eq!(result.read_though_warm(&rename), None);
+        assert_eq!(result.device_reads_when_warm(&rename), None);
     }
 }

@@ -7,7 +7,7 @@ use crate::{Calibration, Campaign, Cell, CellResult, Environment, Nanos};
 /// A cell beside its result; `None` where it has not run yet.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct StoredCell {
+pub struct CellRecord {
     /// The plan.
     pub cell: Cell,
     /// What became of it.
@@ -30,13 +30,13 @@ pub struct CampaignResults {
     #[serde(default)]
     pub calibration: Option<Calibration>,
     /// Its cells in the order of the plan.
-    pub cells: Vec<StoredCell>,
+    pub cells: Vec<CellRecord>,
 }
 
 impl CampaignResults {
     /// What the cells took together, those among them that ran again: what lies between two sessions of a campaign does
     /// not count.
-    pub fn time_taken(&self) -> Nanos {
+    pub fn total_cell_time(&self) -> Nanos {
         let ran = self.cells.iter().filter_map(|c| c.result.as_ref());
         let first = ran.clone().filter_map(|result| result.first.as_deref());
         let elapsed = ran.chain(first).map(|result| result.elapsed.0);
@@ -47,12 +47,12 @@ impl CampaignResults {
     ///
     /// # Errors
     /// When it has more than [`Campaign::MOST_ROUNDS`].
-    pub fn check(&self) -> Result<(), String> {
+    pub fn validate(&self) -> Result<(), String> {
         match self.campaign.rounds {
-            0..=Campaign::MOST_ROUNDS => Ok(()),
+            0..=Campaign::MAX_ROUNDS => Ok(()),
             rounds => Err(format!(
                 "it has {rounds} rounds, and a campaign {} at most",
-                Campaign::MOST_ROUNDS
+                Campaign::MAX_ROUNDS
             )),
         }
     }

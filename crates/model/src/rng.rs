@@ -14,7 +14,7 @@ impl SeededRng {
     }
 
     /// A stream of its own for a named purpose, so that one consumer's draws do not move another's.
-    pub fn for_purpose(seed: u64, purpose: &str) -> Self {
+    pub fn substream(seed: u64, purpose: &str) -> Self {
         let mut rng = Self(seed);
         for byte in purpose.bytes() {
             rng.0 = rng.next_u64() ^ u64::from(byte);
@@ -47,7 +47,7 @@ impl SeededRng {
     }
 
     /// A number in `[0, 1)` with 53 random bits.
-    pub const fn unit(&mut self) -> f64 {
+    pub const fn next_f64(&mut self) -> f64 {
         (self.next_u64() >> 11) as f64 / (1u64 << 53) as f64
     }
 
@@ -76,8 +76,8 @@ mod tests {
 
     #[test]
     fn purposes_are_independent_streams() {
-        let mut names = SeededRng::for_purpose(7, "names");
-        let mut order = SeededRng::for_purpose(7, "order");
+        let mut names = SeededRng::substream(7, "names");
+        let mut order = SeededRng::substream(7, "order");
         assert_ne!(names.next_u64(), order.next_u64());
     }
 
@@ -85,7 +85,7 @@ mod tests {
         #[test]
         fn stays_below_its_bound(seed: u64, bound in 1u64..) {
             prop_assert!(SeededRng::new(seed).below(bound) < bound);
-            let unit = SeededRng::new(seed).unit();
+            let unit = SeededRng::new(seed).next_f64();
             prop_assert!((0.0..1.0).contains(&unit));
         }
 

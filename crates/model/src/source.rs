@@ -11,20 +11,20 @@ use crate::{Bytes, Contender, CopyTreeIn, Op, Test, TreeSpec};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "kind", rename_all = "kebab-case")]
-pub enum Source {
+pub enum CopySource {
     /// A directory of the user's.
     Directory {
         /// The directory.
         path: PathBuf,
         /// What is in it.
-        contents: SourceContents,
+        contents: SourceInventory,
     },
     /// A filesystem of the user's on a block device, or in an image file.
     Device {
         /// The device or file.
         path: PathBuf,
         /// What is in it.
-        contents: SourceContents,
+        contents: SourceInventory,
     },
     /// A second image, which fsarena fills with what the suites ask for.
     Image {
@@ -38,7 +38,7 @@ pub enum Source {
 /// What a source holds: regular files and directories of one filesystem, to which no link leads.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct SourceContents {
+pub struct SourceInventory {
     /// Files.
     pub files: u64,
     /// Directories below its top.
@@ -48,7 +48,8 @@ pub struct SourceContents {
     /// Size of the largest file.
     pub largest: Bytes,
     /// Entries that are never copied: links, nodes, and what is mounted there.
-    pub left_out: u64,
+    #[serde(rename = "left_out")]
+    pub skipped_entries: u64,
     /// A hash of names, sizes and times of change: another one means that something was changed.
     pub digest: String,
 }
@@ -56,12 +57,12 @@ pub struct SourceContents {
 /// What an entry takes on a filesystem beside its bytes, about: a block of data and its share of metadata.
 const OF_AN_ENTRY: u64 = 8 << 10;
 
-impl Source {
+impl CopySource {
     /// The second image of a source that fsarena makes.
     pub const IMAGE: &'static str = "image";
 
     /// What is in a source of the user's.
-    pub const fn contents(&self) -> Option<&SourceContents> {
+    pub const fn contents(&self) -> Option<&SourceInventory> {
         match self {
             Self::Directory { contents, .. } | Self::Device { contents, .. } => Some(contents),
             Self::Image { .. } => None,
@@ -77,9 +78,9 @@ impl Source {
     }
 }
 
-impl SourceContents {
+impl SourceInventory {
     /// Makes the phases of a test that copy in copy this, and the test ask for as much more space as that takes.
-    pub fn replace(&self, test: &mut Test) {
+    pub fn resolve_in(&self, test: &mut Test) {
         let before = weight(test);
         for phase in &mut test.phases {
             match &mut phase.op {
@@ -100,13 +101,13 @@ impl SourceContents {
         if before > 0 && before != after {
             let space = test.space.0 as f64 * (after as f64 / before as f64);
             // A filesystem takes some for itself, however little is copied.
-            test.space = Bytes(space as u64).max(test.space.min(LEAST_SPACE));
+            test.space = Bytes(space as u64).max(test.space.min(MIN_SPACE));
         }
     }
 }
 
 /// Space that a test needs that copies next to nothing.
-const LEAST_SPACE: Bytes = Bytes::mib(16);
+const MIN_SPACE: Bytes = Bytes::mib(16);
 
 /// What the phases of a test that copy in take on a filesystem, about.
 fn weight(test: &Test) -> u64 {
@@ -130,7 +131,7 @@ pub fn source_image_size<'a>(tests: impl Iterator<Item = &'a Test>) -> Bytes {
     Bytes(size.div_ceil(1 << 20) << 20)
 }
 
-impl fmt::Display for Source {
+impl fmt::Display for CopySource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Directory { path, contents } => {
@@ -144,13 +145,13 @@ impl fmt::Display for Source {
     }
 }
 
-impl fmt::Display for SourceContents {
+impl fmt::Display for SourceInventory {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self {
             files,
             directories,
             bytes,
-            left_out,
+            skipped_entries: left_out,
             ..
         } = self;
         write!(f, "{files} files in {directories} directories, {bytes}")?;
@@ -164,7 +165,7 @@ impl fmt::Display for SourceContents {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{CacheState, Capacity, CopyFileIn, End, Phase};
+    use crate::{CacheState, Capacity, CopyFileIn, Phase, SyncAtEnd};
 
     fn test(op: Op) -> Test {
         Test {
@@ -177,7 +178,7 @@ mod tests {
             phases: vec![Phase {
                 name: "tree-in".into(),
                 cache: CacheState::Cold,
-                ends: End::Syncfs,
+                sync_at_end: SyncAtEnd::Syncfs,
                 at_most: None,
                 scaling: None,
                 step: None,
@@ -201,20 +202,20 @@ mod tests {
         })
     }
 
-    fn contents(files: u64, bytes: u64) -> SourceContents {
-        SourceContents {
+    fn contents(files: u64, bytes: u64) -> SourceInventory {
+        SourceInventory {
             files,
             directories: files / 10,
             bytes: Bytes(bytes),
             largest: Bytes(bytes / 4),
-            ..SourceContents::default()
+            ..SourceInventory::default()
         }
     }
 
     #[test]
     fn a_source_of_the_users_says_how_much_is_copied_and_how_much_space_that_takes() {
         let mut larger = test(tree());
-        contents(5_000, 500_000_000).replace(&mut larger);
+        contents(5_000, 500_000_000).resolve_in(&mut larger);
         let Op::CopyTreeIn(CopyTreeIn {
             spec: TreeSpec { files, bytes, .. },
             ..
@@ -225,14 +226,14 @@ mod tests {
         assert_eq!((files, bytes), (5_000, Bytes(500_000_000)));
         assert!(larger.space > Bytes::mib(1500) && larger.space < Bytes::mib(1700));
         let mut tiny = test(tree());
-        contents(3, 300).replace(&mut tiny);
-        assert_eq!(tiny.space, LEAST_SPACE);
+        contents(3, 300).resolve_in(&mut tiny);
+        assert_eq!(tiny.space, MIN_SPACE);
         let mut file = test(Op::CopyFileIn(CopyFileIn {
             file: "image".into(),
             size: Bytes(100),
             block: Bytes::kib(64),
         }));
-        contents(10, 4_000).replace(&mut file);
+        contents(10, 4_000).resolve_in(&mut file);
         assert!(matches!(
             file.phases[0].op,
             Op::CopyFileIn(CopyFileIn {
@@ -246,7 +247,7 @@ mod tests {
     fn what_copies_nothing_in_stays_as_it_is() {
         let other = test(Op::Capacity(Capacity));
         let mut same = other.clone();
-        contents(10, 10).replace(&mut same);
+        contents(10, 10).resolve_in(&mut same);
         assert_eq!(same, other);
     }
 

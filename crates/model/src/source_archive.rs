@@ -38,7 +38,7 @@ impl SourceArchive {
 /// An archive that was brought.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct HeldArchive {
+pub struct CachedArchive {
     /// The word that commands have for it.
     pub name: String,
     /// Package and version that it comes from: `sed 4.9-1`.

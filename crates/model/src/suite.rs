@@ -5,7 +5,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Axis, Bytes, Mkfs, Nanos, Op, SourceArchive, SweepPoint};
+use crate::{Bytes, Mkfs, Nanos, Op, SourceArchive, SweepAxis, SweepPoint};
 
 /// The suite of other programs that are run as they are (`-s fio:my.fio`); no catalog has it.
 pub const PEERS: &str = "peers";
@@ -21,8 +21,8 @@ pub struct Suite {
     /// The published comparison or program it follows.
     pub source: String,
     /// What must be there before its commands can run.
-    #[serde(default, skip_serializing_if = "Programs::are_none")]
-    pub requires: Programs,
+    #[serde(default, skip_serializing_if = "ProgramRequirements::is_empty")]
+    pub requires: ProgramRequirements,
     /// Archives that its commands unpack; those that commands of this profile name.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub archives: Vec<SourceArchive>,
@@ -36,7 +36,7 @@ pub struct Suite {
 impl Suite {
     /// One of its tests as the command line names it: `tree/tree`, `fio:my.fio`. The title of another program's test is its
     /// command line.
-    pub fn word_for(&self, test: &Test) -> String {
+    pub fn selector(&self, test: &Test) -> String {
         match self.name == PEERS {
             true => test.title.replacen(' ', ":", 1),
             false => format!("{}/{}", self.name, test.name),
@@ -47,7 +47,7 @@ impl Suite {
 /// Programs that the commands of a suite need.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Programs {
+pub struct ProgramRequirements {
     /// Debian packages that bring them.
     pub packages: Vec<String>,
     /// The programs, by name.
@@ -58,9 +58,9 @@ pub struct Programs {
     pub files: Vec<String>,
 }
 
-impl Programs {
+impl ProgramRequirements {
     /// Whether nothing is needed.
-    pub const fn are_none(&self) -> bool {
+    pub const fn is_empty(&self) -> bool {
         self.packages.is_empty() && self.programs.is_empty()
     }
 }
@@ -92,10 +92,10 @@ pub struct Test {
 impl Suite {
     /// The same with one of its tests, or all points of one of its sweeps, and what these need; nothing where there is
     /// none of this name.
-    pub fn only(&self, test: &str) -> Option<Self> {
+    pub fn select_test(&self, test: &str) -> Option<Self> {
         let mut part = self.clone();
         part.tests
-            .retain(|t| t.name == test || t.of_sweep() == test);
+            .retain(|t| t.name == test || t.sweep_name() == test);
         let phases = || part.tests.iter().flat_map(|test| &test.phases);
         part.archives.retain(|archive| {
             phases().any(|phase| phase.op.archives().any(|name| name == archive.name))
@@ -105,7 +105,7 @@ impl Suite {
 
     /// Adds other tests of the same suite; says no, and adds none, where one of them is here already.
     #[must_use]
-    pub fn join(&mut self, other: Self) -> bool {
+    pub fn merge(&mut self, other: Self) -> bool {
         let is_here = |new: &Test| self.tests.iter().any(|test| test.name == new.name);
         if other.tests.iter().any(is_here) {
             return false;
@@ -122,9 +122,9 @@ impl Suite {
 
 impl Test {
     /// The name of its sweep where it is a point of one, else its own.
-    pub fn of_sweep(&self) -> &str {
+    pub fn sweep_name(&self) -> &str {
         let sweep = self.sweep.as_ref();
-        sweep.map_or(&self.name, |point| &point.of)
+        sweep.map_or(&self.name, |point| &point.sweep)
     }
 
     /// Whether the test makes and mounts the filesystem itself, as phases of its own.
@@ -134,24 +134,24 @@ impl Test {
 
     /// How many disks it runs over, where it is a point of a sweep that says so.
     pub fn disks(&self) -> Option<u32> {
-        let disks = self.sweep.as_ref()?.at.get(&Axis::Disks)?;
+        let disks = self.sweep.as_ref()?.at.get(&SweepAxis::Disks)?;
         u32::try_from(*disks).ok()
     }
 
     /// The same test as a point of a sweep over disks: of a sweep of its own, or of one with an axis more.
     #[must_use]
-    pub fn over_disks(&self, disks: u32) -> Self {
-        let (axis, value) = (Axis::Disks, u64::from(disks));
+    pub fn with_disks(&self, disks: u32) -> Self {
+        let (axis, value) = (SweepAxis::Disks, u64::from(disks));
         let sweep = self.sweep.clone();
         let sign = if sweep.is_some() { ',' } else { ':' };
         let mut point = sweep.unwrap_or_else(|| SweepPoint {
-            of: self.name.clone(),
+            sweep: self.name.clone(),
             at: BTreeMap::new(),
         });
         point.at.insert(axis, value);
         Self {
-            name: format!("{}-{}", self.name, axis.short(value)),
-            title: format!("{}{sign} {axis} {}", self.title, axis.show(value)),
+            name: format!("{}-{}", self.name, axis.format_short(value)),
+            title: format!("{}{sign} {axis} {}", self.title, axis.format_long(value)),
             sweep: Some(point),
             ..self.clone()
         }
@@ -167,12 +167,13 @@ pub struct Phase {
     /// The cache state that is brought about before the phase begins.
     pub cache: CacheState,
     /// Where the phase ends.
-    pub ends: End,
+    #[serde(rename = "ends")]
+    pub sync_at_end: SyncAtEnd,
     /// No new operation begins after this time; the result is then a rate over what was done.
     pub at_most: Option<Nanos>,
     /// When and how often it is repeated because it ended too soon; once and no more where absent.
     #[serde(default)]
-    pub scaling: Option<Scaling>,
+    pub scaling: Option<IterationPolicy>,
     /// The step of a longer job that it is a part of; absent where it is one by itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub step: Option<String>,
@@ -205,7 +206,7 @@ impl Phase {
 /// are samples inside one round, never rounds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Scaling {
+pub struct IterationPolicy {
     /// Timed part of all passes together, at least.
     pub at_least: Nanos,
     /// Half the width of the interval as a share of the mean, at most.
@@ -228,11 +229,13 @@ pub enum CacheState {
     /// The page cache was passed by.
     Direct,
     /// The kernel was asked to forget the data (`posix_fadvise`); metadata may still be cached.
-    Advised,
+    #[serde(rename = "advised")]
+    FadviseDontNeed,
     /// No file is read or written: mkfs, mount, fsck.
     None,
     /// Whoever measured it does not say.
-    Unstated,
+    #[serde(rename = "unstated")]
+    Unknown,
 }
 
 impl fmt::Display for CacheState {
@@ -241,9 +244,9 @@ impl fmt::Display for CacheState {
             Self::Cold => "cold",
             Self::Warm => "warm",
             Self::Direct => "direct",
-            Self::Advised => "advised",
+            Self::FadviseDontNeed => "advised",
             Self::None => "none",
-            Self::Unstated => "unstated",
+            Self::Unknown => "unstated",
         })
     }
 }
@@ -252,7 +255,7 @@ impl fmt::Display for CacheState {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
-pub enum End {
+pub enum SyncAtEnd {
     /// The last system call returned; data may be in memory only.
     Call,
     /// `fsync` of the file returned.
@@ -260,5 +263,6 @@ pub enum End {
     /// `syncfs` of the filesystem returned.
     Syncfs,
     /// Whoever measured it does not say.
-    Unstated,
+    #[serde(rename = "unstated")]
+    Unknown,
 }

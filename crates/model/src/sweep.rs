@@ -11,7 +11,7 @@ use crate::Bytes;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
-pub enum Axis {
+pub enum SweepAxis {
     /// Size of the file, bytes.
     Size,
     /// Size of a request, bytes.
@@ -32,7 +32,7 @@ pub enum Axis {
     Disks,
 }
 
-impl Axis {
+impl SweepAxis {
     /// Every axis, in the order in which a test's name gives them.
     pub const ALL: [Self; 8] = [
         Self::Size,
@@ -65,7 +65,7 @@ impl Axis {
     }
 
     /// What stands behind a value of it in the name of a test, so that no two axes look alike.
-    pub const fn letter(self) -> &'static str {
+    pub const fn unit_suffix(self) -> &'static str {
         match self {
             Self::Size | Self::Block | Self::Stride => "",
             Self::Depth => "d",
@@ -77,7 +77,7 @@ impl Axis {
     }
 
     /// A value of it as part of a name: `8k`, `16t`.
-    pub fn short(self, value: u64) -> String {
+    pub fn format_short(self, value: u64) -> String {
         const UNITS: [(&str, u64); 4] = [
             ("t", 1 << 40),
             ("g", 1 << 30),
@@ -87,12 +87,12 @@ impl Axis {
         let whole = |(_, factor): &&(&str, u64)| value >= *factor && value.is_multiple_of(*factor);
         match UNITS.iter().find(whole) {
             Some((unit, factor)) if self.is_bytes() => format!("{}{unit}", value / factor),
-            _ => format!("{value}{}", self.letter()),
+            _ => format!("{value}{}", self.unit_suffix()),
         }
     }
 
     /// A value of it for people: `8 KiB`, `16`.
-    pub fn show(self, value: u64) -> String {
+    pub fn format_long(self, value: u64) -> String {
         if self.is_bytes() {
             Bytes(value).to_string()
         } else {
@@ -101,7 +101,7 @@ impl Axis {
     }
 }
 
-impl fmt::Display for Axis {
+impl fmt::Display for SweepAxis {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.name())
     }
@@ -113,9 +113,10 @@ impl fmt::Display for Axis {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SweepPoint {
     /// Name that all points of the sweep share.
-    pub of: String,
+    #[serde(rename = "of")]
+    pub sweep: String,
     /// The value on each axis.
-    pub at: BTreeMap<Axis, u64>,
+    pub at: BTreeMap<SweepAxis, u64>,
 }
 
 #[cfg(test)]
@@ -124,17 +125,17 @@ mod tests {
 
     #[test]
     fn axes_are_shown_in_their_unit() {
-        assert_eq!(Axis::Block.show(8192), "8 KiB");
-        assert_eq!(Axis::Threads.show(8192), "8192");
+        assert_eq!(SweepAxis::Block.format_long(8192), "8 KiB");
+        assert_eq!(SweepAxis::Threads.format_long(8192), "8192");
     }
 
     #[test]
     fn a_value_in_a_name_is_short_and_a_name_still() {
-        assert_eq!(Axis::Size.short(64 << 10), "64k");
-        assert_eq!(Axis::Block.short(1000), "1000");
-        assert_eq!(Axis::Threads.short(1024), "1024t");
-        for axis in Axis::ALL {
-            crate::check_name(&axis.short(3 << 20)).unwrap();
+        assert_eq!(SweepAxis::Size.format_short(64 << 10), "64k");
+        assert_eq!(SweepAxis::Block.format_short(1000), "1000");
+        assert_eq!(SweepAxis::Threads.format_short(1024), "1024t");
+        for axis in SweepAxis::ALL {
+            crate::check_name(&axis.format_short(3 << 20)).unwrap();
             let json = serde_json::to_string(&axis).unwrap();
             assert_eq!(json, format!("\"{axis}\""));
         }
@@ -143,8 +144,8 @@ mod tests {
     #[test]
     fn a_point_survives_json() {
         let point = SweepPoint {
-            of: "iozone".into(),
-            at: BTreeMap::from([(Axis::Size, 1 << 20), (Axis::Block, 8192)]),
+            sweep: "iozone".into(),
+            at: BTreeMap::from([(SweepAxis::Size, 1 << 20), (SweepAxis::Block, 8192)]),
         };
         let json = serde_json::to_string(&point).unwrap();
         assert_eq!(serde_json::from_str::<SweepPoint>(&json).unwrap(), point);

@@ -71,7 +71,7 @@ const TIMES: [(&str, u64); 6] = [
 
 impl Bytes {
     /// The largest size of anything; the kernel has no larger file.
-    pub const LARGEST: Self = Self(LARGEST);
+    pub const MAX_UNITS: Self = Self(LARGEST);
 
     /// So many KiB (1024 bytes).
     pub const fn kib(n: u64) -> Self {
@@ -84,7 +84,7 @@ impl Bytes {
     }
 
     /// The quantity as what a limit is: `4 GiB - 1 B`, where it is little below a power of two.
-    pub fn as_limit(self) -> String {
+    pub fn format_limit(self) -> String {
         let above = self.0.checked_next_power_of_two().map(Self);
         match above.map(|above| (above, Self(above.0 - self.0))) {
             Some((above, below)) if below.0 > 0 && below.0 <= above.0 >> 10 => {
@@ -115,7 +115,7 @@ impl Nanos {
     }
 
     /// The span as the standard library's type.
-    pub const fn as_duration(self) -> std::time::Duration {
+    pub const fn to_duration(self) -> std::time::Duration {
         std::time::Duration::from_nanos(self.0)
     }
 }
@@ -350,7 +350,7 @@ mod tests {
             (3 << 30, "3 GiB"),
         ];
         for (bytes, shown) in limits {
-            assert_eq!(Bytes(bytes).as_limit(), shown);
+            assert_eq!(Bytes(bytes).format_limit(), shown);
         }
     }
 

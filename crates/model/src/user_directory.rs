@@ -9,7 +9,7 @@ use std::path::PathBuf;
 
 /// A directory of the user's for fsarena.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum UserDirectory {
+pub enum UserDir {
     /// For what must not be lost.
     Data,
     /// For what can be made again.
@@ -18,32 +18,32 @@ pub enum UserDirectory {
 
 /// Why there is no such directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum NoUserDirectory {
+pub enum UserDirError {
     /// No variable says where it is.
-    Unset(UserDirectory),
+    Unset(UserDir),
     /// The variable of this name is not UTF-8, which everything that is stored is.
     NotUtf8(&'static str),
 }
 
-impl UserDirectory {
+impl UserDir {
     /// Where it is, by the variables of the environment. A path that is not absolute says nothing.
     ///
     /// # Errors
     /// When the variables do not say it, or not in UTF-8.
-    pub fn locate(
+    pub fn resolve(
         self,
         variable: impl Fn(&str) -> Option<OsString>,
-    ) -> Result<PathBuf, NoUserDirectory> {
+    ) -> Result<PathBuf, UserDirError> {
         for (name, below) in [(self.variable(), ""), ("HOME", self.below_home())] {
             let value = variable(name).map(PathBuf::from);
             if let Some(path) = value.filter(|path| path.is_absolute()) {
                 return match path.to_str() {
                     Some(_) => Ok(path.join(below).join("fsarena")),
-                    None => Err(NoUserDirectory::NotUtf8(name)),
+                    None => Err(UserDirError::NotUtf8(name)),
                 };
             }
         }
-        Err(NoUserDirectory::Unset(self))
+        Err(UserDirError::Unset(self))
     }
 
     const fn variable(self) -> &'static str {
@@ -61,13 +61,13 @@ impl UserDirectory {
     }
 }
 
-impl fmt::Display for NoUserDirectory {
+impl fmt::Display for UserDirError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Unset(directory) => {
                 let word = match directory {
-                    UserDirectory::Data => "data",
-                    UserDirectory::Cache => "cache",
+                    UserDir::Data => "data",
+                    UserDir::Cache => "cache",
                 };
                 let variable = directory.variable();
                 write!(
@@ -80,7 +80,7 @@ impl fmt::Display for NoUserDirectory {
     }
 }
 
-impl std::error::Error for NoUserDirectory {}
+impl std::error::Error for UserDirError {}
 
 #[cfg(test)]
 mod tests {
@@ -88,11 +88,8 @@ mod tests {
 
     use super::*;
 
-    fn locate(
-        directory: UserDirectory,
-        variables: &[(&str, &[u8])],
-    ) -> Result<PathBuf, NoUserDirectory> {
-        directory.locate(|name| {
+    fn locate(directory: UserDir, variables: &[(&str, &[u8])]) -> Result<PathBuf, UserDirError> {
+        directory.resolve(|name| {
             let found = variables.iter().find(|(known, _)| *known == name)?;
             Some(OsString::from_vec(found.1.to_vec()))
         })
@@ -101,7 +98,7 @@ mod tests {
     #[test]
     fn a_directory_of_its_own_goes_before_the_home_and_relative_paths_say_nothing() {
         let home: (&str, &[u8]) = ("HOME", b"/home/me");
-        let data = |variables: &[_]| locate(UserDirectory::Data, variables);
+        let data = |variables: &[_]| locate(UserDir::Data, variables);
         let below_home = Ok("/home/me/.local/share/fsarena".into());
         assert_eq!(data(&[home]), below_home);
         assert_eq!(
@@ -110,20 +107,20 @@ mod tests {
         );
         assert_eq!(data(&[("XDG_DATA_HOME", b"d"), home]), below_home);
         assert_eq!(data(&[("XDG_DATA_HOME", b""), home]), below_home);
-        let cache = locate(UserDirectory::Cache, &[home]);
+        let cache = locate(UserDir::Cache, &[home]);
         assert_eq!(cache, Ok("/home/me/.cache/fsarena".into()));
     }
 
     #[test]
     fn what_is_missing_or_not_utf_8_is_said() {
         for nowhere in [&[][..], &[("HOME", &b""[..])], &[("HOME", b"me")]] {
-            let error = locate(UserDirectory::Data, nowhere).unwrap_err();
+            let error = locate(UserDir::Data, nowhere).unwrap_err();
             assert_eq!(
                 error.to_string(),
                 "there is no data directory: set HOME or XDG_DATA_HOME to an absolute path"
             );
         }
-        let error = locate(UserDirectory::Cache, &[("XDG_CACHE_HOME", b"/\xff")]).unwrap_err();
-        assert_eq!(error, NoUserDirectory::NotUtf8("XDG_CACHE_HOME"));
+        let error = locate(UserDir::Cache, &[("XDG_CACHE_HOME", b"/\xff")]).unwrap_err();
+        assert_eq!(error, UserDirError::NotUtf8("XDG_CACHE_HOME"));
     }
 }

@@ -1,25 +1,25 @@
 //! Where cells run, as far as a campaign has to know.
 
 use model::{Calibration, Cell, CellId, CellResult, Environment, Test};
-use wire::{Event, Stopped};
+use wire::{AbortReason, CellEvent};
 
 /// A way to run cells: on this machine's kernel, in guests, on another host, or in memory alone.
-pub trait Backend {
+pub trait CellBackend {
     /// What can go wrong beside the cells.
     type Error: std::error::Error;
 
     /// How many cells may run side by side.
-    fn side_by_side(&self) -> usize {
+    fn parallel_cells(&self) -> usize {
         1
     }
 
     /// How many cells may be handed over at once: those that cannot run yet wait there.
-    fn handed_over(&self) -> usize {
-        self.side_by_side()
+    fn queue_depth(&self) -> usize {
+        self.parallel_cells()
     }
 
     /// Whether it can run this cell in this session; what it cannot is left for another.
-    fn takes(&self, _cell: &Cell) -> bool {
+    fn can_run(&self, _cell: &Cell) -> bool {
         true
     }
 
@@ -41,21 +41,21 @@ pub trait Backend {
 
     /// Waits for the next news of the cells that were started. Each of them comes to exactly one end, also after the
     /// user asked to stop.
-    fn next(&mut self) -> News;
+    fn next_update(&mut self) -> CellUpdate;
 }
 
 /// What is heard of the cells that run.
 #[derive(Debug)]
-pub enum News {
+pub enum CellUpdate {
     /// Something happens in a cell.
-    Event(CellId, Event),
+    Event(CellId, CellEvent),
     /// A cell has its result.
-    Ended(CellId, Box<CellResult>),
+    Finished(CellId, Box<CellResult>),
     /// A cell has none.
-    Stopped(CellId, Stopped),
+    Aborted(CellId, AbortReason),
     /// Nobody knows what became of a cell: the connection to its machine was lost, and all that it had started
     /// there has ended.
-    Lost(CellId, String),
+    ConnectionLost(CellId, String),
     /// Something for the user that is about no cell.
     Note(String),
 }

@@ -4,29 +4,29 @@ use std::cell::Cell as CellOf;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::atomic::Ordering;
 
-use analyse::StopReason;
 use model::{
-    Bytes, Campaign, Cell, CellId, CellResult, Disturbance, Failure, Nanos, PhaseResult, Status,
-    StoredCell, Test, Use,
+    Bytes, Campaign, Cell, CellId, CellRecord, CellResult, Failure, HostNoise, Nanos, PhaseResult,
+    Status, Test, UseCase,
 };
-use plan::{Experience, Forecast, Going, Pace, Writes};
+use plan::{ActiveCell, Forecast, PastDurations, ThroughputModel, WriteEstimates};
+use stats::StopReason;
 use sys::clock;
-use wire::Stopped;
+use wire::AbortReason;
 
-use crate::again::{self, Again};
-use crate::written::Written;
-use crate::{Backend, Ledger, News, Observer, Position, Stop, rounds};
+use crate::reruns::{self, RerunBudget};
+use crate::write_budget::WriteBudget;
+use crate::{CampaignProgress, CellBackend, CellUpdate, Observer, ResultSink, StopFlag, rounds};
 
 /// How often a cell is started whose machine was lost.
-const ATTEMPTS: u32 = 2;
+const MAX_CELL_STARTS: u32 = 2;
 /// Where so many cells run at once, the time left is not estimated anew whenever one begins or ends.
-const VERY_MANY: usize = 1000;
+const FORECAST_THROTTLE_ABOVE: usize = 1000;
 /// But so often.
-const SELDOM: Nanos = Nanos::from_secs(1);
+const MIN_FORECAST_INTERVAL: Nanos = Nanos::from_secs(1);
 
 /// How a campaign ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ended {
+pub enum CampaignEnd {
     /// Every cell has a result.
     Complete,
     /// The user asked to stop, or the backend takes no more in this session; the rest can be run later.
@@ -35,7 +35,7 @@ pub enum Ended {
 
 /// Why a campaign ended before that.
 #[derive(Debug, thiserror::Error)]
-pub enum Error<L: std::error::Error, B: std::error::Error> {
+pub enum CampaignError<L: std::error::Error, B: std::error::Error> {
     /// A result could not be kept.
     #[error("{0}")]
     Ledger(L),
@@ -45,12 +45,12 @@ pub enum Error<L: std::error::Error, B: std::error::Error> {
     /// A cell could not be run, or its result would mean nothing; no filesystem is to blame. Once that is mended, the
     /// campaign can go on.
     #[error("{0}")]
-    Withdrawn(String),
+    EnvironmentFault(String),
 }
 
 /// What may be written, and what the time left is estimated from.
 #[derive(Clone, Debug, Default)]
-pub struct Limits {
+pub struct RunLimits {
     /// The most that may be written to disks that wear out, all sessions together; `None` where cells write to memory.
     pub written: Option<Bytes>,
     /// Whether the user has named that limit: a cell that may pass it does not begin.
@@ -58,11 +58,11 @@ pub struct Limits {
     /// What each session writes before its first cell.
     pub preparation: Bytes,
     /// How fast the machine is taken to be.
-    pub pace: Pace,
+    pub pace: ThroughputModel,
     /// What cells took in earlier campaigns.
-    pub experience: Experience,
+    pub experience: PastDurations,
     /// The uses whose answers a budget is spent on, beside those of the groups of tests.
-    pub uses: Vec<Use>,
+    pub uses: Vec<UseCase>,
     /// Whether a machine that does something else ends the campaign.
     pub exclusive: bool,
 }
@@ -73,30 +73,30 @@ pub struct Limits {
 ///
 /// # Errors
 /// See [`Error`]. Cells that still run then are ended when the backend is dropped.
-pub fn run<L: Ledger, B: Backend>(
+pub fn run<L: ResultSink, B: CellBackend>(
     ledger: &mut L,
     backend: &mut B,
-    limits: &Limits,
+    limits: &RunLimits,
     observer: &dyn Observer,
-    stop: &Stop,
-) -> Result<Ended, Error<L::Error, B::Error>> {
-    let stored = ledger.load().map_err(Error::Ledger)?;
+    stop: &StopFlag,
+) -> Result<CampaignEnd, CampaignError<L::Error, B::Error>> {
+    let stored = ledger.load().map_err(CampaignError::Ledger)?;
     let mut forecast = Forecast::new(&stored.campaign, limits.pace, &limits.experience);
     forecast.plan(stored.cells.iter().map(|c| &c.cell));
     let mut finished = BTreeSet::new();
     for c in &stored.cells {
         if let Some(result) = &c.result {
-            forecast.finish(&c.cell, result);
+            forecast.record_result(&c.cell, result);
             finished.insert(c.cell.id);
         }
     }
-    let writes = Writes::of(&stored.campaign);
-    let earlier = stored.time_taken();
+    let writes = WriteEstimates::from_campaign(&stored.campaign);
+    let earlier = stored.total_cell_time();
     let mut run = Run {
         uses: &limits.uses,
         exclusive: limits.exclusive,
         begun: clock::now(),
-        earlier: Nanos(earlier.0 / (backend.side_by_side() as u64).max(1)),
+        earlier: Nanos(earlier.0 / (backend.parallel_cells() as u64).max(1)),
         blocks: VecDeque::new(),
         left_out: BTreeSet::new(),
         is_put_off_told: false,
@@ -115,14 +115,14 @@ pub fn run<L: Ledger, B: Backend>(
         }),
         writes,
         calibrated: stored.calibration.is_some(),
-        again: Again::of(&stored.cells),
+        again: RerunBudget::from_cells(&stored.cells),
         running: BTreeMap::new(),
         campaign: stored.campaign,
         plan: stored.cells.into_iter().map(|c| c.cell).collect(),
     };
     let ended = run.rounds();
     if let Some(written) = run.written {
-        let (so_far, most) = (written.so_far(), written.most());
+        let (so_far, most) = (written.used(), written.limit());
         observer.note(&format!("written: {so_far}; the limit is {most}"));
     }
     ended
@@ -130,12 +130,12 @@ pub fn run<L: Ledger, B: Backend>(
 
 /// What is written already, and reserved for the cells that have no result.
 fn written(
-    cells: &[StoredCell],
-    writes: &Writes,
+    cells: &[CellRecord],
+    writes: &WriteEstimates,
     prepared: u64,
     most: Bytes,
     named: bool,
-) -> Written {
+) -> WriteBudget {
     let each = cells
         .iter()
         .filter_map(|c| Some((&c.cell, c.result.as_ref()?)));
@@ -143,17 +143,17 @@ fn written(
         sum.saturating_add(spent(writes, cell, result).0)
     });
     let unfinished = cells.iter().filter(|c| c.result.is_none());
-    let reserved = writes.all(unfinished.map(|c| &c.cell));
-    Written::new(Bytes(so_far), reserved, most, named)
+    let reserved = writes.total(unfinished.map(|c| &c.cell));
+    WriteBudget::new(Bytes(so_far), reserved, most, named)
 }
 
 /// What a cell wrote, the run among it that its second took the place of.
-fn spent(writes: &Writes, cell: &Cell, result: &CellResult) -> Bytes {
+fn spent(writes: &WriteEstimates, cell: &Cell, result: &CellResult) -> Bytes {
     let first = result.first.as_ref();
-    let first = first.map_or(Bytes(0), |first| writes.counted(cell, &first.phases));
+    let first = first.map_or(Bytes(0), |first| writes.actual(cell, &first.phases));
     Bytes(
         writes
-            .counted(cell, &result.phases)
+            .actual(cell, &result.phases)
             .0
             .saturating_add(first.0),
     )
@@ -164,7 +164,7 @@ struct Run<'a, L, B> {
     ledger: &'a mut L,
     backend: &'a mut B,
     observer: &'a dyn Observer,
-    stop: &'a Stop,
+    stop: &'a StopFlag,
     campaign: Campaign,
     plan: Vec<Cell>,
     finished: BTreeSet<CellId>,
@@ -172,15 +172,15 @@ struct Run<'a, L, B> {
     /// Whether the harness and the raw device were measured.
     calibrated: bool,
     /// What is written to disks that wear out, where cells write to any.
-    written: Option<Written>,
+    written: Option<WriteBudget>,
     /// What each cell writes.
-    writes: Writes,
+    writes: WriteEstimates,
     /// About how long cells take.
     forecast: Forecast,
     /// Which cells are run again.
-    again: Again,
+    again: RerunBudget,
     /// The uses whose answers a budget is spent on.
-    uses: &'a [Use],
+    uses: &'a [UseCase],
     /// Whether a machine that does something else ends the campaign.
     exclusive: bool,
     /// When this session began, on the clock of [`clock::now`].
@@ -211,7 +211,7 @@ struct Running {
 }
 
 /// What the news of a cell mean for the campaign.
-enum After {
+enum NextStep {
     /// It goes on.
     GoOn,
     /// The user asked to stop.
@@ -222,18 +222,19 @@ enum After {
     Later(Cell),
 }
 
-type Outcome<T, L, B> = Result<T, Error<<L as Ledger>::Error, <B as Backend>::Error>>;
+type Outcome<T, L, B> =
+    Result<T, CampaignError<<L as ResultSink>::Error, <B as CellBackend>::Error>>;
 
-impl<L: Ledger, B: Backend> Run<'_, L, B> {
-    fn rounds(&mut self) -> Outcome<Ended, L, B> {
-        let environment = self.backend.environment().map_err(Error::Backend)?;
+impl<L: ResultSink, B: CellBackend> Run<'_, L, B> {
+    fn rounds(&mut self) -> Outcome<CampaignEnd, L, B> {
+        let environment = self.backend.environment().map_err(CampaignError::Backend)?;
         let begun = self.ledger.begin_session(&environment);
-        begun.map_err(Error::Ledger)?;
+        begun.map_err(CampaignError::Ledger)?;
         self.calibrate()?;
         self.warn_of_budget();
         loop {
             let ended = self.planned_cells()?;
-            if ended == Ended::Interrupted || !self.further_cells()? {
+            if ended == CampaignEnd::Interrupted || !self.further_cells()? {
                 return Ok(ended);
             }
         }
@@ -245,32 +246,36 @@ impl<L: Ledger, B: Backend> Run<'_, L, B> {
             return Ok(());
         }
         self.observer.calibrating();
-        let Some(taken) = self.backend.calibrate().map_err(Error::Backend)? else {
+        let Some(taken) = self.backend.calibrate().map_err(CampaignError::Backend)? else {
             return Ok(());
         };
-        let disturbance = taken.disturbance.filter(Disturbance::is_much);
+        let disturbance = taken.disturbance.filter(HostNoise::is_significant);
         if let Some(disturbance) = disturbance.filter(|_| self.exclusive) {
-            return Err(Error::Withdrawn(again::not_exclusive(&disturbance)));
+            return Err(CampaignError::EnvironmentFault(
+                reruns::exclusive_violation(&disturbance),
+            ));
         }
-        self.ledger.calibrate(&taken).map_err(Error::Ledger)?;
+        self.ledger
+            .calibrate(&taken)
+            .map_err(CampaignError::Ledger)?;
         self.calibrated = true;
         if let Some(disturbance) = disturbance {
-            self.observer.note(&again::not_quiet(&disturbance));
+            self.observer.note(&reruns::noisy_host_hint(&disturbance));
         }
         self.observer.calibrated(&taken);
         Ok(())
     }
 
     /// Runs the cells that are planned and have no result.
-    fn planned_cells(&mut self) -> Outcome<Ended, L, B> {
+    fn planned_cells(&mut self) -> Outcome<CampaignEnd, L, B> {
         let remaining = plan::remaining(&self.plan, &self.finished);
         let (taken, left) = remaining
             .into_iter()
-            .partition::<Vec<_>, _>(|cell| self.backend.takes(cell));
+            .partition::<Vec<_>, _>(|cell| self.backend.can_run(cell));
         let mut waiting = VecDeque::from(taken);
-        let mut over = After::GoOn;
+        let mut over = NextStep::GoOn;
         loop {
-            while matches!(over, After::GoOn) && self.has_room() {
+            while matches!(over, NextStep::GoOn) && self.has_room() {
                 self.leave_out_what_does_not_fit(&mut waiting);
                 let Some(cell) = waiting.pop_front() else {
                     break;
@@ -280,38 +285,42 @@ impl<L: Ledger, B: Backend> Run<'_, L, B> {
             if self.running.is_empty() {
                 break;
             }
-            let news = self.backend.next();
+            let news = self.backend.next_update();
             match self.hear(news)? {
-                After::GoOn => {}
+                NextStep::GoOn => {}
                 // The others end as if the user had asked for it.
-                After::Withdrawn(reason) => {
+                NextStep::Withdrawn(reason) => {
                     self.stop.store(true, Ordering::Relaxed);
-                    over = After::Withdrawn(reason);
+                    over = NextStep::Withdrawn(reason);
                 }
-                After::Interrupted if matches!(over, After::GoOn) => over = After::Interrupted,
-                After::Interrupted => {}
-                After::Later(cell) => waiting.push_back(cell),
+                NextStep::Interrupted if matches!(over, NextStep::GoOn) => {
+                    over = NextStep::Interrupted
+                }
+                NextStep::Interrupted => {}
+                NextStep::Later(cell) => waiting.push_back(cell),
             }
         }
         match over {
-            After::Withdrawn(reason) => Err(Error::Withdrawn(reason)),
-            After::GoOn if waiting.is_empty() && left.is_empty() => Ok(Ended::Complete),
-            After::GoOn | After::Interrupted | After::Later(_) => Ok(Ended::Interrupted),
+            NextStep::Withdrawn(reason) => Err(CampaignError::EnvironmentFault(reason)),
+            NextStep::GoOn if waiting.is_empty() && left.is_empty() => Ok(CampaignEnd::Complete),
+            NextStep::GoOn | NextStep::Interrupted | NextStep::Later(_) => {
+                Ok(CampaignEnd::Interrupted)
+            }
         }
     }
 
     fn has_room(&self) -> bool {
-        self.running.len() < self.backend.handed_over().max(1) && !self.is_to_stop()
+        self.running.len() < self.backend.queue_depth().max(1) && !self.is_to_stop()
     }
 
     fn is_to_stop(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
     }
 
-    fn begin(&mut self, cell: Cell) -> After {
+    fn begin(&mut self, cell: Cell) -> NextStep {
         let test = match self.test_of(&cell) {
             Ok(test) => test,
-            Err(reason) => return After::Withdrawn(reason),
+            Err(reason) => return NextStep::Withdrawn(reason),
         };
         self.backend.start(&cell, &test);
         let running = Running {
@@ -323,7 +332,7 @@ impl<L: Ledger, B: Backend> Run<'_, L, B> {
         };
         self.running.insert(cell.id, running);
         self.observer.begin(&cell, self.position());
-        After::GoOn
+        NextStep::GoOn
     }
 
     /// The test of a cell, whose repetitions write no more than there is left; why it does not begin, where not even
@@ -337,59 +346,61 @@ impl<L: Ledger, B: Backend> Run<'_, L, B> {
         };
         match written.refusal(self.writes.expected(cell)) {
             Some(reason) => Err(reason),
-            None => Ok(plan::within(test, written.left())),
+            None => Ok(plan::limit_iterations(test, written.remaining())),
         }
     }
 
-    fn hear(&mut self, news: News) -> Outcome<After, L, B> {
+    fn hear(&mut self, news: CellUpdate) -> Outcome<NextStep, L, B> {
         let id = match &news {
-            News::Note(text) => {
+            CellUpdate::Note(text) => {
                 self.observer.note(text);
-                return Ok(After::GoOn);
+                return Ok(NextStep::GoOn);
             }
-            News::Event(id, _) | News::Ended(id, _) | News::Stopped(id, _) | News::Lost(id, _) => {
-                *id
-            }
+            CellUpdate::Event(id, _)
+            | CellUpdate::Finished(id, _)
+            | CellUpdate::Aborted(id, _)
+            | CellUpdate::ConnectionLost(id, _) => *id,
         };
         // What a machine says that was given up comes too late.
         let Some(running) = self.running.get(&id) else {
-            return Ok(After::GoOn);
+            return Ok(NextStep::GoOn);
         };
         match news {
-            News::Note(_) => Ok(After::GoOn),
-            News::Event(_, event) => {
+            CellUpdate::Note(_) => Ok(NextStep::GoOn),
+            CellUpdate::Event(_, event) => {
                 self.observer.event(&running.cell, &event);
-                Ok(After::GoOn)
+                Ok(NextStep::GoOn)
             }
-            News::Ended(_, result) => self.ended(id, *result),
-            News::Stopped(_, stopped) => self.stopped(id, stopped),
-            News::Lost(_, reason) => self.lost(id, &reason),
+            CellUpdate::Finished(_, result) => self.ended(id, *result),
+            CellUpdate::Aborted(_, stopped) => self.stopped(id, stopped),
+            CellUpdate::ConnectionLost(_, reason) => self.lost(id, &reason),
         }
     }
 
-    fn ended(&mut self, id: CellId, result: CellResult) -> Outcome<After, L, B> {
+    fn ended(&mut self, id: CellId, result: CellResult) -> Outcome<NextStep, L, B> {
         let to_stop = self.is_to_stop();
         let Some(running) = self.running.get_mut(&id) else {
-            return Ok(After::GoOn);
+            return Ok(NextStep::GoOn);
         };
         let result = believed(result, &running.test);
-        if running.first.is_none() && !to_stop && self.again.is_due(&result) {
-            self.again.begins();
-            self.observer.note(&again::words(&running.cell, &result));
+        if running.first.is_none() && !to_stop && self.again.should_rerun(&result) {
+            self.again.record_rerun();
+            self.observer
+                .note(&reruns::rerun_message(&running.cell, &result));
             running.first = Some(result);
             running.since = clock::now();
             self.backend.start(&running.cell, &running.test);
-            return Ok(After::GoOn);
+            return Ok(NextStep::GoOn);
         }
         let result = match running.first.take() {
-            Some(first) => again::instead(first, result),
+            Some(first) => reruns::merge_rerun(first, result),
             None => result,
         };
         self.keep(id, &result)
     }
 
     /// A cell has no result, but for the one that it gave at first.
-    fn stopped(&mut self, id: CellId, stopped: Stopped) -> Outcome<After, L, B> {
+    fn stopped(&mut self, id: CellId, stopped: AbortReason) -> Outcome<NextStep, L, B> {
         let first = self.running.get_mut(&id).and_then(|r| r.first.take());
         let dropped = match first {
             Some(first) => {
@@ -399,12 +410,12 @@ impl<L: Ledger, B: Backend> Run<'_, L, B> {
             None => self.drop_cell(id),
         };
         Ok(match (stopped, dropped) {
-            (Stopped::Interrupted, _) => After::Interrupted,
-            (Stopped::Withdrawn(reason), _) => After::Withdrawn(reason),
-            (Stopped::Elsewhere(_), None) => After::GoOn,
-            (Stopped::Elsewhere(host), Some(cell)) => {
+            (AbortReason::Interrupted, _) => NextStep::Interrupted,
+            (AbortReason::EnvironmentFault(reason), _) => NextStep::Withdrawn(reason),
+            (AbortReason::OtherHost(_), None) => NextStep::GoOn,
+            (AbortReason::OtherHost(host), Some(cell)) => {
                 self.say_who_runs(&cell, &host);
-                After::Later(cell)
+                NextStep::Later(cell)
             }
         })
     }
@@ -412,7 +423,7 @@ impl<L: Ledger, B: Backend> Run<'_, L, B> {
     /// Says why a cell is put off, of the first that is.
     fn say_who_runs(&mut self, cell: &Cell, host: &str) {
         if !std::mem::replace(&mut self.is_put_off_told, true) {
-            let name = again::name(cell);
+            let name = reruns::cell_label(cell);
             self.observer.note(&format!(
                 "{name}: {host} runs the same cell and shares its result: others go before; so for any more of them"
             ));
@@ -420,63 +431,65 @@ impl<L: Ledger, B: Backend> Run<'_, L, B> {
     }
 
     /// Nobody knows what became of a cell: it runs once more, unless it gave a result before.
-    fn lost(&mut self, id: CellId, reason: &str) -> Outcome<After, L, B> {
+    fn lost(&mut self, id: CellId, reason: &str) -> Outcome<NextStep, L, B> {
         let to_stop = self.is_to_stop();
         let Some(running) = self.running.get_mut(&id) else {
-            return Ok(After::GoOn);
+            return Ok(NextStep::GoOn);
         };
         if let Some(first) = running.first.take() {
             return self.keep(id, &first);
         }
-        let name = again::name(&running.cell);
+        let name = reruns::cell_label(&running.cell);
         if to_stop {
             drop(self.drop_cell(id));
-            return Ok(After::Interrupted);
+            return Ok(NextStep::Interrupted);
         }
-        if running.attempts >= ATTEMPTS {
+        if running.attempts >= MAX_CELL_STARTS {
             drop(self.drop_cell(id));
-            let times = format!("{name}: lost {ATTEMPTS} times: {reason}");
-            return Ok(After::Withdrawn(times));
+            let times = format!("{name}: lost {MAX_CELL_STARTS} times: {reason}");
+            return Ok(NextStep::Withdrawn(times));
         }
         running.attempts += 1;
         running.since = clock::now();
         self.observer
             .note(&format!("{name}: lost: {reason}; it runs once more"));
         self.backend.start(&running.cell, &running.test);
-        Ok(After::GoOn)
+        Ok(NextStep::GoOn)
     }
 
     fn drop_cell(&mut self, id: CellId) -> Option<Cell> {
         let cell = self.running.remove(&id)?.cell;
-        self.observer.dropped(&cell);
+        self.observer.cell_aborted(&cell);
         Some(cell)
     }
 
     /// Keeps a result before anything else happens.
-    fn keep(&mut self, id: CellId, result: &CellResult) -> Outcome<After, L, B> {
+    fn keep(&mut self, id: CellId, result: &CellResult) -> Outcome<NextStep, L, B> {
         let Some(Running { cell, .. }) = self.running.remove(&id) else {
-            return Ok(After::GoOn);
+            return Ok(NextStep::GoOn);
         };
-        self.ledger.record(&cell, result).map_err(Error::Ledger)?;
-        let busy = self.again.has_become_busy(result);
+        self.ledger
+            .record(&cell, result)
+            .map_err(CampaignError::Ledger)?;
+        let busy = self.again.noise_increased(result);
         if let Some(disturbance) = busy.filter(|_| !self.exclusive) {
-            self.observer.note(&again::not_quiet(&disturbance));
+            self.observer.note(&reruns::noisy_host_hint(&disturbance));
         }
         self.finished.insert(id);
-        self.forecast.finish(&cell, result);
+        self.forecast.record_result(&cell, result);
         if let Some(written) = self.written.as_mut() {
             let (expected, spent) = (
                 self.writes.expected(&cell),
                 spent(&self.writes, &cell, result),
             );
             if written.add(spent, expected) {
-                self.observer.note(&written.used_up());
+                self.observer.note(&written.exhausted_message());
             }
         }
         self.observer.end(&cell, result, self.position());
         Ok(match busy.filter(|_| self.exclusive) {
-            Some(disturbance) => After::Withdrawn(again::not_exclusive(&disturbance)),
-            None => After::GoOn,
+            Some(disturbance) => NextStep::Withdrawn(reruns::exclusive_violation(&disturbance)),
+            None => NextStep::GoOn,
         })
     }
 
@@ -518,8 +531,8 @@ impl<L: Ledger, B: Backend> Run<'_, L, B> {
 
     /// About how long cells take that the backend runs together.
     fn time_of(&self, cells: &[Cell]) -> Nanos {
-        let abreast = (self.backend.side_by_side() as u64).max(1);
-        Nanos(self.forecast.of(cells).0 / abreast)
+        let abreast = (self.backend.parallel_cells() as u64).max(1);
+        Nanos(self.forecast.total_time(cells).0 / abreast)
     }
 
     /// Says where the first round alone would take longer than the budget.
@@ -527,7 +540,7 @@ impl<L: Ledger, B: Backend> Run<'_, L, B> {
         let Some(budget) = self.campaign.budget else {
             return;
         };
-        let left = self.position().left;
+        let left = self.position().time_left;
         if self.finished.is_empty() && left > self.left_of(budget) {
             self.observer.note(&format!(
                 "one round of everything takes about {left}, longer than the budget of {budget}: tests that do not fit are \
@@ -548,19 +561,19 @@ impl<L: Ledger, B: Backend> Run<'_, L, B> {
     /// Which cells could follows from what is kept.
     fn cells_within(&mut self, budget: Nanos) -> Outcome<bool, L, B> {
         if self.blocks.is_empty() {
-            let results = self.ledger.load().map_err(Error::Ledger)?;
+            let results = self.ledger.load().map_err(CampaignError::Ledger)?;
             let mut blocks = rounds::next(&results, self.uses);
             // As many as possible get their turn.
             blocks.sort_by_key(|block| self.time_of(block));
             self.blocks = blocks.into();
             let open = self.blocks.make_contiguous();
-            let words = rounds::words_of_open(results.campaign.rounds, open);
+            let words = rounds::unresolved_message(results.campaign.rounds, open);
             self.observer.note(&words);
         }
         while let Some(block) = self.blocks.pop_front() {
             if self.time_of(&block) <= self.left_of(budget) {
                 let planned = u32::try_from(self.plan.len()).unwrap_or(u32::MAX);
-                self.add(plan::behind(planned, block))?;
+                self.add(plan::renumber_after(planned, block))?;
                 return Ok(true);
             }
             if self.blocks.is_empty() {
@@ -573,9 +586,11 @@ impl<L: Ledger, B: Backend> Run<'_, L, B> {
 
     /// Keeps further cells behind the plan.
     fn add(&mut self, cells: Vec<Cell>) -> Outcome<(), L, B> {
-        self.ledger.extend_plan(&cells).map_err(Error::Ledger)?;
+        self.ledger
+            .extend_plan(&cells)
+            .map_err(CampaignError::Ledger)?;
         if let Some(written) = self.written.as_mut() {
-            written.reserve(self.writes.all(&cells));
+            written.reserve(self.writes.total(&cells));
         }
         self.forecast.plan(&cells);
         self.plan.extend(cells);
@@ -586,15 +601,15 @@ impl<L: Ledger, B: Backend> Run<'_, L, B> {
     ///
     /// What the rule says follows from what is kept, so that it says the same after a kill.
     fn further_round(&mut self) -> Outcome<bool, L, B> {
-        if self.campaign.until.is_none() {
+        if self.campaign.stopping_rule.is_none() {
             return Ok(false);
         }
-        let results = self.ledger.load().map_err(Error::Ledger)?;
+        let results = self.ledger.load().map_err(CampaignError::Ledger)?;
         let Some(stop) = rounds::stop(&results) else {
             return Ok(false);
         };
-        self.observer.note(&rounds::words(&stop));
-        if stop.reason != StopReason::Wide {
+        self.observer.note(&rounds::stop_message(&stop));
+        if stop.reason != StopReason::IntervalsWide {
             return Ok(false);
         }
         let planned = u32::try_from(results.cells.len()).unwrap_or(u32::MAX);
@@ -603,35 +618,35 @@ impl<L: Ledger, B: Backend> Run<'_, L, B> {
         Ok(true)
     }
 
-    fn position(&self) -> Position {
+    fn position(&self) -> CampaignProgress {
         let (left, next) = self.time_left();
-        Position {
+        CampaignProgress {
             done: self.finished.len() as u64,
             total: self.plan.len() as u64,
-            left,
+            time_left: left,
             next,
-            written: self.written.map(Written::so_far),
+            written: self.written.map(WriteBudget::used),
         }
     }
 
     /// About how much time is left, and passes until the next cell ends.
     fn time_left(&self) -> (Nanos, Nanos) {
         if let Some((estimated, left)) = self.estimated.get()
-            && self.running.len() >= VERY_MANY
-            && clock::since(estimated) < SELDOM
+            && self.running.len() >= FORECAST_THROTTLE_ABOVE
+            && clock::since(estimated) < MIN_FORECAST_INTERVAL
         {
             return left;
         }
         // Nobody knows which of them run where more were handed over than can.
-        let known = self.backend.handed_over() == self.backend.side_by_side();
+        let known = self.backend.queue_depth() == self.backend.parallel_cells();
         let running = self.running.values().filter(|_| known);
-        let going = running.map(|running| Going {
+        let going = running.map(|running| ActiveCell {
             cell: &running.cell,
             elapsed: clock::since(running.since),
         });
-        let going: Vec<Going<'_>> = going.collect();
-        let abreast = self.backend.side_by_side() as u64;
-        let left = self.forecast.left(&going, abreast);
+        let going: Vec<ActiveCell<'_>> = going.collect();
+        let abreast = self.backend.parallel_cells() as u64;
+        let left = self.forecast.time_left(&going, abreast);
         self.estimated.set(Some((clock::now(), left)));
         left
     }
@@ -652,7 +667,7 @@ fn believed(result: CellResult, test: &Test) -> CellResult {
     let crashed = |phase| PhaseResult {
         status: Status::Crashed,
         failure: Some(failure.clone()),
-        ..PhaseResult::blank(phase)
+        ..PhaseResult::not_run(phase)
     };
     CellResult {
         status: Status::Crashed,

@@ -5,17 +5,17 @@ use std::collections::VecDeque;
 use std::convert::Infallible;
 
 use model::{
-    Accelerator, Access, Backend as Kind, Bytes, CacheState, Calibration, Campaign,
-    CampaignResults, Cell, CellId, CellResult, Clock, Contender, DiskModel, End, Environment,
-    GuestDisk, GuestMachine, Io, Nanos, Op, Phase, PhaseResult, Profile, Status, StoredCell, Suite,
-    Test,
+    Accelerator, AccessPattern, BackendKind as Kind, Bytes, CacheState, Calibration, Campaign,
+    CampaignResults, Cell, CellId, CellRecord, CellResult, Clock, Contender, DiskModel,
+    Environment, GuestConfig, GuestDisk, Io, Nanos, Op, Phase, PhaseResult, SizeProfile, Status,
+    Suite, SyncAtEnd, Test,
 };
 
-use crate::{Backend, Ledger, News};
+use crate::{CellBackend, CellUpdate, ResultSink};
 
 /// What may not happen to results that are kept.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Misuse {
+pub enum ContractViolation {
     /// The plan has no such cell.
     #[error("{0:?} is not planned")]
     Unplanned(CellId),
@@ -32,12 +32,12 @@ pub enum Misuse {
 
 /// A campaign's plan and results, in memory.
 #[derive(Clone, Debug)]
-pub struct Results(CampaignResults);
+pub struct MemorySink(CampaignResults);
 
-impl Results {
+impl MemorySink {
     /// The campaign with its plan, and no result.
     pub fn new(campaign: &Campaign) -> Self {
-        let cell = |cell| StoredCell { cell, result: None };
+        let cell = |cell| CellRecord { cell, result: None };
         Self(CampaignResults {
             id: 1,
             started: Nanos(0),
@@ -54,45 +54,45 @@ impl Results {
     }
 }
 
-impl Ledger for Results {
-    type Error = Misuse;
+impl ResultSink for MemorySink {
+    type Error = ContractViolation;
 
-    fn load(&self) -> Result<CampaignResults, Misuse> {
+    fn load(&self) -> Result<CampaignResults, ContractViolation> {
         Ok(self.0.clone())
     }
 
-    fn begin_session(&mut self, environment: &Environment) -> Result<(), Misuse> {
+    fn begin_session(&mut self, environment: &Environment) -> Result<(), ContractViolation> {
         self.0.environments.push(environment.clone());
         Ok(())
     }
 
-    fn calibrate(&mut self, calibration: &Calibration) -> Result<(), Misuse> {
+    fn calibrate(&mut self, calibration: &Calibration) -> Result<(), ContractViolation> {
         if self.0.calibration.is_some() {
-            return Err(Misuse::Calibrated);
+            return Err(ContractViolation::Calibrated);
         }
         self.0.calibration = Some(calibration.clone());
         Ok(())
     }
 
-    fn extend_plan(&mut self, cells: &[Cell]) -> Result<(), Misuse> {
+    fn extend_plan(&mut self, cells: &[Cell]) -> Result<(), ContractViolation> {
         let further = cells.iter().cloned();
         self.0
             .cells
-            .extend(further.map(|cell| StoredCell { cell, result: None }));
+            .extend(further.map(|cell| CellRecord { cell, result: None }));
         self.0.campaign.rounds = self.0.cells.last().map_or(0, |last| last.cell.round);
         Ok(())
     }
 
-    fn record(&mut self, cell: &Cell, result: &CellResult) -> Result<(), Misuse> {
+    fn record(&mut self, cell: &Cell, result: &CellResult) -> Result<(), ContractViolation> {
         if self.0.environments.is_empty() {
-            return Err(Misuse::NoSession);
+            return Err(ContractViolation::NoSession);
         }
         // Cells are numbered in their order.
         let stored = self.0.cells.get_mut(cell.id.0 as usize);
         let stored = stored.filter(|stored| stored.cell == *cell);
-        let stored = stored.ok_or(Misuse::Unplanned(cell.id))?;
+        let stored = stored.ok_or(ContractViolation::Unplanned(cell.id))?;
         if stored.result.is_some() {
-            return Err(Misuse::Twice(cell.id));
+            return Err(ContractViolation::Twice(cell.id));
         }
         stored.result = Some(result.clone());
         Ok(())
@@ -100,12 +100,12 @@ impl Ledger for Results {
 }
 
 /// A backend whose cells end at once, as a function says.
-pub struct Cells<F> {
+pub struct FakeBackend<F> {
     outcome: F,
-    news: VecDeque<News>,
+    news: VecDeque<CellUpdate>,
 }
 
-impl<F: FnMut(&Cell, &Test) -> CellResult> Cells<F> {
+impl<F: FnMut(&Cell, &Test) -> CellResult> FakeBackend<F> {
     /// Cells that end so.
     pub const fn new(outcome: F) -> Self {
         Self {
@@ -115,7 +115,7 @@ impl<F: FnMut(&Cell, &Test) -> CellResult> Cells<F> {
     }
 }
 
-impl<F: FnMut(&Cell, &Test) -> CellResult> Backend for Cells<F> {
+impl<F: FnMut(&Cell, &Test) -> CellResult> CellBackend for FakeBackend<F> {
     type Error = Infallible;
 
     fn environment(&mut self) -> Result<Environment, Infallible> {
@@ -128,10 +128,11 @@ impl<F: FnMut(&Cell, &Test) -> CellResult> Backend for Cells<F> {
 
     fn start(&mut self, cell: &Cell, test: &Test) {
         let result = (self.outcome)(cell, test);
-        self.news.push_back(News::Ended(cell.id, Box::new(result)));
+        self.news
+            .push_back(CellUpdate::Finished(cell.id, Box::new(result)));
     }
 
-    fn next(&mut self) -> News {
+    fn next_update(&mut self) -> CellUpdate {
         self.news.pop_front().expect("a cell was started")
     }
 }
@@ -146,7 +147,7 @@ pub fn test() -> Test {
     let phase = |name: &str, access| Phase {
         name: name.into(),
         cache: CacheState::Warm,
-        ends: End::Call,
+        sync_at_end: SyncAtEnd::Call,
         at_most: None,
         scaling: None,
         step: None,
@@ -163,7 +164,10 @@ pub fn test() -> Test {
         rationale: "None.".into(),
         space: Bytes::mib(1),
         sweep: None,
-        phases: vec![phase("write", Access::Write), phase("read", Access::Read)],
+        phases: vec![
+            phase("write", AccessPattern::Write),
+            phase("read", AccessPattern::Read),
+        ],
     }
 }
 
@@ -195,9 +199,9 @@ pub fn campaign(contenders: Vec<Contender>, rounds: u32) -> Campaign {
         contenders,
         groups: Vec::new(),
         suites: vec![suite],
-        profile: Profile::Smoke,
+        profile: SizeProfile::Smoke,
         rounds,
-        until: None,
+        stopping_rule: None,
         budget: None,
         seed: 1,
         size: Bytes::mib(64),
@@ -215,13 +219,13 @@ pub fn campaign(contenders: Vec<Contender>, rounds: u32) -> Campaign {
         stall_timeout: Nanos::from_secs(60),
         host: None,
         archives: Vec::new(),
-        phase_limit: Profile::Smoke.phase_limit(Kind::Loop),
+        phase_limit: SizeProfile::Smoke.phase_limit(Kind::Loop),
     }
 }
 
 /// A guest in virtual time with a disk after this model.
-pub fn guest(model: DiskModel) -> GuestMachine {
-    GuestMachine {
+pub fn guest(model: DiskModel) -> GuestConfig {
+    GuestConfig {
         memory: Bytes::mib(1024),
         processors: 1,
         accelerator: Accelerator::Tcg,
@@ -230,22 +234,22 @@ pub fn guest(model: DiskModel) -> GuestMachine {
         disks: 1,
         disk: GuestDisk::Model { model },
         kernel: "6.1.0".into(),
-        made: "guest-1".into(),
+        guest_name: "guest-1".into(),
     }
 }
 
 /// The result of a cell in which all went well.
-pub fn success(test: &Test) -> CellResult {
+pub fn ok_result(test: &Test) -> CellResult {
     let second = Nanos::from_secs(1);
     let phase = |phase| PhaseResult {
-        wall: second,
+        elapsed: second,
         operations: 16,
         bytes: Bytes::mib(1),
-        ..PhaseResult::blank(phase)
+        ..PhaseResult::not_run(phase)
     };
     CellResult {
         phases: test.phases.iter().map(phase).collect(),
         elapsed: second,
-        ..CellResult::blank(Status::Ok)
+        ..CellResult::with_status(Status::Ok)
     }
 }

@@ -27,25 +27,25 @@
 //! }
 //! ```
 
-mod again;
 mod backend;
 mod campaign;
+mod cell_threads;
 pub mod in_memory;
-mod ledger;
 mod observer;
+mod reruns;
+mod result_sink;
 mod rounds;
-mod workers;
-mod written;
+mod write_budget;
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-pub use backend::{Backend, News};
-pub use campaign::{Ended, Error, Limits, run};
-pub use ledger::{Ledger, Stored};
-pub use observer::{Observer, Position};
-pub use rounds::wants_more;
-pub use workers::{Work, Workers};
+pub use backend::{CellBackend, CellUpdate};
+pub use campaign::{CampaignEnd, CampaignError, RunLimits, run};
+pub use cell_threads::{CellFn, CellThreads};
+pub use observer::{CampaignProgress, Observer};
+pub use result_sink::{ResultSink, StoredCampaign};
+pub use rounds::needs_more_rounds;
 
 /// Rises when the user asks to stop.
-pub type Stop = Arc<AtomicBool>;
+pub type StopFlag = Arc<AtomicBool>;

@@ -1,17 +1,17 @@
 //! What a person, or a program, may see while a campaign runs.
 
 use model::{Bytes, Calibration, Cell, CellResult, Nanos};
-use wire::Event;
+use wire::CellEvent;
 
 /// How far a campaign has come.
 #[derive(Clone, Copy, Debug)]
-pub struct Position {
+pub struct CampaignProgress {
     /// Cells that have a result.
     pub done: u64,
     /// Cells of the campaign.
     pub total: u64,
     /// About how much time is left.
-    pub left: Nanos,
+    pub time_left: Nanos,
     /// Of that, about how much passes until the next cell ends.
     pub next: Nanos,
     /// What the campaign has written, where that is a disk of this machine's.
@@ -27,13 +27,13 @@ pub trait Observer {
     /// They have been.
     fn calibrated(&self, _calibration: &Calibration) {}
     /// A cell begins.
-    fn begin(&self, _cell: &Cell, _position: Position) {}
+    fn begin(&self, _cell: &Cell, _position: CampaignProgress) {}
     /// Something happens in a cell.
-    fn event(&self, _cell: &Cell, _event: &Event) {}
+    fn event(&self, _cell: &Cell, _event: &CellEvent) {}
     /// A cell has its result, and that is stored.
-    fn end(&self, _cell: &Cell, _result: &CellResult, _position: Position) {}
+    fn end(&self, _cell: &Cell, _result: &CellResult, _position: CampaignProgress) {}
     /// A cell that ran has no result.
-    fn dropped(&self, _cell: &Cell) {}
+    fn cell_aborted(&self, _cell: &Cell) {}
 }
 
 /// Nobody looks.

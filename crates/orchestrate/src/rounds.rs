@@ -2,46 +2,47 @@
 
 use std::collections::BTreeSet;
 
-use analyse::{Pair, Stop, StopReason};
-use model::{CampaignResults, Cell, Use};
+use model::{CampaignResults, Cell, UseCase};
+use stats::{Pair, StopDecision, StopReason};
 
 /// What the campaign's rule says of what is stored; `None` where it has no rule.
-pub fn stop(results: &CampaignResults) -> Option<Stop> {
-    results.campaign.until?;
-    analyse::analyse(results).stop
+pub fn stop(results: &CampaignResults) -> Option<StopDecision> {
+    results.campaign.stopping_rule?;
+    stats::analyse(results).stop
 }
 
 /// Whether another round is to be run, as far as that follows from what is stored.
-pub fn wants_more(results: &CampaignResults, uses: &[Use]) -> bool {
-    let has_time = |budget| results.time_taken() < budget && !open(results, uses).is_empty();
+pub fn needs_more_rounds(results: &CampaignResults, uses: &[UseCase]) -> bool {
+    let has_time =
+        |budget| results.total_cell_time() < budget && !unresolved_pairs(results, uses).is_empty();
     results.campaign.budget.is_some_and(has_time)
-        || stop(results).is_some_and(|stop| stop.reason == StopReason::Wide)
+        || stop(results).is_some_and(|stop| stop.reason == StopReason::IntervalsWide)
 }
 
 /// What could settle an answer that is open: those of the groups of tests, and of the uses.
-pub fn open(results: &CampaignResults, uses: &[Use]) -> BTreeSet<Pair> {
-    let mut analysis = analyse::analyse(results);
-    analysis.weigh_uses(uses, &analyse::SuitesByGroup::default());
-    analysis.open()
+pub fn unresolved_pairs(results: &CampaignResults, uses: &[UseCase]) -> BTreeSet<Pair> {
+    let mut analysis = stats::analyse(results);
+    analysis.score_use_cases(uses, &stats::SuitesByGroup::default());
+    analysis.unresolved_pairs()
 }
 
 /// The cells of the next round that could, the contenders of a test together.
-pub fn next(results: &CampaignResults, uses: &[Use]) -> Vec<Vec<Cell>> {
+pub fn next(results: &CampaignResults, uses: &[UseCase]) -> Vec<Vec<Cell>> {
     let campaign = &results.campaign;
-    if campaign.rounds >= plan::most_rounds(campaign) {
+    if campaign.rounds >= plan::max_rounds(campaign) {
         return Vec::new();
     }
-    let open = open(results, uses);
+    let open = unresolved_pairs(results, uses);
     let contenders = &campaign.contenders;
     let number = |cell: &Cell| contenders.iter().position(|c| c.name == cell.contender);
-    plan::wanted_of_round(campaign, campaign.rounds + 1, |cell| {
+    plan::cells_of_round(campaign, campaign.rounds + 1, |cell| {
         let test = (cell.suite.clone(), cell.test.clone());
         number(cell).is_some_and(|contender| open.contains(&(contender, test)))
     })
 }
 
 /// One line for people.
-pub fn words(stop: &Stop) -> String {
+pub fn stop_message(stop: &StopDecision) -> String {
     // To a thousandth of a per cent, which no result of a filesystem is worth.
     let width = (stop.until.width * 1e5).round() / 1e3;
     let wide = format!(
@@ -54,15 +55,15 @@ pub fn words(stop: &Stop) -> String {
         stop.counted,
     );
     match stop.reason {
-        StopReason::Narrow => format!("{wide}: that is enough"),
-        StopReason::MostRounds => format!("{wide}, and there are as many rounds as may be"),
-        StopReason::MostTime => format!("{wide}, and the time for further rounds is over"),
-        StopReason::Running | StopReason::Wide => format!("{wide}: one more round"),
+        StopReason::IntervalsNarrow => format!("{wide}: that is enough"),
+        StopReason::MaxRounds => format!("{wide}, and there are as many rounds as may be"),
+        StopReason::MaxTime => format!("{wide}, and the time for further rounds is over"),
+        StopReason::Running | StopReason::IntervalsWide => format!("{wide}: one more round"),
     }
 }
 
 /// One line for people on what is open after so many rounds.
-pub fn words_of_open(rounds: u32, blocks: &[Vec<Cell>]) -> String {
+pub fn unresolved_message(rounds: u32, blocks: &[Vec<Cell>]) -> String {
     let after = match rounds {
         1 => "after 1 round".to_owned(),
         rounds => format!("after {rounds} rounds"),
@@ -83,11 +84,11 @@ pub fn words_of_open(rounds: u32, blocks: &[Vec<Cell>]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::Until;
+    use model::StoppingRule;
 
     fn with(reason: StopReason) -> String {
-        words(&Stop {
-            until: Until {
+        stop_message(&StopDecision {
+            until: StoppingRule {
                 width: 0.05,
                 share: 1.0,
                 max_rounds: 20,
@@ -103,14 +104,20 @@ mod tests {
     #[test]
     fn each_reason_has_its_words() {
         let start = "after 6 rounds, 0 of 24 results are wider than ±5 % or not known yet";
-        assert_eq!(with(StopReason::Narrow), format!("{start}: that is enough"));
-        assert_eq!(with(StopReason::Wide), format!("{start}: one more round"));
-        let most = with(StopReason::MostRounds);
+        assert_eq!(
+            with(StopReason::IntervalsNarrow),
+            format!("{start}: that is enough")
+        );
+        assert_eq!(
+            with(StopReason::IntervalsWide),
+            format!("{start}: one more round")
+        );
+        let most = with(StopReason::MaxRounds);
         assert_eq!(
             most,
             format!("{start}, and there are as many rounds as may be")
         );
-        let late = with(StopReason::MostTime);
+        let late = with(StopReason::MaxTime);
         assert_eq!(
             late,
             format!("{start}, and the time for further rounds is over")

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 
-use catalog::Catalog;
+use config::Catalog;
 use model::{Campaign, CampaignResults, Cell, CellResult, Nanos, Test};
-use orchestrate::in_memory::{self, Cells, Results};
-use orchestrate::{Ended, Limits, Observer, Stop};
+use orchestrate::in_memory::{self, FakeBackend, MemorySink};
+use orchestrate::{CampaignEnd, Observer, RunLimits, StopFlag};
 
 /// What is noted.
 #[derive(Default)]
@@ -29,12 +29,12 @@ fn campaign(budget: Nanos) -> Campaign {
 
 /// Two that cost about the same, with noise of a tenth, and one that costs six times as much.
 fn noisy(cell: &Cell, test: &Test) -> CellResult {
-    let mut rng = model::SeededRng::for_purpose(cell.seed, &cell.contender);
+    let mut rng = model::SeededRng::substream(cell.seed, &cell.contender);
     let factor = if cell.contender == "btrfs" { 6.0 } else { 1.0 };
-    let mut result = in_memory::success(test);
+    let mut result = in_memory::ok_result(test);
     for phase in &mut result.phases {
         let noise = 0.9 + rng.below(1000) as f64 / 5000.0;
-        phase.wall = Nanos((1e9 * factor * noise) as u64);
+        phase.elapsed = Nanos((1e9 * factor * noise) as u64);
     }
     result
 }
@@ -43,12 +43,12 @@ fn run(
     campaign: &Campaign,
     of: impl FnMut(&Cell, &Test) -> CellResult,
 ) -> (CampaignResults, Vec<String>) {
-    let mut results = Results::new(campaign);
+    let mut results = MemorySink::new(campaign);
     let notes = Notes::default();
-    let (limits, stop) = (Limits::default(), Stop::default());
-    let mut cells = Cells::new(of);
+    let (limits, stop) = (RunLimits::default(), StopFlag::default());
+    let mut cells = FakeBackend::new(of);
     let ended = orchestrate::run(&mut results, &mut cells, &limits, &notes, &stop);
-    assert_eq!(ended.unwrap(), Ended::Complete);
+    assert_eq!(ended.unwrap(), CampaignEnd::Complete);
     (results.read().clone(), notes.0.into_inner().unwrap())
 }
 
@@ -87,7 +87,7 @@ fn what_is_settled_ends_it_early() {
         result
             .phases
             .iter_mut()
-            .for_each(|phase| phase.wall = Nanos::from_secs(cost));
+            .for_each(|phase| phase.elapsed = Nanos::from_secs(cost));
         result
     };
     let (results, notes) = run(&campaign(Nanos::from_secs(3600)), steady);
@@ -109,13 +109,13 @@ fn what_does_not_fit_is_left_out_test_by_test() {
             ..tests[0].clone()
         });
     }
-    let mut results = Results::new(&campaign);
+    let mut results = MemorySink::new(&campaign);
     for session in 1..=2 {
         let notes = Notes::default();
-        let (limits, stop) = (Limits::default(), Stop::default());
-        let mut cells = Cells::new(noisy);
+        let (limits, stop) = (RunLimits::default(), StopFlag::default());
+        let mut cells = FakeBackend::new(noisy);
         let ended = orchestrate::run(&mut results, &mut cells, &limits, &notes, &stop);
-        assert_eq!(ended.unwrap(), Ended::Complete);
+        assert_eq!(ended.unwrap(), CampaignEnd::Complete);
         let ran = results.read().cells.iter().filter(|c| c.result.is_some());
         let ran: Vec<&Cell> = ran.map(|c| &c.cell).collect();
         assert_eq!(ran.len(), 3, "session {session}: {ran:?}");
@@ -129,22 +129,22 @@ fn what_does_not_fit_is_left_out_test_by_test() {
 #[test]
 fn what_was_killed_goes_on_with_what_is_left_of_the_budget() {
     let campaign = campaign(Nanos::from_secs(3600));
-    let stop = Stop::default();
-    let mut results = Results::new(&campaign);
+    let stop = StopFlag::default();
+    let mut results = MemorySink::new(&campaign);
     let mut done = 0;
-    let mut cells = Cells::new(|cell: &Cell, test: &Test| {
+    let mut cells = FakeBackend::new(|cell: &Cell, test: &Test| {
         done += 1;
         if done == 4 {
             stop.store(true, std::sync::atomic::Ordering::Relaxed);
         }
         noisy(cell, test)
     });
-    let limits = Limits::default();
+    let limits = RunLimits::default();
     let ended = orchestrate::run(&mut results, &mut cells, &limits, &(), &stop);
-    assert_eq!(ended.unwrap(), Ended::Interrupted);
-    let mut cells = Cells::new(noisy);
-    let ended = orchestrate::run(&mut results, &mut cells, &limits, &(), &Stop::default());
-    assert_eq!(ended.unwrap(), Ended::Complete);
+    assert_eq!(ended.unwrap(), CampaignEnd::Interrupted);
+    let mut cells = FakeBackend::new(noisy);
+    let ended = orchestrate::run(&mut results, &mut cells, &limits, &(), &StopFlag::default());
+    assert_eq!(ended.unwrap(), CampaignEnd::Complete);
     let results = results.read();
     let rounds = rounds(results);
     assert!(

@@ -9,15 +9,18 @@ use std::rc::Rc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
-use catalog::Catalog;
+use config::Catalog;
 use model::{
     Bytes, Calibration, Campaign, CampaignResults, Cell, CellId, CellResult, Contender,
-    Disturbance, Environment, Nanos, PhaseResult, SeededRng, Status, Test, Until,
+    Environment, HostNoise, Nanos, PhaseResult, SeededRng, Status, StoppingRule, Test,
 };
-use orchestrate::in_memory::{self, Misuse, Results};
-use orchestrate::{Backend, Ended, Error, Ledger, Limits, News, Stop, Stored};
+use orchestrate::in_memory::{self, ContractViolation, MemorySink};
+use orchestrate::{
+    CampaignEnd, CampaignError, CellBackend, CellUpdate, ResultSink, RunLimits, StopFlag,
+    StoredCampaign,
+};
 use store::{CampaignId, Store};
-use wire::{Event, Stopped};
+use wire::{AbortReason, CellEvent};
 
 /// How many campaigns `make check` plays.
 const CAMPAIGNS: u64 = 100_000;
@@ -33,7 +36,7 @@ enum Broken {
     #[error("killed")]
     Killed,
     #[error("{0}")]
-    Misuse(#[from] Misuse),
+    Misuse(#[from] ContractViolation),
     #[error("{0}")]
     Store(#[from] store::StoreError),
 }
@@ -70,7 +73,7 @@ struct Mortal<'a, L> {
     chance: Shared,
 }
 
-impl<L: Ledger> Mortal<'_, L>
+impl<L: ResultSink> Mortal<'_, L>
 where
     Broken: From<L::Error>,
 {
@@ -82,7 +85,7 @@ where
     }
 }
 
-impl<L: Ledger> Ledger for Mortal<'_, L>
+impl<L: ResultSink> ResultSink for Mortal<'_, L>
 where
     Broken: From<L::Error>,
 {
@@ -124,7 +127,7 @@ struct Told {
 struct Machine<'a> {
     chance: Shared,
     told: &'a mut Told,
-    stop: Stop,
+    stop: StopFlag,
     width: usize,
     running: BTreeMap<CellId, Test>,
     /// Cells that were begun and whose first result was not enough: they may begin again.
@@ -133,28 +136,33 @@ struct Machine<'a> {
 
 impl Machine<'_> {
     /// The end of a cell, by chance.
-    fn end(&mut self, id: CellId, test: &Test) -> News {
+    fn end(&mut self, id: CellId, test: &Test) -> CellUpdate {
         let chance = &mut self.chance.borrow_mut();
-        let well = in_memory::success(test);
+        let well = in_memory::ok_result(test);
         let (status, result) = match chance.rng.below(24) {
             0 => (Status::Failed, ended(&well, Status::Failed)),
             1 => (Status::Crashed, ended(&well, Status::Crashed)),
             2 => (Status::Hung, ended(&well, Status::Hung)),
             3 => (Status::Unsupported, ended(&well, Status::Unsupported)),
             4 => (Status::Crashed, lie(well, &mut chance.rng)),
-            5 => return News::Stopped(id, Stopped::Withdrawn("somebody took the disk".into())),
-            6 => return News::Lost(id, "the connection broke".into()),
+            5 => {
+                return CellUpdate::Aborted(
+                    id,
+                    AbortReason::EnvironmentFault("somebody took the disk".into()),
+                );
+            }
+            6 => return CellUpdate::ConnectionLost(id, "the connection broke".into()),
             7 | 8 => (Status::Ok, disturbed(well)),
-            9 => return News::Stopped(id, Stopped::Elsewhere("n2".into())),
+            9 => return CellUpdate::Aborted(id, AbortReason::OtherHost("n2".into())),
             _ => (Status::Ok, well),
         };
         self.told.status.insert(id, status);
         self.told.ended.insert(id);
-        News::Ended(id, Box::new(result))
+        CellUpdate::Finished(id, Box::new(result))
     }
 
     /// Something that comes from nowhere: of a cell that does not run, or does no more.
-    fn noise(&mut self) -> Option<News> {
+    fn noise(&mut self) -> Option<CellUpdate> {
         let chance = &mut self.chance.borrow_mut();
         if !chance.one_in(6) {
             return None;
@@ -163,12 +171,12 @@ impl Machine<'_> {
         if self.running.contains_key(&id) {
             return None;
         }
-        let result = ended(&in_memory::success(&in_memory::test()), Status::Failed);
+        let result = ended(&in_memory::ok_result(&in_memory::test()), Status::Failed);
         Some(match chance.rng.below(4) {
-            0 => News::Ended(id, Box::new(result)),
-            1 => News::Lost(id, "too late".into()),
-            2 => News::Stopped(id, Stopped::Interrupted),
-            _ => News::Note("something".into()),
+            0 => CellUpdate::Finished(id, Box::new(result)),
+            1 => CellUpdate::ConnectionLost(id, "too late".into()),
+            2 => CellUpdate::Aborted(id, AbortReason::Interrupted),
+            _ => CellUpdate::Note("something".into()),
         })
     }
 }
@@ -182,11 +190,11 @@ fn ended(well: &CellResult, status: Status) -> CellResult {
 
 fn disturbed(well: CellResult) -> CellResult {
     CellResult {
-        disturbance: Some(Disturbance {
+        disturbance: Some(HostNoise {
             processors: 1,
             elapsed: Nanos::from_secs(10),
-            others: Nanos::from_secs(9),
-            ..Disturbance::default()
+            other_cpu_time: Nanos::from_secs(9),
+            ..HostNoise::default()
         }),
         ..well
     }
@@ -207,10 +215,10 @@ fn lie(mut well: CellResult, rng: &mut SeededRng) -> CellResult {
     well
 }
 
-impl Backend for Machine<'_> {
+impl CellBackend for Machine<'_> {
     type Error = Broken;
 
-    fn side_by_side(&self) -> usize {
+    fn parallel_cells(&self) -> usize {
         self.width
     }
 
@@ -235,7 +243,7 @@ impl Backend for Machine<'_> {
         }
     }
 
-    fn next(&mut self) -> News {
+    fn next_update(&mut self) -> CellUpdate {
         assert!(!self.running.is_empty(), "nothing runs, and it waits");
         if let Some(news) = self.noise() {
             return news;
@@ -253,15 +261,18 @@ impl Backend for Machine<'_> {
         }
         if self.stop.load(Ordering::Relaxed) {
             self.running.remove(&id);
-            return News::Stopped(id, Stopped::Interrupted);
+            return CellUpdate::Aborted(id, AbortReason::Interrupted);
         }
         if self.chance.borrow_mut().one_in(3) {
             let step = "write".to_owned();
-            return News::Event(id, Event::Begin { step });
+            return CellUpdate::Event(id, CellEvent::Begin { step });
         }
         let test = self.running.remove(&id).unwrap();
         let news = self.end(id, &test);
-        if !matches!(news, News::Stopped(_, Stopped::Withdrawn(_))) {
+        if !matches!(
+            news,
+            CellUpdate::Aborted(_, AbortReason::EnvironmentFault(_))
+        ) {
             self.again.insert(id);
         }
         news
@@ -281,13 +292,13 @@ fn campaign(rng: &mut SeededRng, contenders: &[Contender]) -> Campaign {
         campaign.suites[0].tests.push(other);
     }
     campaign.seed = rng.next_u64();
-    campaign.until = (rng.below(100) == 0).then(|| Until {
+    campaign.stopping_rule = (rng.below(100) == 0).then(|| StoppingRule {
         width: 0.1,
         share: 1.0,
         max_rounds: rounds + 2,
         max_time: None,
     });
-    if campaign.until.is_none() && rng.below(1000) == 0 {
+    if campaign.stopping_rule.is_none() && rng.below(1000) == 0 {
         campaign.budget = Some(Nanos::from_secs(rng.below(60)));
         campaign.rounds = 1;
     }
@@ -295,12 +306,17 @@ fn campaign(rng: &mut SeededRng, contenders: &[Contender]) -> Campaign {
 }
 
 /// Plays one session; whether the campaign is complete.
-fn session<L: Ledger>(ledger: &mut L, chance: &Shared, width: usize, statuses: &mut Told) -> bool
+fn session<L: ResultSink>(
+    ledger: &mut L,
+    chance: &Shared,
+    width: usize,
+    statuses: &mut Told,
+) -> bool
 where
     Broken: From<L::Error>,
 {
     let before = ledger.load().map_err(Broken::from).unwrap();
-    let stop = Stop::default();
+    let stop = StopFlag::default();
     statuses.begun.clear();
     statuses.ended.clear();
     let outcome = {
@@ -311,14 +327,14 @@ where
         let mut machine = Machine {
             chance: Rc::clone(chance),
             told: statuses,
-            stop: Stop::clone(&stop),
+            stop: StopFlag::clone(&stop),
             width,
             running: BTreeMap::new(),
             again: BTreeSet::new(),
         };
-        let limits = Limits {
+        let limits = RunLimits {
             written: chance.borrow_mut().one_in(4).then_some(Bytes::mib(1 << 20)),
-            ..Limits::default()
+            ..RunLimits::default()
         };
         let outcome = orchestrate::run(&mut ledger, &mut machine, &limits, &(), &stop);
         if outcome.is_ok() {
@@ -338,18 +354,20 @@ where
         assert_eq!(Some(*begun), open.next(), "another cell was next");
     }
     // Who was not killed has kept whatever cells gave.
-    if matches!(outcome, Ok(_) | Err(Error::Withdrawn(_))) {
+    if matches!(outcome, Ok(_) | Err(CampaignError::EnvironmentFault(_))) {
         let has: BTreeSet<CellId> = with_results(&after).map(|(id, _)| id).collect();
         assert!(statuses.ended.is_subset(&has), "a result was thrown away");
     }
     match outcome {
-        Ok(Ended::Complete) => true,
-        Ok(Ended::Interrupted) => {
+        Ok(CampaignEnd::Complete) => true,
+        Ok(CampaignEnd::Interrupted) => {
             assert!(stop.load(Ordering::Relaxed), "nobody asked to stop");
             false
         }
-        Err(Error::Ledger(Broken::Killed) | Error::Backend(Broken::Killed)) => false,
-        Err(Error::Withdrawn(reason)) => {
+        Err(CampaignError::Ledger(Broken::Killed) | CampaignError::Backend(Broken::Killed)) => {
+            false
+        }
+        Err(CampaignError::EnvironmentFault(reason)) => {
             assert!(
                 reason == "somebody took the disk" || reason.contains("lost 2 times"),
                 "{reason}"
@@ -366,7 +384,7 @@ fn with_results(results: &CampaignResults) -> impl Iterator<Item = (CellId, &Cel
 }
 
 /// Plays a campaign to its end, session after session, and looks at what was kept.
-fn play<L: Ledger>(seed: u64, ledger: &mut L, width: usize, mut rng: SeededRng)
+fn play<L: ResultSink>(seed: u64, ledger: &mut L, width: usize, mut rng: SeededRng)
 where
     Broken: From<L::Error>,
 {
@@ -410,17 +428,17 @@ where
 }
 
 fn played(seed: u64, contenders: &[Contender]) {
-    let mut rng = SeededRng::for_purpose(seed, "simulation");
+    let mut rng = SeededRng::substream(seed, "simulation");
     let campaign = campaign(&mut rng, contenders);
     let width = 1 + rng.below(4) as usize;
     if !seed.is_multiple_of(CAMPAIGNS / IN_DATABASES) {
-        return play(seed, &mut Results::new(&campaign), width, rng);
+        return play(seed, &mut MemorySink::new(&campaign), width, rng);
     }
     let directory = tempfile::tempdir().unwrap();
     let mut store = Store::open(&directory.path().join("fsarena.db")).unwrap();
     let plan = plan::plan(&campaign);
     let id: CampaignId = store.begin_campaign(&campaign, &plan, Nanos(1)).unwrap();
-    let mut stored = Stored {
+    let mut stored = StoredCampaign {
         store: &mut store,
         id,
     };

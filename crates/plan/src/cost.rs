@@ -2,13 +2,16 @@
 //!
 //! Bytes and operations follow from the plan. The time is a guess, and says what it assumes ([`Pace`]).
 
-use model::{Backend, Bytes, Campaign, Contender, Driver, Nanos, Phase, Source, Test, Work};
+use model::{
+    BackendKind, Bytes, Campaign, Contender, CopySource, DriverKind, Nanos, Phase, Test,
+    WorkEstimate,
+};
 use serde::{Deserialize, Serialize};
 
-use crate::allowance::wears_disks;
-use crate::forecast::{Basis, Experience, Forecast};
-use crate::pace::Pace;
-use crate::repetition::MOST_REPEATED;
+use crate::forecast::{Forecast, ForecastSource, PastDurations};
+use crate::iteration_limit::MAX_REPEATED;
+use crate::throughput_model::ThroughputModel;
+use crate::write_limit::writes_to_host_disks;
 use crate::{work, writes};
 
 /// What a test costs, or a sweep with all its points.
@@ -25,7 +28,7 @@ pub struct TestCost {
     /// Cells over all contenders and rounds.
     pub cells: u64,
     /// What all cells move, phases that are repeated as often as is expected.
-    pub work: Work,
+    pub work: WorkEstimate,
     /// Bytes that all cells write where no phase is repeated.
     pub least_written: Bytes,
     /// Space that the largest point needs.
@@ -44,7 +47,7 @@ pub struct Cost {
     /// Cells in all.
     pub cells: u64,
     /// What all cells move, phases that are repeated as often as is expected.
-    pub work: Work,
+    pub work: WorkEstimate,
     /// Bytes written before the first cell: images are filled once.
     pub preparation: Bytes,
     /// Bytes that are written where no phase is repeated, the preparation among them.
@@ -54,11 +57,12 @@ pub struct Cost {
     /// About how long all takes.
     pub time: Nanos,
     /// Cells that run side by side.
-    pub abreast: u64,
+    #[serde(rename = "abreast")]
+    pub parallel_cells: u64,
     /// What the time assumes of cells that were never seen.
-    pub pace: Pace,
+    pub pace: ThroughputModel,
     /// From what the time is known.
-    pub basis: Basis,
+    pub basis: ForecastSource,
     /// The tests, in the order of the suites.
     pub tests: Vec<TestCost>,
 }
@@ -69,7 +73,7 @@ impl Cost {
     pub fn is_large(&self) -> bool {
         self.tests.iter().any(|test| test.points > 0)
             || self.time > Nanos::from_secs(600)
-            || self.work.moved() > Bytes(100_000_000_000)
+            || self.work.total_bytes() > Bytes(100_000_000_000)
     }
 
     /// Bytes that are written in all.
@@ -80,7 +84,12 @@ impl Cost {
 
 /// The cost of a campaign at a pace, so many of its cells side by side, where some of them may be known from earlier
 /// campaigns.
-pub fn cost(campaign: &Campaign, pace: Pace, experience: &Experience, abreast: u64) -> Cost {
+pub fn cost(
+    campaign: &Campaign,
+    pace: ThroughputModel,
+    experience: &PastDurations,
+    abreast: u64,
+) -> Cost {
     let contenders = campaign.contenders.len() as u64;
     let times = contenders * u64::from(campaign.rounds);
     let forecast = Forecast::new(campaign, pace, experience);
@@ -95,7 +104,7 @@ pub fn cost(campaign: &Campaign, pace: Pace, experience: &Experience, abreast: u
         let time = Nanos(round(test).saturating_mul(u64::from(campaign.rounds)));
         let one = TestCost {
             time,
-            ..of_test(test, pace, times, &Conditions::of(campaign))
+            ..of_test(test, pace, times, &CostInputs::from_campaign(campaign))
         };
         match tests.last_mut() {
             Some(last) if one.points > 0 && last.test == one.test && last.suite == one.suite => {
@@ -115,7 +124,7 @@ pub fn cost(campaign: &Campaign, pace: Pace, experience: &Experience, abreast: u
         contenders,
         rounds: u64::from(campaign.rounds),
         cells,
-        work: work.fold(Work::default(), |all, one| all + one),
+        work: work.fold(WorkEstimate::default(), |all, one| all + one),
         space: tests
             .iter()
             .map(|test| test.space)
@@ -124,7 +133,7 @@ pub fn cost(campaign: &Campaign, pace: Pace, experience: &Experience, abreast: u
         preparation,
         least_written: Bytes(sum(|test| test.least_written.0).saturating_add(preparation.0)),
         time: Nanos((sum(|test| test.time.0) / abreast).saturating_add(before)),
-        abreast,
+        parallel_cells: abreast,
         pace,
         basis: forecast.basis().clone(),
         tests,
@@ -134,14 +143,14 @@ pub fn cost(campaign: &Campaign, pace: Pace, experience: &Experience, abreast: u
 /// What is written before the first cell: images of fsarena's own, to their end.
 fn preparation(campaign: &Campaign) -> Bytes {
     let image = match (campaign.backend, &campaign.device) {
-        (Backend::Loop, None) => {
-            let images = u64::from(campaign.most_disks());
+        (BackendKind::Loop, None) => {
+            let images = u64::from(campaign.max_disks());
             Bytes(campaign.size.0.saturating_mul(images))
         }
         _ => Bytes(0),
     };
     let source = match (campaign.backend, &campaign.source) {
-        (Backend::Loop, Some(Source::Image { size, .. })) => *size,
+        (BackendKind::Loop, Some(CopySource::Image { size, .. })) => *size,
         _ => Bytes(0),
     };
     Bytes(image.0.saturating_add(source.0))
@@ -149,7 +158,7 @@ fn preparation(campaign: &Campaign) -> Bytes {
 
 /// What of a campaign decides about a test's cost, beside the pace.
 #[derive(Clone, Copy, Debug)]
-pub struct Conditions {
+pub struct CostInputs {
     /// Whether disks of this machine's wear out by what is written.
     pub wears: bool,
     /// Whether what is copied in is read from another disk.
@@ -160,34 +169,39 @@ pub struct Conditions {
     pub age: Bytes,
 }
 
-impl Conditions {
+impl CostInputs {
     /// Those of a campaign.
-    pub fn of(campaign: &Campaign) -> Self {
+    pub fn from_campaign(campaign: &Campaign) -> Self {
         let mean = |of: fn(&Campaign, &Contender) -> Bytes| {
             let each = campaign.contenders.iter().map(|c| of(campaign, c).0);
             let all = each.fold(0, u64::saturating_add);
             Bytes(all / (campaign.contenders.len() as u64).max(1))
         };
         Self {
-            wears: wears_disks(campaign),
+            wears: writes_to_host_disks(campaign),
             has_source: campaign.source.is_some(),
-            mkfs: mean(writes::of_mkfs),
-            age: mean(writes::of_age),
+            mkfs: mean(writes::mkfs_estimate),
+            age: mean(writes::ageing_estimate),
         }
     }
 }
 
 /// About how long a cell of a test is assumed to take where it was never seen.
-pub fn cell_time(test: &Test, driver: Driver, pace: Pace, conditions: &Conditions) -> Nanos {
+pub fn cell_time(
+    test: &Test,
+    driver: DriverKind,
+    pace: ThroughputModel,
+    conditions: &CostInputs,
+) -> Nanos {
     let phases = repeated(test, pace, conditions);
-    let one = |(phase, once, passes): (&Phase, Work, u64)| {
-        let one = pace.here(pace.whole(phase, once));
+    let one = |(phase, once, passes): (&Phase, WorkEstimate, u64)| {
+        let one = pace.wall_time(pace.phase_time(phase, once));
         one.0.saturating_mul(passes)
     };
     let kernel = phases.map(one).fold(0, u64::saturating_add);
     let phases = match driver {
-        Driver::Kernel => kernel,
-        Driver::Fuse => (kernel as f64 * pace.fuse) as u64,
+        DriverKind::Kernel => kernel,
+        DriverKind::Fuse => (kernel as f64 * pace.fuse) as u64,
     };
     Nanos(pace.cell.0.saturating_add(phases))
 }
@@ -195,12 +209,12 @@ pub fn cell_time(test: &Test, driver: Driver, pace: Pace, conditions: &Condition
 /// The phases of a test, each with the work of one pass and how often it is expected to be done.
 fn repeated<'a>(
     test: &'a Test,
-    pace: Pace,
-    conditions: &'a Conditions,
-) -> impl Iterator<Item = (&'a Phase, Work, u64)> {
-    let works = work::of_phases(test);
+    pace: ThroughputModel,
+    conditions: &'a CostInputs,
+) -> impl Iterator<Item = (&'a Phase, WorkEstimate, u64)> {
+    let works = work::estimate_phases(test);
     test.phases.iter().zip(works).map(move |(phase, once)| {
-        let once = match conditions.has_source && phase.op.copies_in() {
+        let once = match conditions.has_source && phase.op.copies_from_source() {
             true => once.with_read(once.written),
             false => once,
         };
@@ -209,11 +223,11 @@ fn repeated<'a>(
 }
 
 /// What a test costs over so many cells, but for the time.
-fn of_test(test: &Test, pace: Pace, times: u64, conditions: &Conditions) -> TestCost {
+fn of_test(test: &Test, pace: ThroughputModel, times: u64, conditions: &CostInputs) -> TestCost {
     let phases = repeated(test, pace, conditions);
     let all = phases.map(|(_, once, passes)| once * passes);
-    let mut work = all.fold(Work::default(), |sum, one| sum + one);
-    let made = Bytes(conditions.mkfs.0.saturating_mul(writes::times_made(test)));
+    let mut work = all.fold(WorkEstimate::default(), |sum, one| sum + one);
+    let made = Bytes(conditions.mkfs.0.saturating_mul(writes::mkfs_count(test)));
     let age = match test.makes_filesystem() {
         true => 0,
         false => conditions.age.0,
@@ -226,13 +240,13 @@ fn of_test(test: &Test, pace: Pace, times: u64, conditions: &Conditions) -> Test
         test: test
             .sweep
             .as_ref()
-            .map_or(&test.name, |point| &point.of)
+            .map_or(&test.name, |point| &point.sweep)
             .clone(),
         points: u64::from(test.sweep.is_some()),
         phases: test.phases.len() as u64,
         cells: times,
         work: work * times,
-        least_written: Bytes(written(writes::of_test(test)).0.saturating_mul(times)),
+        least_written: Bytes(written(writes::test_estimate(test)).0.saturating_mul(times)),
         space: test.space,
         time: Nanos(0),
     }
@@ -255,17 +269,20 @@ const VARIATION: f64 = 0.25;
 const NORMAL: f64 = 1.96;
 
 /// About how often a phase is done: until it can be timed and its passes agree, as far as its limits allow.
-fn passes(phase: &Phase, work: Work, pace: Pace, wears: bool) -> u64 {
-    let pass = pace.pass(phase, work);
+fn passes(phase: &Phase, work: WorkEstimate, pace: ThroughputModel, wears: bool) -> u64 {
+    let pass = pace.iteration_time(phase, work);
     let Some(scaling) = phase.scaling else {
         return 1;
     };
-    if pass >= scaling.at_least || (wears && work.written > MOST_REPEATED) {
+    if pass >= scaling.at_least || (wears && work.written > MAX_REPEATED) {
         return 1;
     }
     let timed = scaling.at_least.0.div_ceil(pass.0.max(1));
     let agree = (NORMAL * VARIATION / scaling.width).powi(2).ceil() as u64;
-    let limit = scaling.limit.0.div_ceil(pace.whole(phase, work).0.max(1));
+    let limit = scaling
+        .limit
+        .0
+        .div_ceil(pace.phase_time(phase, work).0.max(1));
     let wanted = timed.max(agree).max(2);
     wanted.min(u64::from(scaling.passes)).min(limit.max(1))
 }
@@ -274,14 +291,17 @@ fn passes(phase: &Phase, work: Work, pace: Pace, wears: bool) -> u64 {
 mod tests {
     use std::collections::BTreeMap;
 
-    use model::{Access, Axis, CacheState, CopyFileIn, End, Io, Op, Scaling, SweepPoint};
+    use model::{
+        AccessPattern, CacheState, CopyFileIn, Io, IterationPolicy, Op, SweepAxis, SweepPoint,
+        SyncAtEnd,
+    };
     use proptest::prelude::*;
 
     use super::*;
     use crate::fixture::campaign;
 
     /// Half a gigabyte a second, and half a second around each cell.
-    const EVEN: Pace = Pace {
+    const EVEN: ThroughputModel = ThroughputModel {
         throughput: 500e6,
         cached: 500e6,
         request: Nanos(0),
@@ -298,8 +318,8 @@ mod tests {
     };
 
     /// The cost where nothing was ever seen.
-    fn cost(campaign: &Campaign, pace: Pace, abreast: u64) -> Cost {
-        super::cost(campaign, pace, &Experience::default(), abreast)
+    fn cost(campaign: &Campaign, pace: ThroughputModel, abreast: u64) -> Cost {
+        super::cost(campaign, pace, &PastDurations::default(), abreast)
     }
 
     /// A campaign of which each test writes so many MB once.
@@ -309,14 +329,14 @@ mod tests {
             test.phases = vec![Phase {
                 name: "write".into(),
                 cache: CacheState::Warm,
-                ends: End::Call,
+                sync_at_end: SyncAtEnd::Call,
                 at_most: None,
                 scaling: None,
                 step: None,
                 needs: None,
                 op: Op::Io(Io {
                     size: Some(Bytes(megabytes * 1_000_000)),
-                    ..Io::new("f", Access::Write, Bytes(1_000_000))
+                    ..Io::new("f", AccessPattern::Write, Bytes(1_000_000))
                 }),
             }];
         }
@@ -342,7 +362,7 @@ mod tests {
         let one = preparation(&campaign);
         let commands = &mut campaign.contenders[1].filesystem.commands;
         commands.mkfs = vec!["mkfs".into(), "{device}".into()];
-        campaign.suites[0].tests[1] = campaign.suites[0].tests[1].over_disks(3);
+        campaign.suites[0].tests[1] = campaign.suites[0].tests[1].with_disks(3);
         assert_eq!(preparation(&campaign), Bytes(3 * one.0));
     }
 
@@ -351,8 +371,8 @@ mod tests {
         let mut campaign = writing(5, 10);
         for (at, test) in (1..).zip(&mut campaign.suites[0].tests[1..4]) {
             test.sweep = Some(SweepPoint {
-                of: "sweep".into(),
-                at: BTreeMap::from([(Axis::Threads, at)]),
+                sweep: "sweep".into(),
+                at: BTreeMap::from([(SweepAxis::Threads, at)]),
             });
         }
         let cost = cost(&campaign, EVEN, 1);
@@ -374,15 +394,15 @@ mod tests {
             phase
         };
         let seconds = |phase: &Phase, bytes| {
-            let work = Work {
+            let work = WorkEstimate {
                 written: Bytes(bytes),
-                ..Work::default()
+                ..WorkEstimate::default()
             };
-            passes(phase, work, EVEN, true) as f64 * EVEN.whole(phase, work).as_secs_f64()
+            passes(phase, work, EVEN, true) as f64 * EVEN.phase_time(phase, work).as_secs_f64()
         };
         let limited = phase(Some(Nanos::from_secs(1)), None);
         assert_eq!(seconds(&limited, 5_000_000_000), 1.0);
-        let scaling = Scaling {
+        let scaling = IterationPolicy {
             at_least: Nanos::from_secs(1),
             width: 0.1,
             passes: 20,
@@ -405,7 +425,7 @@ mod tests {
             0.6,
             "too much to write it again"
         );
-        let short = Scaling {
+        let short = IterationPolicy {
             limit: Nanos(100_000_000),
             ..scaling
         };
@@ -417,7 +437,7 @@ mod tests {
     #[test]
     fn what_repetitions_write_is_announced() {
         let mut campaign = writing(1, 5);
-        campaign.suites[0].tests[0].phases[0].scaling = Some(Scaling {
+        campaign.suites[0].tests[0].phases[0].scaling = Some(IterationPolicy {
             at_least: Nanos::from_secs(5),
             width: 0.03,
             passes: 200,
@@ -430,7 +450,7 @@ mod tests {
     #[test]
     fn cells_side_by_side_share_the_time_and_slow_time_takes_longer() {
         let campaign = Campaign {
-            backend: Backend::Dir,
+            backend: BackendKind::Dir,
             ..writing(2, 1_000)
         };
         let time = |pace, abreast| cost(&campaign, pace, abreast).time;
@@ -438,10 +458,10 @@ mod tests {
         assert_eq!(time(EVEN, 3), Nanos::from_secs(10));
         let all_at_once = cost(&campaign, EVEN, 1000);
         assert_eq!(
-            all_at_once.abreast, all_at_once.cells,
+            all_at_once.parallel_cells, all_at_once.cells,
             "no cell runs beside itself"
         );
-        let slow = Pace {
+        let slow = ThroughputModel {
             slowdown: 5.0,
             ..EVEN
         };
@@ -451,7 +471,7 @@ mod tests {
     #[test]
     fn what_is_written_to_memory_is_repeated_however_much_it_is() {
         let mut campaign = writing(1, 300);
-        campaign.suites[0].tests[0].phases[0].scaling = Some(Scaling {
+        campaign.suites[0].tests[0].phases[0].scaling = Some(IterationPolicy {
             at_least: Nanos::from_secs(1),
             width: 1.0,
             passes: 20,
@@ -474,7 +494,7 @@ mod tests {
         let in_memory = cost(&campaign, EVEN, 1);
         assert_eq!(in_memory.work.read, Bytes(0));
         assert_eq!(in_memory.work.written, Bytes(6 * 5_000_000));
-        campaign.source = Some(Source::Image {
+        campaign.source = Some(CopySource::Image {
             size: Bytes::mib(100),
             contender: Box::new(campaign.contenders[0].clone()),
         });
@@ -491,7 +511,7 @@ mod tests {
         if let Op::Io(io) = &mut phase.op {
             (io.operations, io.rate) = (Some(500), Some(100));
         }
-        campaign.backend = Backend::Dir;
+        campaign.backend = BackendKind::Dir;
         let cost = cost(&campaign, EVEN, 1);
         assert_eq!(cost.time, Nanos(6 * 5_500_000_000));
     }
@@ -511,7 +531,7 @@ mod tests {
         fn a_faster_device_never_takes_longer(megabytes in 1u64..10_000, faster in 1.0..10.0f64) {
             let campaign = writing(2, megabytes);
             let slow = cost(&campaign, EVEN, 1);
-            let pace = Pace { throughput: 500e6 * faster, ..EVEN };
+            let pace = ThroughputModel { throughput: 500e6 * faster, ..EVEN };
             prop_assert!(cost(&campaign, pace, 1).time <= slow.time);
         }
     }

@@ -1,8 +1,9 @@
 //! A small campaign for this crate's tests.
 
 use model::{
-    Accelerator, Backend, Bytes, Campaign, Commands, Contender, DiskModel, Driver, Facts,
-    Filesystem, GuestDisk, GuestMachine, OwnSetting, Profile, Requirements, Suite, Test,
+    Accelerator, BackendKind, Bytes, Campaign, Commands, Contender, ContenderOverrides, DiskModel,
+    DriverKind, Filesystem, FilesystemFacts, GuestConfig, GuestDisk, Requirements, SizeProfile,
+    Suite, Test,
 };
 
 /// A campaign of the given measures; names are `fs0`, `test0` and so on.
@@ -12,7 +13,7 @@ pub fn campaign(contenders: usize, tests: usize, rounds: u32, seed: u64) -> Camp
         contenders: (0..contenders).map(contender).collect(),
         groups: Vec::new(),
         suites: vec![Suite {
-            requires: model::Programs::default(),
+            requires: model::ProgramRequirements::default(),
             archives: Vec::new(),
             baseline: None,
             name: "suite".into(),
@@ -20,9 +21,9 @@ pub fn campaign(contenders: usize, tests: usize, rounds: u32, seed: u64) -> Camp
             source: "this test".into(),
             tests: (0..tests).map(test).collect(),
         }],
-        profile: Profile::Smoke,
+        profile: SizeProfile::Smoke,
         rounds,
-        until: None,
+        stopping_rule: None,
         budget: None,
         clock: model::Clock::Real,
         guest: None,
@@ -39,19 +40,19 @@ pub fn campaign(contenders: usize, tests: usize, rounds: u32, seed: u64) -> Camp
         host: None,
         archives: Vec::new(),
         phase_limit: model::Nanos::from_secs(600),
-        backend: Backend::Loop,
+        backend: BackendKind::Loop,
         measured_by: None,
     }
 }
 
 /// A guest in virtual time.
-pub fn guest_in_memory() -> GuestMachine {
+pub fn guest_in_memory() -> GuestConfig {
     let model = DiskModel {
         command: model::Nanos(10_000),
         link: Some(Bytes(1_000_000_000)),
         ..DiskModel::ideal()
     };
-    GuestMachine {
+    GuestConfig {
         memory: Bytes::mib(1024),
         processors: 1,
         accelerator: Accelerator::Tcg,
@@ -60,7 +61,7 @@ pub fn guest_in_memory() -> GuestMachine {
         disks: 1,
         disk: GuestDisk::Model { model },
         kernel: "6.1.0".into(),
-        made: "guest-1".into(),
+        guest_name: "guest-1".into(),
     }
 }
 
@@ -84,8 +85,8 @@ fn contender(number: usize) -> Contender {
             title: name.clone(),
             name,
             aliases: Vec::new(),
-            driver: Driver::Kernel,
-            facts: Facts::default(),
+            driver: DriverKind::Kernel,
+            facts: FilesystemFacts::default(),
             source: "this test".into(),
             requires: Requirements::default(),
             commands: Commands::default(),
@@ -97,6 +98,6 @@ fn contender(number: usize) -> Contender {
         mkfs_options: Vec::new(),
         mount_options: Vec::new(),
         directory: None,
-        own: OwnSetting::default(),
+        own: ContenderOverrides::default(),
     }
 }

@@ -10,19 +10,19 @@
 use std::cell::{Ref, RefCell};
 use std::collections::BTreeMap;
 
-use model::{Campaign, CampaignId, Cell, CellResult, Contender, Driver, Nanos, Status, Test};
+use model::{Campaign, CampaignId, Cell, CellResult, Contender, DriverKind, Nanos, Status, Test};
 use serde::{Deserialize, Serialize};
 
-use crate::cost::{Conditions, cell_time};
-use crate::pace::Pace;
+use crate::cost::{CostInputs, cell_time};
+use crate::throughput_model::ThroughputModel;
 use crate::writes;
 
 /// How much of what it took already a cell may still take that takes longer than expected.
-const OVERDUE: f64 = 0.15;
+const OVERDUE_FRACTION: f64 = 0.15;
 
 /// What cells took in earlier campaigns under the same conditions.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Experience {
+pub struct PastDurations {
     /// By names of contender and test.
     pub cells: BTreeMap<(String, String), Nanos>,
     /// The campaigns, the newest first.
@@ -31,7 +31,7 @@ pub struct Experience {
 
 /// From what the times of a campaign's cells are known before it begins.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Basis {
+pub struct ForecastSource {
     /// Pairs of a contender and a test.
     pub pairs: u64,
     /// Of these, those that earlier campaigns have run.
@@ -49,7 +49,7 @@ pub struct Forecast {
     tests: BTreeMap<String, usize>,
     /// The pairs of contender and test, the tests of each contender side by side.
     pairs: Vec<Pair>,
-    basis: Basis,
+    basis: ForecastSource,
     /// Finished cells that were run, and those that a cache served.
     run: u64,
     served: u64,
@@ -83,7 +83,7 @@ impl Pair {
 
 /// A cell that runs, and for how long it has.
 #[derive(Clone, Copy, Debug)]
-pub struct Going<'a> {
+pub struct ActiveCell<'a> {
     /// The cell.
     pub cell: &'a Cell,
     /// Since it began.
@@ -92,26 +92,26 @@ pub struct Going<'a> {
 
 impl Forecast {
     /// Before any cell has run, and before any is planned.
-    pub fn new(campaign: &Campaign, pace: Pace, experience: &Experience) -> Self {
-        let conditions = Conditions::of(campaign);
+    pub fn new(campaign: &Campaign, pace: ThroughputModel, experience: &PastDurations) -> Self {
+        let conditions = CostInputs::from_campaign(campaign);
         let tests: Vec<_> = campaign.suites.iter().flat_map(|s| &s.tests).collect();
         let assumed = |driver| -> Vec<f64> {
             let time = |test: &&Test| cell_time(test, driver, pace, &conditions).as_secs_f64();
             tests.iter().map(time).collect()
         };
-        let (of_kernel, of_fuse) = (assumed(Driver::Kernel), assumed(Driver::Fuse));
+        let (of_kernel, of_fuse) = (assumed(DriverKind::Kernel), assumed(DriverKind::Fuse));
         let mut fuse = false;
         let mut pairs = Vec::with_capacity(campaign.contenders.len() * tests.len());
         for (number, contender) in campaign.contenders.iter().enumerate() {
             let driver = contender.filesystem.driver;
             let assumed = match driver {
-                Driver::Kernel => &of_kernel,
-                Driver::Fuse => &of_fuse,
+                DriverKind::Kernel => &of_kernel,
+                DriverKind::Fuse => &of_fuse,
             };
             for (place, test) in tests.iter().enumerate() {
                 let name = (contender.name.clone(), test.name.clone());
                 let remembered = experience.cells.get(&name);
-                fuse |= remembered.is_none() && driver == Driver::Fuse;
+                fuse |= remembered.is_none() && driver == DriverKind::Fuse;
                 let ageing = match test.makes_filesystem() {
                     true => 0.0,
                     false => ageing_time(campaign, contender, pace).as_secs_f64(),
@@ -132,7 +132,7 @@ impl Forecast {
             .count();
         let numbered = |names: Vec<&String>| names.into_iter().cloned().zip(0..).collect();
         Self {
-            basis: Basis {
+            basis: ForecastSource {
                 pairs: pairs.len() as u64,
                 remembered: remembered as u64,
                 campaigns: match remembered {
@@ -151,7 +151,7 @@ impl Forecast {
     }
 
     /// From what times are known before the first cell has run.
-    pub const fn basis(&self) -> &Basis {
+    pub const fn basis(&self) -> &ForecastSource {
         &self.basis
     }
 
@@ -165,7 +165,7 @@ impl Forecast {
     }
 
     /// Takes in the result of a cell that was planned.
-    pub fn finish(&mut self, cell: &Cell, result: &CellResult) {
+    pub fn record_result(&mut self, cell: &Cell, result: &CellResult) {
         let Some(at) = self.place(cell) else { return };
         let pair = &mut self.pairs[at];
         pair.left = pair.left.saturating_sub(1);
@@ -194,7 +194,7 @@ impl Forecast {
     }
 
     /// About how long these cells take, one after another.
-    pub fn of<'a>(&self, cells: impl IntoIterator<Item = &'a Cell>) -> Nanos {
+    pub fn total_time<'a>(&self, cells: impl IntoIterator<Item = &'a Cell>) -> Nanos {
         let times = self.times();
         let known = cells.into_iter().filter_map(|cell| self.place(cell));
         nanos(known.map(|at| times[at]).sum())
@@ -202,16 +202,16 @@ impl Forecast {
 
     /// About how long it takes until all planned cells have finished, so many of them side by side, and until the next
     /// one has.
-    pub fn left(&self, going: &[Going<'_>], abreast: u64) -> (Nanos, Nanos) {
+    pub fn time_left(&self, going: &[ActiveCell<'_>], abreast: u64) -> (Nanos, Nanos) {
         let times = self.times();
         let cells: u64 = self.pairs.iter().map(|pair| pair.left).sum();
         let all = self.pairs.iter().zip(&*times);
         let mut work: f64 = all.map(|(pair, time)| pair.left as f64 * time).sum();
         let mut running = Vec::with_capacity(going.len());
-        for Going { cell, elapsed } in going {
+        for ActiveCell { cell, elapsed } in going {
             let Some(at) = self.place(cell) else { continue };
             let elapsed = elapsed.as_secs_f64();
-            let rest = (times[at] - elapsed).max(elapsed * OVERDUE);
+            let rest = (times[at] - elapsed).max(elapsed * OVERDUE_FRACTION);
             work += rest - times[at];
             running.push(rest);
         }
@@ -281,15 +281,20 @@ impl Effects {
     /// it or twice as much, and a contender be several times as fast as another.
     const SPREAD: [f64; Self::KINDS] = [0.5, 0.5, 0.7, 0.5, 0.4];
     /// What all of them leave open of a pair.
-    const REST: f64 = 0.3;
+    const RESIDUAL_SD: f64 = 0.3;
     /// Rounds until the effects agree with each other.
     const ROUNDS: u32 = 40;
     /// Kinds of drivers.
     const DRIVERS: usize = 2;
 
     /// The places of a pair's effects.
-    fn levels(driver: Driver, contender: usize, test: usize, tests: usize) -> [usize; Self::KINDS] {
-        let driver = usize::from(driver == Driver::Fuse);
+    fn levels(
+        driver: DriverKind,
+        contender: usize,
+        test: usize,
+        tests: usize,
+    ) -> [usize; Self::KINDS] {
+        let driver = usize::from(driver == DriverKind::Fuse);
         let of_tests = 1 + Self::DRIVERS;
         let of_both = of_tests + tests;
         let of_contenders = of_both + Self::DRIVERS * tests;
@@ -325,7 +330,7 @@ impl Effects {
 
     /// Brings the effects of one kind to what the others leave open.
     fn adjust(&mut self, kind: usize, seen: &[([usize; Self::KINDS], f64)]) {
-        let precision = (Self::REST / Self::SPREAD[kind]).powi(2);
+        let precision = (Self::RESIDUAL_SD / Self::SPREAD[kind]).powi(2);
         let mut sums = vec![(0.0, 0.0); self.0.len()];
         for (levels, off) in seen {
             let others = self.sum(levels) - self.0[levels[kind]];
@@ -351,9 +356,9 @@ impl Effects {
 }
 
 /// About how long ageing a contender takes before a test.
-fn ageing_time(campaign: &Campaign, contender: &Contender, pace: Pace) -> Nanos {
-    let written = writes::of_age(campaign, contender).0 as f64;
-    pace.here(nanos(written / pace.throughput))
+fn ageing_time(campaign: &Campaign, contender: &Contender, pace: ThroughputModel) -> Nanos {
+    let written = writes::ageing_estimate(campaign, contender).0 as f64;
+    pace.wall_time(nanos(written / pace.throughput))
 }
 
 fn nanos(seconds: f64) -> Nanos {

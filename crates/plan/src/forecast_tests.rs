@@ -8,17 +8,17 @@ use crate::fixture::campaign;
 use crate::plan;
 
 /// Two seconds around each cell, and nothing in it: tests of the fixture have no phases.
-fn pace(seconds: u64) -> Pace {
-    Pace {
+fn pace(seconds: u64) -> ThroughputModel {
+    ThroughputModel {
         cell: Nanos::from_secs(seconds),
-        ..Pace::default()
+        ..ThroughputModel::default()
     }
 }
 
 fn result(seconds: u64, status: Status) -> CellResult {
     CellResult {
         elapsed: Nanos::from_secs(seconds),
-        ..CellResult::blank(status)
+        ..CellResult::with_status(status)
     }
 }
 
@@ -26,13 +26,13 @@ fn result(seconds: u64, status: Status) -> CellResult {
 fn forecast(contenders: usize, tests: usize, rounds: u32) -> (Forecast, Vec<Cell>) {
     let campaign = campaign(contenders, tests, rounds, 1);
     let cells = plan(&campaign);
-    let mut forecast = Forecast::new(&campaign, pace(10), &Experience::default());
+    let mut forecast = Forecast::new(&campaign, pace(10), &PastDurations::default());
     forecast.plan(&cells);
     (forecast, cells)
 }
 
 fn left(forecast: &Forecast) -> f64 {
-    forecast.left(&[], 1).0.as_secs_f64()
+    forecast.time_left(&[], 1).0.as_secs_f64()
 }
 
 /// Ten seconds for each cell of the first test, one hundred for each of the others.
@@ -45,7 +45,7 @@ fn before_the_first_cell_it_is_what_was_assumed_and_after_the_last_nothing() {
     let (mut forecast, cells) = forecast(3, 2, 2);
     assert_eq!(left(&forecast), 120.0);
     for cell in &cells {
-        forecast.finish(cell, &result(seconds(cell), Status::Ok));
+        forecast.record_result(cell, &result(seconds(cell), Status::Ok));
     }
     assert_eq!(left(&forecast), 0.0);
 }
@@ -54,7 +54,7 @@ fn before_the_first_cell_it_is_what_was_assumed_and_after_the_last_nothing() {
 fn a_finished_round_predicts_the_next() {
     let (mut forecast, cells) = forecast(3, 2, 2);
     for cell in cells.iter().filter(|cell| cell.round == 1) {
-        forecast.finish(cell, &result(seconds(cell), Status::Ok));
+        forecast.record_result(cell, &result(seconds(cell), Status::Ok));
     }
     assert_eq!(left(&forecast), 3.0 * 10.0 + 3.0 * 100.0);
 }
@@ -65,7 +65,7 @@ fn every_cell_counts_at_first_and_of_very_many_one_in_a_hundred_more() {
     let (mut forecast, cells) = forecast(1, 1, 2000);
     let mut looks = Vec::new();
     for (finished, cell) in (1..).zip(&cells) {
-        forecast.finish(cell, &result(seconds(cell), Status::Ok));
+        forecast.record_result(cell, &result(seconds(cell), Status::Ok));
         left(&forecast);
         if forecast
             .known
@@ -89,7 +89,7 @@ fn every_cell_counts_at_first_and_of_very_many_one_in_a_hundred_more() {
 fn what_was_assumed_of_a_test_is_corrected_by_the_others() {
     let (mut forecast, cells) = forecast(4, 6, 1);
     for cell in cells.iter().filter(|cell| cell.test != "test5") {
-        forecast.finish(cell, &result(20, Status::Ok));
+        forecast.record_result(cell, &result(20, Status::Ok));
     }
     let left = left(&forecast);
     assert!((70.0..85.0).contains(&left), "4 cells of 20 s: {left} s");
@@ -100,7 +100,7 @@ fn a_contender_that_is_slow_in_some_tests_is_expected_to_be_slow_in_others() {
     let (mut forecast, cells) = forecast(4, 6, 1);
     let took = |cell: &Cell| if cell.contender == "fs0" { 70 } else { 10 };
     for cell in cells.iter().filter(|cell| cell.test != "test5") {
-        forecast.finish(cell, &result(took(cell), Status::Ok));
+        forecast.record_result(cell, &result(took(cell), Status::Ok));
     }
     let all = forecast.cells();
     let slow = all[&("fs0", "test5")].as_secs_f64();
@@ -113,7 +113,7 @@ fn a_contender_that_is_slow_in_some_tests_is_expected_to_be_slow_in_others() {
 fn what_failed_early_says_nothing_about_other_cells_and_is_expected_again() {
     let (mut forecast, cells) = forecast(1, 2, 2);
     let failed = cells.iter().find(|cell| cell.test == "test0").unwrap();
-    forecast.finish(failed, &result(1, Status::Failed));
+    forecast.record_result(failed, &result(1, Status::Failed));
     assert_eq!(left(&forecast), 1.0 + 2.0 * 10.0);
 }
 
@@ -123,7 +123,7 @@ fn a_cell_that_runs_has_what_it_took_behind_it_and_one_that_is_late_takes_longer
     let after = |seconds| {
         let elapsed = Nanos::from_secs(seconds);
         let cell = &cells[0];
-        let (left, next) = forecast.left(&[Going { cell, elapsed }], 1);
+        let (left, next) = forecast.time_left(&[ActiveCell { cell, elapsed }], 1);
         (left.as_secs_f64(), next.as_secs_f64())
     };
     assert_eq!(after(0), (20.0, 10.0));
@@ -134,17 +134,17 @@ fn a_cell_that_runs_has_what_it_took_behind_it_and_one_that_is_late_takes_longer
 #[test]
 fn cells_side_by_side_share_the_time_and_the_last_ones_wait_for_each_other() {
     let (mut forecast, cells) = forecast(4, 2, 1);
-    let abreast = |forecast: &Forecast| forecast.left(&[], 4).0.as_secs_f64();
+    let abreast = |forecast: &Forecast| forecast.time_left(&[], 4).0.as_secs_f64();
     assert_eq!(abreast(&forecast), (80.0 + 15.0) / 4.0);
     for cell in &cells[..6] {
-        forecast.finish(cell, &result(10, Status::Ok));
+        forecast.record_result(cell, &result(10, Status::Ok));
     }
-    let going = |cell, seconds| Going {
+    let going = |cell, seconds| ActiveCell {
         cell,
         elapsed: Nanos::from_secs(seconds),
     };
     let last = [going(&cells[6], 3), going(&cells[7], 8)];
-    let (left, next) = forecast.left(&last, 4);
+    let (left, next) = forecast.time_left(&last, 4);
     assert_eq!((left, next), (Nanos::from_secs(7), Nanos::from_secs(2)));
 }
 
@@ -152,7 +152,7 @@ fn cells_side_by_side_share_the_time_and_the_last_ones_wait_for_each_other() {
 fn earlier_campaigns_are_believed_before_what_is_assumed_and_what_is_seen_before_both() {
     let campaign = campaign(1, 2, 2, 1);
     let name = ("fs0".to_owned(), "test0".to_owned());
-    let experience = Experience {
+    let experience = PastDurations {
         cells: BTreeMap::from([(name, Nanos::from_secs(30))]),
         campaigns: vec![CampaignId(3)],
     };
@@ -166,7 +166,7 @@ fn earlier_campaigns_are_believed_before_what_is_assumed_and_what_is_seen_before
     let cells = plan(&campaign);
     forecast.plan(&cells);
     let cell = cells.iter().find(|cell| cell.test == "test0").unwrap();
-    forecast.finish(cell, &result(40, Status::Ok));
+    forecast.record_result(cell, &result(40, Status::Ok));
     assert_eq!(time(&forecast), Nanos::from_secs(40));
 }
 
@@ -178,7 +178,7 @@ fn what_a_cache_serves_takes_no_time() {
             from_cache: true,
             ..result(10, Status::Ok)
         };
-        forecast.finish(cell, &served);
+        forecast.record_result(cell, &served);
     }
     let left = left(&forecast);
     assert!(left < 10.0, "ten cells that are likely served, too: {left}");
@@ -192,7 +192,7 @@ fn cells_that_were_not_planned_are_none() {
         contender: "another".into(),
         ..cells[0].clone()
     };
-    forecast.finish(&other, &result(99, Status::Ok));
+    forecast.record_result(&other, &result(99, Status::Ok));
     assert_eq!(left(&forecast), 10.0);
 }
 
@@ -210,7 +210,7 @@ proptest! {
     ) {
         let (mut forecast, cells) = forecast(3, 2, 4);
         for (cell, time) in cells.iter().zip(&times) {
-            forecast.finish(cell, &result(*time, Status::Ok));
+            forecast.record_result(cell, &result(*time, Status::Ok));
         }
         let left = left(&forecast);
         let unfinished = (cells.len() - times.len()) as f64;

@@ -4,24 +4,25 @@
 //! Pure: no clock, no file, no environment. The same campaign gives the same plan on every machine
 //! and in every version; a stored campaign is nevertheless resumed from its stored plan.
 
-mod allowance;
 mod cost;
 mod forecast;
+mod iteration_limit;
 mod order;
-mod pace;
-mod repetition;
+mod throughput_model;
 mod work;
+mod write_limit;
 mod writes;
 
-pub use allowance::{TooMuch, UNASKED, allowance, wears_disks};
 pub use cost::{Cost, TestCost, cost};
-pub use forecast::{Basis, Experience, Forecast, Going};
+pub use forecast::{ActiveCell, Forecast, ForecastSource, PastDurations};
+pub use iteration_limit::limit_iterations;
 pub use order::{
-    MOST_CELLS, behind, further_round, most_cells, most_rounds, plan, remaining, wanted_of_round,
+    MAX_CELLS, cells_of_round, further_round, max_cells, max_rounds, plan, remaining,
+    renumber_after,
 };
-pub use pace::Pace;
-pub use repetition::within;
-pub use writes::Writes;
+pub use throughput_model::ThroughputModel;
+pub use write_limit::{DEFAULT_WRITE_LIMIT, WriteLimitExceeded, write_limit, writes_to_host_disks};
+pub use writes::WriteEstimates;
 
 #[cfg(test)]
 mod fixture;

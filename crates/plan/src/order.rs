@@ -13,31 +13,33 @@ use model::{Campaign, Cell, CellId, SeededRng, Test};
 /// campaign's seed.
 pub fn plan(campaign: &Campaign) -> Vec<Cell> {
     let rounds = 1..=campaign.rounds;
-    let cells = rounds.flat_map(|r| cells_of_round(campaign, r)).collect();
+    let cells = rounds
+        .flat_map(|r| all_cells_of_round(campaign, r))
+        .collect();
     numbered(cells, 0)
 }
 
 /// Most cells of a campaign. At half a second each they take a week; a plan of many more does not fit the
 /// memory of a small machine.
-pub const MOST_CELLS: u64 = 1_000_000;
+pub const MAX_CELLS: u64 = 1_000_000;
 
 /// Most rounds within a budget: what so many leave open, more would hardly settle.
-const MOST_ROUNDS_OF_A_BUDGET: u32 = 100;
+const MAX_ROUNDS_OF_A_BUDGET: u32 = 100;
 
 /// How many rounds a campaign has when all are added that may be.
-pub fn most_rounds(campaign: &Campaign) -> u32 {
-    let added = match (campaign.until, campaign.budget) {
+pub fn max_rounds(campaign: &Campaign) -> u32 {
+    let added = match (campaign.stopping_rule, campaign.budget) {
         (Some(until), _) => until.max_rounds,
-        (None, Some(_)) => MOST_ROUNDS_OF_A_BUDGET,
+        (None, Some(_)) => MAX_ROUNDS_OF_A_BUDGET,
         (None, None) => 0,
     };
     campaign.rounds.max(added)
 }
 
 /// How many cells a campaign has when all rounds are added that may be; `None` beyond all numbers.
-pub fn most_cells(campaign: &Campaign) -> Option<u64> {
+pub fn max_cells(campaign: &Campaign) -> Option<u64> {
     let tests: usize = campaign.suites.iter().map(|s| s.tests.len()).sum();
-    let rounds = u64::from(most_rounds(campaign));
+    let rounds = u64::from(max_rounds(campaign));
     let pairs = u64::try_from(campaign.contenders.len().checked_mul(tests)?).ok()?;
     pairs.checked_mul(rounds)
 }
@@ -47,23 +49,23 @@ pub fn most_cells(campaign: &Campaign) -> Option<u64> {
 /// A round's order and seeds depend on the campaign's seed and the round's number alone, so a campaign
 /// to which rounds were added has the plan that it would have had with all of them from the beginning.
 pub fn further_round(campaign: &Campaign, round: u32, planned: u32) -> Vec<Cell> {
-    numbered(cells_of_round(campaign, round), planned)
+    numbered(all_cells_of_round(campaign, round), planned)
 }
 
 /// The cells of one more round that are wanted, those of each test together, in the order in which they run.
-pub fn wanted_of_round(
+pub fn cells_of_round(
     campaign: &Campaign,
     round: u32,
     is_wanted: impl Fn(&Cell) -> bool,
 ) -> Vec<Vec<Cell>> {
-    let mut cells = cells_of_round(campaign, round);
+    let mut cells = all_cells_of_round(campaign, round);
     cells.retain(is_wanted);
     let of_one_test = |a: &Cell, b: &Cell| (&a.suite, &a.test) == (&b.suite, &b.test);
     cells.chunk_by(of_one_test).map(<[Cell]>::to_vec).collect()
 }
 
 /// Cells with the numbers that follow a plan of so many.
-pub fn behind(planned: u32, cells: Vec<Cell>) -> Vec<Cell> {
+pub fn renumber_after(planned: u32, cells: Vec<Cell>) -> Vec<Cell> {
     numbered(cells, planned)
 }
 
@@ -84,8 +86,8 @@ pub fn remaining(cells: &[Cell], done: &BTreeSet<CellId>) -> Vec<Cell> {
 }
 
 /// One round's cells, all with the number 0.
-fn cells_of_round(campaign: &Campaign, round: u32) -> Vec<Cell> {
-    let mut order = SeededRng::for_purpose(campaign.seed, &format!("order of round {round}"));
+fn all_cells_of_round(campaign: &Campaign, round: u32) -> Vec<Cell> {
+    let mut order = SeededRng::substream(campaign.seed, &format!("order of round {round}"));
     let mut tests: Vec<&Test> = campaign.suites.iter().flat_map(|s| &s.tests).collect();
     order.shuffle(&mut tests);
     let mut cells = Vec::with_capacity(tests.len() * campaign.contenders.len());
@@ -112,14 +114,14 @@ fn cells_of_round(campaign: &Campaign, round: u32) -> Vec<Cell> {
 /// The contender has no part in it: all get the same names, sizes and order.
 fn cell_seed(seed: u64, round: u32, test: &Test) -> u64 {
     let purpose = format!("round {round} of {}/{}", test.suite, test.name);
-    SeededRng::for_purpose(seed, &purpose).next_u64()
+    SeededRng::substream(seed, &purpose).next_u64()
 }
 
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;
 
-    use model::Until;
+    use model::StoppingRule;
     use proptest::prelude::*;
 
     use super::*;
@@ -180,10 +182,10 @@ mod tests {
             contenders in 0usize..6, tests in 0usize..5, rounds in 1u32..5, added in 0u32..5,
         ) {
             let mut campaign = campaign(contenders, tests, rounds, 1);
-            prop_assert_eq!(most_cells(&campaign), Some(plan(&campaign).len() as u64));
+            prop_assert_eq!(max_cells(&campaign), Some(plan(&campaign).len() as u64));
             let max_rounds = rounds + added;
-            campaign.until = Some(Until { width: 0.05, share: 1.0, max_rounds, max_time: None });
-            let counted = most_cells(&campaign);
+            campaign.stopping_rule = Some(StoppingRule { width: 0.05, share: 1.0, max_rounds, max_time: None });
+            let counted = max_cells(&campaign);
             campaign.rounds = max_rounds;
             prop_assert_eq!(counted, Some(plan(&campaign).len() as u64));
         }

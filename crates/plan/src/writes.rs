@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use model::{Backend, Bytes, Campaign, Cell, Contender, MkfsWrites, Op, PhaseResult, Test};
+use model::{
+    BackendKind, Bytes, Campaign, Cell, Contender, MkfsWriteEstimate, Op, PhaseResult, Test,
+};
 
 use crate::work;
 
@@ -10,26 +12,28 @@ use crate::work;
 const COUNTED_ON_LOOP: u64 = 2;
 
 /// About what one `mkfs` of a contender writes, as the device counts it.
-pub fn of_mkfs(campaign: &Campaign, contender: &Contender) -> Bytes {
+pub fn mkfs_estimate(campaign: &Campaign, contender: &Contender) -> Bytes {
     let commands = &contender.filesystem.commands;
-    if campaign.backend == Backend::Dir || commands.mkfs.is_empty() || !commands.need_device() {
+    if campaign.backend == BackendKind::Dir || commands.mkfs.is_empty() || !commands.need_device() {
         return Bytes(0);
     }
-    let once = commands.mkfs_writes.unwrap_or(MkfsWrites::LITTLE);
-    let once = once.on(campaign.size).0;
+    let once = commands.mkfs_writes.unwrap_or(MkfsWriteEstimate::LITTLE);
+    let once = once.estimate_for(campaign.size).0;
     match campaign.backend {
-        Backend::Loop if campaign.device.is_none() => Bytes(once.saturating_mul(COUNTED_ON_LOOP)),
+        BackendKind::Loop if campaign.device.is_none() => {
+            Bytes(once.saturating_mul(COUNTED_ON_LOOP))
+        }
         _ => Bytes(once),
     }
 }
 
 /// About what ageing a contender writes before a test, where that does not make the filesystem itself. Where aged states
 /// are kept, one test of a round ages, on an image that is made blank before, and each other lays the image out.
-pub fn of_age(campaign: &Campaign, contender: &Contender) -> Bytes {
+pub fn ageing_estimate(campaign: &Campaign, contender: &Contender) -> Bytes {
     let Some(age) = &contender.own.age else {
         return Bytes(0);
     };
-    let once = age.writes(campaign.size);
+    let once = age.write_estimate(campaign.size);
     if !campaign.keep_aged {
         return once;
     }
@@ -39,7 +43,7 @@ pub fn of_age(campaign: &Campaign, contender: &Contender) -> Bytes {
 }
 
 /// How often a cell of this test makes the filesystem: where no phase does, once before the first.
-pub fn times_made(test: &Test) -> u64 {
+pub fn mkfs_count(test: &Test) -> u64 {
     let phases = test
         .phases
         .iter()
@@ -48,14 +52,14 @@ pub fn times_made(test: &Test) -> u64 {
 }
 
 /// What a test writes into its files where no phase is repeated.
-pub fn of_test(test: &Test) -> Bytes {
-    let works = work::of_phases(test).into_iter();
+pub fn test_estimate(test: &Test) -> Bytes {
+    let works = work::estimate_phases(test).into_iter();
     Bytes(works.fold(0, |sum, work| sum.saturating_add(work.written.0)))
 }
 
 /// What the cells of a campaign write.
 #[derive(Clone, Debug)]
-pub struct Writes {
+pub struct WriteEstimates {
     /// What `mkfs` of each contender writes.
     mkfs: BTreeMap<String, u64>,
     /// What ageing each contender writes.
@@ -74,16 +78,16 @@ struct TestWrites {
     before: bool,
 }
 
-impl Writes {
+impl WriteEstimates {
     /// Those of this campaign.
-    pub fn of(campaign: &Campaign) -> Self {
+    pub fn from_campaign(campaign: &Campaign) -> Self {
         let contenders = campaign.contenders.iter();
-        let mkfs = contenders.map(|c| (c.name.clone(), of_mkfs(campaign, c).0));
+        let mkfs = contenders.map(|c| (c.name.clone(), mkfs_estimate(campaign, c).0));
         let contenders = campaign.contenders.iter();
-        let ages = contenders.map(|c| (c.name.clone(), of_age(campaign, c).0));
+        let ages = contenders.map(|c| (c.name.clone(), ageing_estimate(campaign, c).0));
         let of = |test: &Test| TestWrites {
-            once: of_test(test).0,
-            made: times_made(test),
+            once: test_estimate(test).0,
+            made: mkfs_count(test),
             before: !test.makes_filesystem(),
         };
         let mut tests: BTreeMap<String, BTreeMap<_, _>> = BTreeMap::new();
@@ -109,14 +113,14 @@ impl Writes {
     }
 
     /// The same of several together.
-    pub fn all<'c>(&self, cells: impl IntoIterator<Item = &'c Cell>) -> Bytes {
+    pub fn total<'c>(&self, cells: impl IntoIterator<Item = &'c Cell>) -> Bytes {
         let each = cells.into_iter().map(|cell| self.expected(cell).0);
         Bytes(each.fold(0, u64::saturating_add))
     }
 
     /// What a cell wrote: as its device has counted it where there is one, as its program has elsewhere; a `mkfs` before
     /// the first phase, and ageing, which nobody counts, as is expected of them.
-    pub fn counted(&self, cell: &Cell, phases: &[PhaseResult]) -> Bytes {
+    pub fn actual(&self, cell: &Cell, phases: &[PhaseResult]) -> Bytes {
         let before = match self.test(cell) {
             Some(test) if test.before => self.mkfs(cell).saturating_add(self.age(cell, test)),
             _ => 0,
@@ -144,7 +148,8 @@ impl Writes {
 #[cfg(test)]
 mod tests {
     use model::{
-        Access, Age, AgeProfile, CacheState, Churn, DeviceCounters, End, Io, Mkfs, PerMille, Phase,
+        AccessPattern, AgeProfile, AgeingSpec, CacheState, Churn, DeviceCounters, Io, Mkfs,
+        PerMille, Phase, SyncAtEnd,
     };
 
     use super::*;
@@ -154,7 +159,7 @@ mod tests {
         Phase {
             name: "phase".into(),
             cache: CacheState::Warm,
-            ends: End::Call,
+            sync_at_end: SyncAtEnd::Call,
             at_most: None,
             scaling: None,
             step: None,
@@ -168,13 +173,13 @@ mod tests {
         let mut campaign = fixture::campaign(1, 1, 1, 1);
         let commands = &mut campaign.contenders[0].filesystem.commands;
         commands.mkfs = vec!["mkfs.x".into(), "{device}".into()];
-        commands.mkfs_writes = Some(MkfsWrites {
+        commands.mkfs_writes = Some(MkfsWriteEstimate {
             bytes: Bytes(1000),
             one_in: 64.try_into().unwrap(),
         });
         let write = Op::Io(Io {
             size: Some(Bytes(1_000_000)),
-            ..Io::new("f", Access::Write, Bytes(1000))
+            ..Io::new("f", AccessPattern::Write, Bytes(1000))
         });
         let phases = more.into_iter().chain([write]).map(phase);
         campaign.suites[0].tests[0].phases = phases.collect();
@@ -190,7 +195,11 @@ mod tests {
             (vec![Op::Mkfs(Mkfs), Op::Mkfs(Mkfs)], 2),
         ] {
             let on_image = campaign(more);
-            let expected = |campaign: &Campaign| Writes::of(campaign).all(&plan(campaign)).0;
+            let expected = |campaign: &Campaign| {
+                WriteEstimates::from_campaign(campaign)
+                    .total(&plan(campaign))
+                    .0
+            };
             assert_eq!(expected(&on_image), 1_000_000 + 2 * once * times);
             let on_device = Campaign {
                 device: Some("/dev/sdx".into()),
@@ -198,7 +207,7 @@ mod tests {
             };
             assert_eq!(expected(&on_device), 1_000_000 + once * times);
             let in_directory = Campaign {
-                backend: Backend::Dir,
+                backend: BackendKind::Dir,
                 ..on_image
             };
             assert_eq!(expected(&in_directory), 1_000_000);
@@ -207,12 +216,12 @@ mod tests {
 
     #[test]
     fn ageing_counts_before_a_test_that_does_not_make_its_filesystem() {
-        let age = Age {
+        let age = AgeingSpec {
             profile: AgeProfile {
                 name: "even".into(),
                 title: "Even".into(),
                 source: "a test".into(),
-                churn: Churn::TurnOver,
+                churn: Churn::DeleteAndCreate,
                 turnover: 3,
                 batch: 1,
                 sizes: Vec::new(),
@@ -230,11 +239,11 @@ mod tests {
             let cell = &plan(&fresh)[0];
             let written = times * aged.size.0 / 2;
             let of = |campaign: &Campaign| {
-                let writes = Writes::of(campaign);
-                let conditions = crate::cost::Conditions::of(campaign);
+                let writes = WriteEstimates::from_campaign(campaign);
+                let conditions = crate::cost::CostInputs::from_campaign(campaign);
                 [
                     writes.expected(cell).0,
-                    writes.counted(cell, &[]).0,
+                    writes.actual(cell, &[]).0,
                     if times > 0 { conditions.age.0 } else { 0 },
                 ]
             };
@@ -256,10 +265,10 @@ mod tests {
                     write_bytes: Bytes(7),
                     ..DeviceCounters::default()
                 }),
-                ..PhaseResult::blank(phase)
+                ..PhaseResult::not_run(phase)
             });
             let results: Vec<_> = results.collect();
-            let counted = Writes::of(&campaign).counted(cell, &results);
+            let counted = WriteEstimates::from_campaign(&campaign).actual(cell, &results);
             assert_eq!(counted.0, before + 7 * phases.len() as u64);
         }
     }

@@ -3,12 +3,12 @@
 
 use std::collections::BTreeMap;
 
-use catalog::Catalog;
+use config::Catalog;
 use model::{
-    Accelerator, Backend, Campaign, Cell, CellId, CellResult, Clock, Driver, GuestDisk,
-    GuestMachine, Nanos, Profile, SeededRng, Status,
+    Accelerator, BackendKind, Campaign, Cell, CellId, CellResult, Clock, DriverKind, GuestConfig,
+    GuestDisk, Nanos, SeededRng, SizeProfile, Status,
 };
-use plan::{Experience, Forecast, Going, Pace};
+use plan::{ActiveCell, Forecast, PastDurations, ThroughputModel};
 
 /// From here on the time left is looked at, in seconds.
 const FIRST_MINUTE: f64 = 60.0;
@@ -50,12 +50,12 @@ fn about_one(rng: &mut SeededRng, spread: f64) -> f64 {
 fn campaign(contenders: &[&str], guest: bool, seed: u64) -> Campaign {
     let catalog = Catalog::builtin().unwrap();
     let profile = if guest {
-        Profile::Smoke
+        SizeProfile::Smoke
     } else {
-        Profile::Quick
+        SizeProfile::Quick
     };
     let suites = catalog.default_suites(profile).into_iter().cloned();
-    let machine = || GuestMachine {
+    let machine = || GuestConfig {
         memory: model::Bytes::mib(1024),
         processors: 1,
         accelerator: Accelerator::Tcg,
@@ -66,7 +66,7 @@ fn campaign(contenders: &[&str], guest: bool, seed: u64) -> Campaign {
             model: catalog.disk("nvme-consumer").unwrap(),
         },
         kernel: "6.1.0".into(),
-        made: "guest-1".into(),
+        guest_name: "guest-1".into(),
     };
     Campaign {
         name: "known".into(),
@@ -78,7 +78,7 @@ fn campaign(contenders: &[&str], guest: bool, seed: u64) -> Campaign {
         suites: suites.collect(),
         profile,
         rounds: 3,
-        until: None,
+        stopping_rule: None,
         budget: None,
         clock: if guest { Clock::Virtual } else { Clock::Real },
         guest: guest.then(machine),
@@ -95,7 +95,11 @@ fn campaign(contenders: &[&str], guest: bool, seed: u64) -> Campaign {
         host: None,
         archives: Vec::new(),
         phase_limit: Nanos::from_secs(600),
-        backend: if guest { Backend::Vm } else { Backend::Loop },
+        backend: if guest {
+            BackendKind::Vm
+        } else {
+            BackendKind::Loop
+        },
         measured_by: None,
     }
 }
@@ -107,14 +111,14 @@ fn known(contenders: &[&str], abreast: usize, seed: u64) -> Known {
     let guest = abreast > 1;
     let campaign = campaign(contenders, guest, seed);
     let plan = plan::plan(&campaign);
-    let mut rng = SeededRng::for_purpose(seed, "what cells take");
-    let pace = Pace::of(&campaign);
+    let mut rng = SeededRng::substream(seed, "what cells take");
+    let pace = ThroughputModel::from_campaign(&campaign);
     let around = pace.cell.as_secs_f64();
     let mut of_kernel = campaign.clone();
     for contender in &mut of_kernel.contenders {
-        contender.filesystem.driver = Driver::Kernel;
+        contender.filesystem.driver = DriverKind::Kernel;
     }
-    let forecast = Forecast::new(&of_kernel, pace, &Experience::default());
+    let forecast = Forecast::new(&of_kernel, pace, &PastDurations::default());
     let assumed = forecast.cells();
     let machine = about_one(&mut rng, 0.4);
     let tests = campaign.suites.iter().flat_map(|suite| &suite.tests);
@@ -124,8 +128,8 @@ fn known(contenders: &[&str], abreast: usize, seed: u64) -> Known {
     let mut pairs = BTreeMap::new();
     for contender in &campaign.contenders {
         let driver = match contender.filesystem.driver {
-            Driver::Kernel => 1.0,
-            Driver::Fuse => 7.0,
+            DriverKind::Kernel => 1.0,
+            DriverKind::Fuse => 7.0,
         };
         let own = driver * about_one(&mut rng, 0.3);
         for (test, off) in &tests {
@@ -157,13 +161,17 @@ fn seconds(seconds: f64) -> Nanos {
 fn result(time: f64, status: Status) -> CellResult {
     CellResult {
         elapsed: seconds(time),
-        ..CellResult::blank(status)
+        ..CellResult::with_status(status)
     }
 }
 
 /// Runs it on a clock of its own; the time left as it is shown at each second, with the moment.
-fn watch(known: &Known, experience: &Experience) -> (f64, Vec<(f64, f64)>) {
-    let mut forecast = Forecast::new(&known.campaign, Pace::of(&known.campaign), experience);
+fn watch(known: &Known, experience: &PastDurations) -> (f64, Vec<(f64, f64)>) {
+    let mut forecast = Forecast::new(
+        &known.campaign,
+        ThroughputModel::from_campaign(&known.campaign),
+        experience,
+    );
     forecast.plan(&known.plan);
     let mut waiting = known.plan.iter();
     let mut running: Vec<(&Cell, f64)> = Vec::new();
@@ -180,14 +188,14 @@ fn watch(known: &Known, experience: &Experience) -> (f64, Vec<(f64, f64)>) {
         else {
             return (now, shown);
         };
-        let going: Vec<Going<'_>> = running
+        let going: Vec<ActiveCell<'_>> = running
             .iter()
-            .map(|(cell, begun)| Going {
+            .map(|(cell, begun)| ActiveCell {
                 cell,
                 elapsed: seconds(now - begun),
             })
             .collect();
-        let (left, next) = forecast.left(&going, known.abreast as u64);
+        let (left, next) = forecast.time_left(&going, known.abreast as u64);
         let (cell, begun) = running.swap_remove(first);
         let (time, status) = known.cells[&cell.id];
         let then = begun + time;
@@ -198,13 +206,13 @@ fn watch(known: &Known, experience: &Experience) -> (f64, Vec<(f64, f64)>) {
             shown.push((second, left.as_secs_f64() - passed));
             second += 1.0;
         }
-        forecast.finish(cell, &result(time, status));
+        forecast.record_result(cell, &result(time, status));
         now = then;
     }
 }
 
 /// In how many instants from the first minute on it is right, and in how many it is not.
-fn judge(known: &Known, experience: &Experience) -> (u64, u64) {
+fn judge(known: &Known, experience: &PastDurations) -> (u64, u64) {
     let (end, shown) = watch(known, experience);
     let from_then_on = shown.iter().filter(|(now, _)| *now >= FIRST_MINUTE);
     let right = from_then_on.map(|(now, left)| {
@@ -223,7 +231,7 @@ fn share((right, wrong): (u64, u64)) -> f64 {
 fn assert_right(what: &str, contenders: &[&str], abreast: usize) {
     let shares = (0..CAMPAIGNS).map(|seed| {
         let known = known(contenders, abreast, seed);
-        judge(&known, &Experience::default())
+        judge(&known, &PastDurations::default())
     });
     let shares: Vec<_> = shares.collect();
     let sum = shares
@@ -266,11 +274,11 @@ fn what_earlier_campaigns_took_is_announced() {
             let name = (cell.contender.clone(), cell.test.clone());
             cells.insert(name, seconds(known.cells[&cell.id].0));
         }
-        let experience = Experience {
+        let experience = PastDurations {
             cells,
             campaigns: vec![model::CampaignId(7)],
         };
-        let cost = plan::cost(&known.campaign, Pace::default(), &experience, 1);
+        let cost = plan::cost(&known.campaign, ThroughputModel::default(), &experience, 1);
         assert_eq!(cost.basis.remembered, cost.basis.pairs);
         let filling = cost.preparation.0 as f64 / cost.pace.throughput;
         let (end, shown) = watch(&known, &experience);

@@ -1,8 +1,8 @@
 //! System calls as they begin: what they ask for, and whether their end has to be seen.
 
 use libc::c_long;
-use sys::tracing::Entry;
-use trace::Call;
+use sys::ptrace::Entry;
+use trace::Syscall;
 
 use crate::filter::{self, FCHMODAT2};
 use crate::recorder::{Caller, Recorder, Target};
@@ -18,7 +18,7 @@ const OTHER_CALLS: &str = "A program made system calls of another instruction se
 impl Recorder {
     /// Looks at a call that begins; what remains to be done when it has returned, if anything.
     pub fn begins(&mut self, caller: &Caller, entry: &Entry) -> Option<Then> {
-        if entry.architecture != sys::tracing::X86_64 {
+        if entry.architecture != sys::ptrace::X86_64 {
             self.log.unseen.insert(OTHER_CALLS);
             return None;
         }
@@ -62,11 +62,11 @@ impl Recorder {
             libc::SYS_symlink => self.symlink(caller, a[0], (HERE, a[1])),
             libc::SYS_symlinkat => self.symlink(caller, a[0], (a[1], a[2])),
             libc::SYS_readlink => {
-                let read = |path| Call::ReadLink { path };
+                let read = |path| Syscall::ReadLink { path };
                 counted(self.on_path(caller, (HERE, a[0]), false, read))
             }
             libc::SYS_readlinkat => {
-                let read = |path| Call::ReadLink { path };
+                let read = |path| Syscall::ReadLink { path };
                 counted(self.on_path(caller, (a[0], a[1]), false, read))
             }
             libc::SYS_stat => self.stat(caller, (HERE, a[0]), 0),
@@ -75,7 +75,9 @@ impl Recorder {
             libc::SYS_statx => self.stat(caller, (a[0], a[1]), a[2]),
             libc::SYS_access => self.access(caller, (HERE, a[0]), a[1]),
             libc::SYS_faccessat | libc::SYS_faccessat2 => self.access(caller, (a[0], a[1]), a[2]),
-            libc::SYS_statfs => self.on_path(caller, (HERE, a[0]), true, |_| Call::StatFilesystem),
+            libc::SYS_statfs => {
+                self.on_path(caller, (HERE, a[0]), true, |_| Syscall::StatFilesystem)
+            }
             _ => None,
         }
     }
@@ -83,9 +85,8 @@ impl Recorder {
     /// Calls that ask for or set attributes.
     fn attributes(&mut self, caller: &Caller, number: c_long, a: [u64; 6]) -> Option<Then> {
         match number {
-            libc::SYS_truncate => self.on_path(caller, (HERE, a[0]), true, |path| Call::Truncate {
-                path,
-                size: a[1],
+            libc::SYS_truncate => self.on_path(caller, (HERE, a[0]), true, |path| {
+                Syscall::Truncate { path, size: a[1] }
             }),
             libc::SYS_chmod => self.change_mode(caller, (HERE, a[0]), a[1], 0),
             libc::SYS_fchmodat => self.change_mode(caller, (a[0], a[1]), a[2], 0),
@@ -100,7 +101,7 @@ impl Recorder {
                 let name = caller.text(a[1])?;
                 let length = a[3] as u32;
                 let follow = number == libc::SYS_setxattr;
-                self.on_path(caller, (HERE, a[0]), follow, |path| Call::SetAttribute {
+                self.on_path(caller, (HERE, a[0]), follow, |path| Syscall::SetAttribute {
                     path,
                     name,
                     length,
@@ -109,7 +110,7 @@ impl Recorder {
             libc::SYS_fsetxattr => {
                 let name = caller.text(a[1])?;
                 let length = a[3] as u32;
-                self.on_opened_path(caller, a[0], |path| Call::SetAttribute {
+                self.on_opened_path(caller, a[0], |path| Syscall::SetAttribute {
                     path,
                     name,
                     length,
@@ -118,31 +119,31 @@ impl Recorder {
             libc::SYS_getxattr | libc::SYS_lgetxattr => {
                 let name = caller.text(a[1])?;
                 let follow = number == libc::SYS_getxattr;
-                let get = |path| Call::GetAttribute { path, name };
+                let get = |path| Syscall::GetAttribute { path, name };
                 counted(self.on_path(caller, (HERE, a[0]), follow, get))
             }
             libc::SYS_fgetxattr => {
                 let name = caller.text(a[1])?;
-                let get = |path| Call::GetAttribute { path, name };
+                let get = |path| Syscall::GetAttribute { path, name };
                 counted(self.on_opened_path(caller, a[0], get))
             }
             libc::SYS_listxattr | libc::SYS_llistxattr => {
                 let follow = number == libc::SYS_listxattr;
-                let list = |path| Call::ListAttributes { path };
+                let list = |path| Syscall::ListAttributes { path };
                 counted(self.on_path(caller, (HERE, a[0]), follow, list))
             }
             libc::SYS_flistxattr => {
-                counted(self.on_opened_path(caller, a[0], |path| Call::ListAttributes { path }))
+                counted(self.on_opened_path(caller, a[0], |path| Syscall::ListAttributes { path }))
             }
             libc::SYS_removexattr | libc::SYS_lremovexattr => {
                 let name = caller.text(a[1])?;
                 let follow = number == libc::SYS_removexattr;
-                let remove = |path| Call::RemoveAttribute { path, name };
+                let remove = |path| Syscall::RemoveAttribute { path, name };
                 self.on_path(caller, (HERE, a[0]), follow, remove)
             }
             libc::SYS_fremovexattr => {
                 let name = caller.text(a[1])?;
-                self.on_opened_path(caller, a[0], |path| Call::RemoveAttribute { path, name })
+                self.on_opened_path(caller, a[0], |path| Syscall::RemoveAttribute { path, name })
             }
             _ => None,
         }
@@ -151,8 +152,8 @@ impl Recorder {
     fn stat(&mut self, caller: &Caller, name: (u64, u64), flags: u64) -> Option<Then> {
         let follow = !has(flags, libc::AT_SYMLINK_NOFOLLOW);
         let call = match self.target(caller, name, follow, has(flags, libc::AT_EMPTY_PATH))? {
-            Target::Path(path, _) => Call::Stat { path, follow },
-            Target::Opening(opening) => Call::StatHandle {
+            Target::Path(path, _) => Syscall::Stat { path, follow },
+            Target::Opening(opening) => Syscall::StatHandle {
                 handle: opening.handle,
             },
         };
@@ -161,7 +162,7 @@ impl Recorder {
 
     fn access(&mut self, caller: &Caller, name: (u64, u64), mode: u64) -> Option<Then> {
         let mode = mode as u8;
-        self.on_path(caller, name, true, |path| Call::Access { path, mode })
+        self.on_path(caller, name, true, |path| Syscall::Access { path, mode })
     }
 
     fn change_mode(
@@ -174,8 +175,8 @@ impl Recorder {
         let mode = (mode & 0o7777) as u16;
         let follow = !has(flags, libc::AT_SYMLINK_NOFOLLOW);
         let call = match self.target(caller, name, follow, has(flags, libc::AT_EMPTY_PATH))? {
-            Target::Path(path, _) => Call::ChangeMode { path, mode },
-            Target::Opening(opening) => Call::ChangeModeHandle {
+            Target::Path(path, _) => Syscall::ChangeMode { path, mode },
+            Target::Opening(opening) => Syscall::ChangeModeHandle {
                 handle: opening.handle,
                 mode,
             },
@@ -186,8 +187,8 @@ impl Recorder {
     fn change_owner(&mut self, caller: &Caller, name: (u64, u64), flags: u64) -> Option<Then> {
         let follow = !has(flags, libc::AT_SYMLINK_NOFOLLOW);
         let call = match self.target(caller, name, follow, has(flags, libc::AT_EMPTY_PATH))? {
-            Target::Path(path, _) => Call::ChangeOwner { path, follow },
-            Target::Opening(opening) => Call::ChangeOwnerHandle {
+            Target::Path(path, _) => Syscall::ChangeOwner { path, follow },
+            Target::Opening(opening) => Syscall::ChangeOwnerHandle {
                 handle: opening.handle,
             },
         };
@@ -198,8 +199,8 @@ impl Recorder {
         let follow = !has(flags, libc::AT_SYMLINK_NOFOLLOW);
         let may_be_empty = name.1 == 0 || has(flags, libc::AT_EMPTY_PATH);
         let call = match self.target(caller, name, follow, may_be_empty)? {
-            Target::Path(path, _) => Call::SetTimes { path, follow },
-            Target::Opening(opening) => Call::SetTimesHandle {
+            Target::Path(path, _) => Syscall::SetTimes { path, follow },
+            Target::Opening(opening) => Syscall::SetTimesHandle {
                 handle: opening.handle,
             },
         };

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use std::{ffi::OsStr, fs, os::unix::ffi::OsStrExt};
 
 use libc::c_long;
-use trace::Call;
+use trace::Syscall;
 
 use crate::calls::has;
 use crate::files::{Held, Opening};
@@ -79,51 +79,51 @@ impl Recorder {
     fn on_opening(&mut self, caller: &Caller, number: c_long, a: [u64; 6]) -> Option<Then> {
         let (offset, length) = (a[1], a[2]);
         let call = match number {
-            libc::SYS_sync => return Some(Then::record(Call::SyncAll)),
+            libc::SYS_sync => return Some(Then::record(Syscall::SyncAll)),
             libc::SYS_syncfs => {
                 self.opening(caller, a[0])?;
-                Call::SyncAll
+                Syscall::SyncAll
             }
-            libc::SYS_fsync | libc::SYS_fdatasync => Call::Sync {
+            libc::SYS_fsync | libc::SYS_fdatasync => Syscall::Sync {
                 handle: self.opening(caller, a[0])?.handle,
                 data_only: number == libc::SYS_fdatasync,
             },
-            libc::SYS_sync_file_range => Call::SyncRange {
+            libc::SYS_sync_file_range => Syscall::SyncRange {
                 handle: self.opening(caller, a[0])?.handle,
                 offset,
                 length,
             },
-            libc::SYS_fstat => Call::StatHandle {
+            libc::SYS_fstat => Syscall::StatHandle {
                 handle: self.opening(caller, a[0])?.handle,
             },
             libc::SYS_fstatfs => {
                 self.opening(caller, a[0])?;
-                Call::StatFilesystem
+                Syscall::StatFilesystem
             }
-            libc::SYS_ftruncate => Call::TruncateHandle {
+            libc::SYS_ftruncate => Syscall::TruncateHandle {
                 handle: self.opening(caller, a[0])?.handle,
                 size: a[1],
             },
-            libc::SYS_fallocate => Call::Allocate {
+            libc::SYS_fallocate => Syscall::Allocate {
                 handle: self.opening(caller, a[0])?.handle,
                 mode: a[1] as u8,
                 offset: a[2],
                 length: a[3],
             },
-            libc::SYS_fchmod => Call::ChangeModeHandle {
+            libc::SYS_fchmod => Syscall::ChangeModeHandle {
                 handle: self.opening(caller, a[0])?.handle,
                 mode: (a[1] & 0o7777) as u16,
             },
-            libc::SYS_fchown => Call::ChangeOwnerHandle {
+            libc::SYS_fchown => Syscall::ChangeOwnerHandle {
                 handle: self.opening(caller, a[0])?.handle,
             },
-            libc::SYS_fadvise64 => Call::Advise {
+            libc::SYS_fadvise64 => Syscall::Advise {
                 handle: self.opening(caller, a[0])?.handle,
                 offset,
                 length,
                 advice: a[3] as u8,
             },
-            libc::SYS_readahead => Call::Advise {
+            libc::SYS_readahead => Syscall::Advise {
                 handle: self.opening(caller, a[0])?.handle,
                 offset,
                 length,
@@ -230,7 +230,7 @@ impl Recorder {
     ) -> Option<Then> {
         let to = self.opening(caller, to)?.handle;
         let from = self.opening(caller, from)?.handle;
-        Some(Then::record(Call::CopyRange {
+        Some(Then::record(Syscall::CopyRange {
             from,
             to,
             from_offset,
@@ -277,12 +277,12 @@ impl Recorder {
             for run in mapping.touched(caller.tid, range, size) {
                 let (offset, length) = (run.start, run.end - run.start);
                 let call = match mapping.writes {
-                    true => Call::MappedWrite {
+                    true => Syscall::MappedWrite {
                         handle,
                         offset,
                         length,
                     },
-                    false => Call::MappedRead {
+                    false => Syscall::MappedRead {
                         handle,
                         offset,
                         length,
@@ -306,7 +306,7 @@ impl Recorder {
         let mapping = memory.in_range(range.clone()).last()?;
         let start = mapping.range.start.max(range.start);
         let end = mapping.range.end.min(range.end);
-        Some(Then::record(Call::MappedSync {
+        Some(Then::record(Syscall::MappedSync {
             handle: mapping.opening.handle,
             offset: mapping.offset + (start - mapping.range.start),
             length: end - start,

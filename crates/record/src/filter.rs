@@ -230,7 +230,7 @@ fn other_instruction_sets() -> [sock_filter; 3] {
         step(
             libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K,
             1,
-            sys::tracing::X86_64,
+            sys::ptrace::X86_64,
         ),
         step(libc::BPF_RET | libc::BPF_K, 0, libc::SECCOMP_RET_TRACE),
     ]

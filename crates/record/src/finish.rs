@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use model::Nanos;
 use nix::unistd::Pid;
-use trace::{Call, OpenFlags, Order};
+use trace::{OpenFlags, SyncEvent, Syscall};
 
 use crate::files::{End, Held, Listing, Opening};
 use crate::recorder::{Caller, Recorder};
@@ -31,7 +31,7 @@ impl Recorder {
                 mode,
                 close_on_exec,
             } => {
-                let call = |handle| Call::Open {
+                let call = |handle| Syscall::Open {
                     path,
                     flags,
                     mode,
@@ -53,7 +53,7 @@ impl Recorder {
             }
             Then::MakeFile { path, mode } => {
                 let handle = (returned == 0).then(|| self.new_handle());
-                let call = Call::Open {
+                let call = Syscall::Open {
                     path,
                     flags: OpenFlags(1 | OpenFlags::CREATE | OpenFlags::EXCLUSIVE),
                     mode,
@@ -62,14 +62,14 @@ impl Recorder {
                 self.push(caller, began, call, returned, false);
                 if let Some(handle) = handle {
                     let now = self.log.now();
-                    self.push(caller, now, Call::Close { handle }, 0, false);
+                    self.push(caller, now, Syscall::Close { handle }, 0, false);
                 }
             }
             Then::MakePipe { path, mode, socket } => {
                 self.push(
                     caller,
                     began,
-                    Call::MakePipe { path, mode },
+                    Syscall::MakePipe { path, mode },
                     returned,
                     false,
                 );
@@ -267,12 +267,12 @@ impl Recorder {
         let offset = place(caller, opening, side, writes, returned);
         let handle = opening.handle;
         let call = match writes {
-            true => Call::Write {
+            true => Syscall::Write {
                 handle,
                 offset,
                 length,
             },
-            false => Call::Read {
+            false => Syscall::Read {
                 handle,
                 offset,
                 length,
@@ -294,7 +294,7 @@ impl Recorder {
         if let (Some(Held::Opening(source)), Some(Held::Opening(target)), true) =
             (&from.held, &to.held, in_filesystem)
         {
-            let call = Call::CopyRange {
+            let call = Syscall::CopyRange {
                 from: source.handle,
                 to: target.handle,
                 from_offset: place(caller, source, from, false, returned),
@@ -330,7 +330,7 @@ impl Recorder {
     ) {
         let handle = opening.handle;
         let Ok(bytes) = usize::try_from(returned) else {
-            return self.push(caller, began, Call::List { handle }, returned, false);
+            return self.push(caller, began, Syscall::List { handle }, returned, false);
         };
         let mut listing = opening.listing.get().unwrap_or(Listing {
             began,
@@ -385,7 +385,7 @@ impl Recorder {
         }
         opening.locks.set(true);
         let handle = opening.handle;
-        self.push(caller, began, Call::Lock { handle }, 0, false);
+        self.push(caller, began, Syscall::Lock { handle }, 0, false);
         let channel = self.orders.lock(opening.path);
         self.orders.receive(&mut self.log, caller.who, channel);
     }
@@ -402,7 +402,7 @@ impl Recorder {
         };
         if let Some(process) = self.ended.remove(&Pid::from_raw(pid)) {
             for thread in process.threads.borrow().iter() {
-                let order = Order::Awaits { thread: *thread };
+                let order = SyncEvent::Join { thread: *thread };
                 self.log.push_order(caller.who, order);
             }
         }

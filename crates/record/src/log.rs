@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::time::Instant;
 
 use model::Nanos;
-use trace::{Call, Errno, Operation, Order, Outcome};
+use trace::{Errno, SyncEvent, Syscall, SyscallResult, TraceRecord};
 
 /// A thread of the recording, as the trace numbers it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,7 +19,7 @@ pub struct Who {
 pub struct Log {
     start: Instant,
     /// The operations.
-    pub operations: Vec<Operation>,
+    pub operations: Vec<TraceRecord>,
     /// How much each thread has done that others may have to wait for.
     acted: Vec<u64>,
     /// Operations elsewhere.
@@ -46,7 +46,7 @@ impl Log {
     }
 
     /// Keeps a call that began then and has just returned.
-    pub fn push(&mut self, who: Who, began: Nanos, call: Call, outcome: Outcome) {
+    pub fn push(&mut self, who: Who, began: Nanos, call: Syscall, outcome: SyscallResult) {
         let took = Nanos(self.now().0.saturating_sub(began.0));
         self.push_timed(who, began, took, call, outcome);
     }
@@ -57,12 +57,12 @@ impl Log {
         who: Who,
         began: Nanos,
         took: Nanos,
-        call: Call,
-        outcome: Outcome,
+        call: Syscall,
+        outcome: SyscallResult,
     ) {
         let tells = matches!(
             call,
-            Call::Order(Order::Sends { .. } | Order::Starts { .. })
+            Syscall::Order(SyncEvent::Send { .. } | SyncEvent::Spawn { .. })
         );
         if !tells {
             let thread = who.thread as usize;
@@ -71,20 +71,26 @@ impl Log {
             }
             self.acted[thread] += 1;
         }
-        self.operations.push(Operation {
+        self.operations.push(TraceRecord {
             process: who.process,
             thread: who.thread,
             began,
-            took,
+            duration: took,
             call,
             outcome,
         });
     }
 
     /// Keeps what says something of the order of things.
-    pub fn push_order(&mut self, who: Who, order: Order) {
+    pub fn push_order(&mut self, who: Who, order: SyncEvent) {
         let now = self.now();
-        self.push_timed(who, now, Nanos(0), Call::Order(order), Outcome::Done(0));
+        self.push_timed(
+            who,
+            now,
+            Nanos(0),
+            Syscall::Order(order),
+            SyscallResult::Ok(0),
+        );
     }
 
     /// How much a thread has done that others may have to wait for.
@@ -94,10 +100,10 @@ impl Log {
 }
 
 /// What a system call returned, as the trace has it: its number where that counts something.
-pub fn outcome(returned: i64, counts: bool) -> Outcome {
+pub fn outcome(returned: i64, counts: bool) -> SyscallResult {
     match u64::try_from(returned) {
-        Ok(number) => Outcome::Done(if counts { number } else { 0 }),
-        Err(_) => Outcome::Failed(Errno(
+        Ok(number) => SyscallResult::Ok(if counts { number } else { 0 }),
+        Err(_) => SyscallResult::Err(Errno(
             u16::try_from(returned.unsigned_abs()).unwrap_or(u16::MAX),
         )),
     }

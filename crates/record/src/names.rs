@@ -5,7 +5,7 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 
-use trace::{Call, OpenFlags};
+use trace::{OpenFlags, Syscall};
 
 use crate::calls::has;
 use crate::recorder::{Caller, Recorder, Target};
@@ -51,7 +51,7 @@ impl Recorder {
         mode: u64,
     ) -> Option<Then> {
         let mode = caller.without_umask(mode);
-        self.on_path(caller, name, false, |path| Call::MakeDirectory {
+        self.on_path(caller, name, false, |path| Syscall::MakeDirectory {
             path,
             mode,
         })
@@ -89,7 +89,7 @@ impl Recorder {
         let real = found.real;
         match found.below {
             Some(path) => Some(Then::Removed {
-                call: Call::RemoveDirectory { path },
+                call: Syscall::RemoveDirectory { path },
                 real,
             }),
             None => {
@@ -100,7 +100,7 @@ impl Recorder {
     }
 
     pub(crate) fn unlink(&mut self, caller: &Caller, name: (u64, u64)) -> Option<Then> {
-        self.on_path(caller, name, false, |path| Call::Unlink { path })
+        self.on_path(caller, name, false, |path| Syscall::Unlink { path })
     }
 
     /// Two names, at least one of them below the recorded directory.
@@ -128,14 +128,14 @@ impl Recorder {
     ) -> Option<Then> {
         let (from, to) = self.two(caller, (from, false), to)?;
         let call = match (from.below, to.below) {
-            (Some(from), Some(to)) => Some(Call::Rename {
+            (Some(from), Some(to)) => Some(Syscall::Rename {
                 from,
                 to,
                 flags: flags as u8,
             }),
             (Some(path), None) => {
                 self.log.unseen.insert(MOVED);
-                Some(Call::Unlink { path })
+                Some(Syscall::Unlink { path })
             }
             _ => None,
         };
@@ -161,12 +161,12 @@ impl Recorder {
         flags: u64,
     ) -> Option<Then> {
         if let Some(handle) = self.linked_opening(caller, from, flags) {
-            return self.on_path(caller, to, false, |to| Call::LinkHandle { handle, to });
+            return self.on_path(caller, to, false, |to| Syscall::LinkHandle { handle, to });
         }
         let follow = has(flags, libc::AT_SYMLINK_FOLLOW);
         let (from, to) = self.two(caller, (from, follow), to)?;
         match (from.below, to.below) {
-            (Some(from), Some(to)) => Some(Then::Linked(Call::Link { from, to }, false)),
+            (Some(from), Some(to)) => Some(Then::Linked(Syscall::Link { from, to }, false)),
             (None, Some(_)) => Some(Then::Renamed {
                 call: None,
                 real: [from.real, to.real],
@@ -204,7 +204,7 @@ impl Recorder {
             return None;
         };
         let text = caller.text(text)?;
-        Some(Then::Linked(Call::Symlink { text, path }, true))
+        Some(Then::Linked(Syscall::Symlink { text, path }, true))
     }
 
     /// A file that came from elsewhere, in the calls that would have made it.
@@ -221,13 +221,13 @@ impl Recorder {
         let flags = OpenFlags(1 | OpenFlags::CREATE | OpenFlags::TRUNCATE);
         let length = found.len();
         let began = self.log.now();
-        let open = Call::Open {
+        let open = Syscall::Open {
             path,
             flags,
             mode,
             handle: Some(handle),
         };
-        let write = Call::Write {
+        let write = Syscall::Write {
             handle,
             offset: 0,
             length,
@@ -237,6 +237,6 @@ impl Recorder {
             let returned = i64::try_from(length).unwrap_or(i64::MAX);
             self.push(caller, began, write, returned, true);
         }
-        self.push(caller, began, Call::Close { handle }, 0, false);
+        self.push(caller, began, Syscall::Close { handle }, 0, false);
     }
 }

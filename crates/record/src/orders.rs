@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use trace::{Order, PathId};
+use trace::{PathId, SyncEvent};
 
 use crate::log::{Log, Who};
 
@@ -57,7 +57,7 @@ impl Orders {
         let message = self.messages;
         self.messages += 1;
         sent.insert(who.thread, Sent { message, acted });
-        log.push_order(who, Order::Sends { message });
+        log.push_order(who, SyncEvent::Send { message });
     }
 
     /// A thread receives what was sent. How much of it there was to read is not looked at: a message that is still on
@@ -66,7 +66,7 @@ impl Orders {
         for (sender, sent) in &self.channels[channel.0 as usize] {
             let message = sent.message;
             if *sender != who.thread && self.received.insert((who.thread, message)) {
-                log.push_order(who, Order::Receives { message });
+                log.push_order(who, SyncEvent::Receive { message });
             }
         }
     }
@@ -75,7 +75,7 @@ impl Orders {
 #[cfg(test)]
 mod tests {
     use model::Nanos;
-    use trace::{Call, Outcome};
+    use trace::{Syscall, SyscallResult};
 
     use super::*;
 
@@ -85,7 +85,7 @@ mod tests {
         let channel = orders.channel();
         let who = |thread| Who { process: 0, thread };
         let act = |log: &mut Log| {
-            log.push(who(0), Nanos(0), Call::SyncAll, Outcome::Done(0));
+            log.push(who(0), Nanos(0), Syscall::SyncAll, SyscallResult::Ok(0));
         };
         orders.send(&mut log, who(0), channel);
         assert!(log.operations.is_empty(), "nothing was done yet");
@@ -99,14 +99,14 @@ mod tests {
             }
         }
         let calls: Vec<_> = log.operations.iter().map(|o| (o.thread, &o.call)).collect();
-        let sends = |message| Call::Order(Order::Sends { message });
-        let receives = |message| Call::Order(Order::Receives { message });
+        let sends = |message| Syscall::Order(SyncEvent::Send { message });
+        let receives = |message| Syscall::Order(SyncEvent::Receive { message });
         let expected = [
-            (0, &Call::SyncAll),
+            (0, &Syscall::SyncAll),
             (0, &sends(0)),
             (1, &receives(0)),
             (2, &receives(0)),
-            (0, &Call::SyncAll),
+            (0, &Syscall::SyncAll),
             (0, &sends(1)),
             (1, &receives(1)),
             (2, &receives(1)),

@@ -8,8 +8,8 @@ use std::rc::Rc;
 
 use model::Nanos;
 use nix::unistd::Pid;
-use sys::tracing;
-use trace::{Call, HandleId, Outcome, PathId};
+use sys::ptrace;
+use trace::{HandleId, PathId, Syscall, SyscallResult};
 
 use crate::files::{Files, Held, Opening};
 use crate::log::{Log, Who, outcome};
@@ -19,7 +19,7 @@ use crate::resolve::{Resolved, Resolver, View};
 use crate::then::Then;
 
 /// As long as a path may be. Source: limits.h, `PATH_MAX`.
-const LONGEST_PATH: usize = 4096;
+const MAX_PATH: usize = 4096;
 
 /// A process.
 #[derive(Debug)]
@@ -76,13 +76,13 @@ impl Caller {
     /// Reads so many bytes from its memory.
     pub fn bytes(&self, address: u64, length: usize) -> Option<Vec<u8>> {
         let mut bytes = vec![0; length];
-        let read = tracing::read_memory(self.tid, address, &mut bytes).ok()?;
+        let read = ptrace::read_memory(self.tid, address, &mut bytes).ok()?;
         (read == length).then_some(bytes)
     }
 
     /// Reads a text from its memory.
     pub fn text(&self, address: u64) -> Option<Vec<u8>> {
-        tracing::read_text(self.tid, address, LONGEST_PATH).ok()
+        ptrace::read_text(self.tid, address, MAX_PATH).ok()
     }
 
     /// Permissions as a new file gets them.
@@ -253,7 +253,7 @@ impl Recorder {
         caller: &Caller,
         name: (u64, u64),
         follow: bool,
-        call: impl FnOnce(PathId) -> Call,
+        call: impl FnOnce(PathId) -> Syscall,
     ) -> Option<Then> {
         match self.target(caller, name, follow, false)? {
             Target::Path(path, _) => Some(Then::record(call(path))),
@@ -266,7 +266,7 @@ impl Recorder {
         &mut self,
         caller: &Caller,
         descriptor: u64,
-        call: impl FnOnce(PathId) -> Call,
+        call: impl FnOnce(PathId) -> Syscall,
     ) -> Option<Then> {
         self.opening(caller, descriptor)?;
         let real = caller.link(&format!("fd/{}", descriptor as i32))?;
@@ -276,9 +276,16 @@ impl Recorder {
 
     /// Keeps a call that has just returned. One that failed for a reason that is not the filesystem's (a signal, a wrong
     /// address or descriptor, no such call) is none.
-    pub fn push(&mut self, caller: &Caller, began: Nanos, call: Call, returned: i64, counts: bool) {
+    pub fn push(
+        &mut self,
+        caller: &Caller,
+        began: Nanos,
+        call: Syscall,
+        returned: i64,
+        counts: bool,
+    ) {
         const OTHER_REASONS: [i32; 4] = [libc::EINTR, libc::EFAULT, libc::EBADF, libc::ENOSYS];
-        let is_close = matches!(call, Call::Close { .. });
+        let is_close = matches!(call, Syscall::Close { .. });
         if !is_close
             && OTHER_REASONS
                 .iter()
@@ -310,7 +317,7 @@ impl Recorder {
     pub fn closed(&mut self, caller: &Caller, opening: &Opening, began: Nanos, returned: i64) {
         self.end_listing(caller, opening);
         let handle = opening.handle;
-        self.push(caller, began, Call::Close { handle }, returned, false);
+        self.push(caller, began, Syscall::Close { handle }, returned, false);
         if opening.locks.get() {
             self.unlocked(caller, opening);
         }
@@ -326,10 +333,10 @@ impl Recorder {
     /// Keeps a listing that has come to its end, or is given up.
     pub fn end_listing(&mut self, caller: &Caller, opening: &Opening) {
         if let Some(listing) = opening.listing.take() {
-            let call = Call::List {
+            let call = Syscall::List {
                 handle: opening.handle,
             };
-            let outcome = Outcome::Done(listing.entries);
+            let outcome = SyscallResult::Ok(listing.entries);
             let (began, took) = (listing.began, listing.took);
             self.log.push_timed(caller.who, began, took, call, outcome);
         }

@@ -7,10 +7,10 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use nix::errno::Errno;
 use nix::fcntl::readlink;
 use nix::unistd::Pid;
-use trace::{PathId, Paths};
+use trace::{PathId, PathInterner};
 
 /// As many links as the kernel follows. Source: path_resolution(7).
-const MOST_LINKS: u32 = 40;
+const MAX_LINKS: u32 = 40;
 
 /// From where a process sees files.
 #[derive(Clone, Copy, Debug)]
@@ -36,7 +36,7 @@ pub struct Resolved {
 pub struct Resolver {
     top: Vec<u8>,
     /// All paths below the recorded directory that were named.
-    pub paths: Paths,
+    pub paths: PathInterner,
     /// Real directories, each with its place below the recorded one.
     directories: HashMap<Vec<u8>, Option<PathId>>,
     /// Whether there may be a symbolic link below the recorded directory.
@@ -48,7 +48,7 @@ impl Resolver {
     pub fn new(top: &[u8]) -> Self {
         Self {
             top: top.to_vec(),
-            paths: Paths::default(),
+            paths: PathInterner::default(),
             directories: HashMap::new(),
             links_below: false,
         }
@@ -82,7 +82,7 @@ impl Resolver {
             return self.told_in(real, &parent, last);
         };
         *links += 1;
-        if *links > MOST_LINKS {
+        if *links > MAX_LINKS {
             return self.told_in(real, &parent, last);
         }
         let text = text.into_vec();
@@ -130,7 +130,7 @@ impl Resolver {
             }
             real = own_process(real, view.process);
             match readlink(OsStr::from_bytes(&real)) {
-                Ok(text) if *links < MOST_LINKS => {
+                Ok(text) if *links < MAX_LINKS => {
                     *links += 1;
                     let text = text.into_vec();
                     real.truncate(if text.starts_with(b"/") { 0 } else { parent });
@@ -166,7 +166,7 @@ impl Resolver {
     fn told_in(&mut self, real: Vec<u8>, parent: &[u8], last: &[u8]) -> Resolved {
         match self.directories.get(parent).copied() {
             Some(Some(parent)) => Resolved {
-                below: Some(self.paths.join(parent, last)),
+                below: Some(self.paths.intern_child(parent, last)),
                 real,
             },
             _ => self.told(real),

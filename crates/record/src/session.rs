@@ -11,9 +11,9 @@ use std::rc::Rc;
 
 use model::Nanos;
 use nix::unistd::Pid;
-use sys::tracing::{self, Resume, Stop};
+use sys::ptrace::{self, Resume, Stop};
 use thiserror::Error;
-use trace::{About, Call, EntryKind, OpenFlags, Order, Trace};
+use trace::{EntryKind, OpenFlags, SyncEvent, Syscall, Trace, TraceHeader};
 
 use crate::descriptors::ALL_MEMORY;
 use crate::files::{Files, Held};
@@ -108,7 +108,7 @@ pub fn record(
     }
     let mut session = Session::start(recorder, command)?;
     let ending = session.follow(left)?;
-    if let Some(error) = session.started.take().and_then(tracing::Started::fault) {
+    if let Some(error) = session.started.take().and_then(ptrace::Started::fault) {
         let program = command.first().map(|program| program.to_string_lossy());
         return Err(RecordError::Command {
             program: program.unwrap_or_default().into_owned(),
@@ -121,13 +121,13 @@ pub fn record(
     let words = command
         .iter()
         .map(|word| word.to_string_lossy().into_owned());
-    let about = About {
+    let about = TraceHeader {
         command: words.collect(),
         recorder: concat!("fsarena ", env!("CARGO_PKG_VERSION")).to_owned(),
         system: system(),
         anonymised: false,
         elsewhere: recorder.log.elsewhere,
-        unseen: recorder
+        limitations: recorder
             .log
             .unseen
             .iter()
@@ -135,7 +135,7 @@ pub fn record(
             .collect(),
     };
     let trace = Trace {
-        about,
+        header: about,
         paths: recorder.resolver.paths,
         before,
         operations: tidy(recorder.log.operations),
@@ -162,7 +162,7 @@ struct Task {
 
 struct Session {
     recorder: Recorder,
-    started: Option<tracing::Started>,
+    started: Option<ptrace::Started>,
     first: Pid,
     tasks: HashMap<Pid, Task>,
     /// Threads that were seen before the one that made them said so.
@@ -183,7 +183,7 @@ impl Session {
             thread: 0,
         };
         let files = inherited(&mut recorder, who);
-        let started = tracing::start(&words, &filter)?;
+        let started = ptrace::start(&words, &filter)?;
         let first = started.pid;
         let standing = Standing {
             umask: own_umask(),
@@ -232,7 +232,7 @@ impl Session {
     /// Follows all processes until the last has ended; how the first did.
     fn follow(&mut self, left: &mut dyn FnMut(usize)) -> io::Result<Ending> {
         let mut ending = Ending::Code(0);
-        while let Some((tid, stop)) = tracing::wait()? {
+        while let Some((tid, stop)) = ptrace::wait()? {
             match stop {
                 Stop::Exited(_) | Stop::Killed(_) => {
                     self.gone(tid);
@@ -280,14 +280,14 @@ impl Session {
             true => Resume::ToReturn,
             false => Resume::Run,
         });
-        tracing::resume(tid, how, signal)
+        ptrace::resume(tid, how, signal)
     }
 
     fn enters(&mut self, tid: Pid) -> io::Result<()> {
         let Some(task) = self.tasks.get_mut(&tid) else {
             return Ok(());
         };
-        let Some(entry) = survived(tracing::entry(tid))? else {
+        let Some(entry) = survived(ptrace::entry(tid))? else {
             return Ok(());
         };
         let then = self.recorder.begins(&task.caller, &entry);
@@ -304,7 +304,7 @@ impl Session {
         let Some((began, then)) = task.pending.take() else {
             return Ok(());
         };
-        if let Some(returned) = survived(tracing::returned(tid))? {
+        if let Some(returned) = survived(ptrace::returned(tid))? {
             self.recorder.returns(&task.caller, began, then, returned);
         }
         Ok(())
@@ -312,7 +312,7 @@ impl Session {
 
     /// A thread has made another one, or a process.
     fn clones(&mut self, tid: Pid) -> io::Result<()> {
-        let Some(new) = survived(tracing::event_message(tid))? else {
+        let Some(new) = survived(ptrace::event_message(tid))? else {
             return Ok(());
         };
         let parent = self.tasks[&tid].caller.clone();
@@ -358,18 +358,18 @@ impl Session {
                 false => Rc::new(RefCell::new(parent.memory.borrow().copy())),
             },
         };
-        let order = Order::Starts { thread };
+        let order = SyncEvent::Spawn { thread };
         self.recorder.log.push_order(parent.who, order);
         self.add(caller);
         if self.early.remove(&new) {
-            tracing::resume(new, Resume::Run, 0)?;
+            ptrace::resume(new, Resume::Run, 0)?;
         }
         Ok(())
     }
 
     /// A process runs another program, in its first thread; all others have ended.
     fn executes(&mut self, tid: Pid) -> io::Result<()> {
-        let former = survived(tracing::event_message(tid))?.unwrap_or(tid);
+        let former = survived(ptrace::event_message(tid))?.unwrap_or(tid);
         if former != tid {
             self.gone(tid);
             if let Some(mut task) = self.tasks.remove(&former) {
@@ -450,7 +450,7 @@ fn close_all(recorder: &mut Recorder, caller: &Caller, files: Rc<RefCell<Files>>
 
 /// The flags of the `clone` or one of its relatives that a thread is in. Source: clone(2).
 fn clone_flags(caller: &Caller) -> io::Result<u64> {
-    let (number, argument) = tracing::call_inside(caller.tid)?;
+    let (number, argument) = ptrace::call_inside(caller.tid)?;
     Ok(match number as i64 {
         libc::SYS_clone => argument,
         libc::SYS_clone3 => caller.numbers::<1>(argument).map_or(0, |[flags]| flags),
@@ -489,13 +489,13 @@ fn inherited(recorder: &mut Recorder, who: Who) -> Files {
         };
         let opening = recorder.new_opening(path, real, flags.has(OpenFlags::APPEND));
         opening.position.set(position);
-        let call = Call::Open {
+        let call = Syscall::Open {
             path,
             flags: OpenFlags(flags.0 & !OpenFlags::CREATE & !OpenFlags::TRUNCATE),
             mode: 0,
             handle: Some(opening.handle),
         };
-        let outcome = trace::Outcome::Done(0);
+        let outcome = trace::SyscallResult::Ok(0);
         recorder.log.push(who, Nanos(0), call, outcome);
         files.insert(number, Held::Opening(opening), false);
     }

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use trace::{Call, OpenFlags, PathId};
+use trace::{OpenFlags, PathId, Syscall};
 
 use crate::files::{End, Held, Opening};
 use crate::orders::Channel;
@@ -13,7 +13,7 @@ pub enum Then {
     /// The call is kept as it is.
     Record {
         /// The call.
-        call: Call,
+        call: Syscall,
         /// Whether what it returns counts something.
         counts: bool,
     },
@@ -147,14 +147,14 @@ pub enum Then {
     /// A directory was removed.
     Removed {
         /// The call.
-        call: Call,
+        call: Syscall,
         /// Its real path.
         real: Vec<u8>,
     },
     /// Something has another name, or one more.
     Renamed {
         /// The call, where both names are below the recorded directory.
-        call: Option<Call>,
+        call: Option<Syscall>,
         /// Both real paths.
         real: [Vec<u8>; 2],
         /// Whether it is a directory.
@@ -163,7 +163,7 @@ pub enum Then {
         came: Option<PathId>,
     },
     /// A link was made; whether it is a symbolic one.
-    Linked(Call, bool),
+    Linked(Syscall, bool),
     /// The process may be in another directory, or have another root.
     Moved {
         /// Whether its root is another.
@@ -177,7 +177,7 @@ pub enum Then {
 
 impl Then {
     /// A call whose return value counts nothing.
-    pub fn record(call: Call) -> Self {
+    pub fn record(call: Syscall) -> Self {
         Self::Record {
             call,
             counts: false,

@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use trace::{Call, Operation, Order};
+use trace::{SyncEvent, Syscall, TraceRecord};
 
 /// Sorts operations by their beginning, leaves out order that orders nothing, and numbers processes, threads and
 /// messages in the order in which they appear.
-pub fn tidy(mut operations: Vec<Operation>) -> Vec<Operation> {
+pub fn tidy(mut operations: Vec<TraceRecord>) -> Vec<TraceRecord> {
     operations.sort_by_key(|operation| operation.began);
     loop {
         let before = operations.len();
@@ -20,20 +20,20 @@ pub fn tidy(mut operations: Vec<Operation>) -> Vec<Operation> {
 }
 
 /// Leaves out order to or from threads that do nothing, and messages that nobody receives.
-fn drop_idle(operations: &mut Vec<Operation>) {
+fn drop_idle(operations: &mut Vec<TraceRecord>) {
     let active: HashSet<u32> = operations.iter().map(|o| o.thread).collect();
     let received: HashSet<u32> = operations
         .iter()
         .filter_map(|operation| match operation.call {
-            Call::Order(Order::Receives { message }) => Some(message),
+            Syscall::Order(SyncEvent::Receive { message }) => Some(message),
             _ => None,
         })
         .collect();
     operations.retain(|operation| match operation.call {
-        Call::Order(Order::Starts { thread } | Order::Awaits { thread }) => {
+        Syscall::Order(SyncEvent::Spawn { thread } | SyncEvent::Join { thread }) => {
             active.contains(&thread)
         }
-        Call::Order(Order::Sends { message }) => received.contains(&message),
+        Syscall::Order(SyncEvent::Send { message }) => received.contains(&message),
         _ => true,
     });
 }
@@ -49,19 +49,19 @@ impl Numbers {
     }
 }
 
-fn renumber(operations: &mut [Operation]) {
+fn renumber(operations: &mut [TraceRecord]) {
     let mut processes = Numbers::default();
     let mut threads = Numbers::default();
     let mut messages = Numbers::default();
     for operation in operations {
         operation.process = processes.of(operation.process);
         operation.thread = threads.of(operation.thread);
-        if let Call::Order(order) = &mut operation.call {
+        if let Syscall::Order(order) = &mut operation.call {
             match order {
-                Order::Starts { thread } | Order::Awaits { thread } => {
+                SyncEvent::Spawn { thread } | SyncEvent::Join { thread } => {
                     *thread = threads.of(*thread);
                 }
-                Order::Sends { message } | Order::Receives { message } => {
+                SyncEvent::Send { message } | SyncEvent::Receive { message } => {
                     *message = messages.of(*message);
                 }
             }
@@ -72,39 +72,39 @@ fn renumber(operations: &mut [Operation]) {
 #[cfg(test)]
 mod tests {
     use model::Nanos;
-    use trace::Outcome;
+    use trace::SyscallResult;
 
     use super::*;
 
-    fn at(began: u64, thread: u32, call: Call) -> Operation {
-        Operation {
+    fn at(began: u64, thread: u32, call: Syscall) -> TraceRecord {
+        TraceRecord {
             process: thread,
             thread,
             began: Nanos(began),
-            took: Nanos(0),
+            duration: Nanos(0),
             call,
-            outcome: Outcome::Done(0),
+            outcome: SyscallResult::Ok(0),
         }
     }
 
     #[test]
     fn what_orders_nothing_is_left_out_and_numbers_have_no_gaps() {
-        let order = Call::Order;
+        let order = Syscall::Order;
         let operations = vec![
-            at(9, 7, Call::SyncAll),
-            at(1, 5, order(Order::Starts { thread: 6 })),
-            at(2, 5, order(Order::Starts { thread: 7 })),
-            at(3, 6, order(Order::Starts { thread: 8 })),
-            at(4, 6, order(Order::Sends { message: 1 })),
-            at(5, 5, order(Order::Sends { message: 3 })),
-            at(6, 7, order(Order::Receives { message: 3 })),
-            at(10, 5, order(Order::Awaits { thread: 6 })),
+            at(9, 7, Syscall::SyncAll),
+            at(1, 5, order(SyncEvent::Spawn { thread: 6 })),
+            at(2, 5, order(SyncEvent::Spawn { thread: 7 })),
+            at(3, 6, order(SyncEvent::Spawn { thread: 8 })),
+            at(4, 6, order(SyncEvent::Send { message: 1 })),
+            at(5, 5, order(SyncEvent::Send { message: 3 })),
+            at(6, 7, order(SyncEvent::Receive { message: 3 })),
+            at(10, 5, order(SyncEvent::Join { thread: 6 })),
         ];
         let expected = [
-            at(2, 0, order(Order::Starts { thread: 1 })),
-            at(5, 0, order(Order::Sends { message: 0 })),
-            at(6, 1, order(Order::Receives { message: 0 })),
-            at(9, 1, Call::SyncAll),
+            at(2, 0, order(SyncEvent::Spawn { thread: 1 })),
+            at(5, 0, order(SyncEvent::Send { message: 0 })),
+            at(6, 1, order(SyncEvent::Receive { message: 0 })),
+            at(9, 1, Syscall::SyncAll),
         ];
         assert_eq!(tidy(operations), expected);
     }

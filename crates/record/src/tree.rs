@@ -7,7 +7,7 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::Path;
 
-use trace::{Entry, EntryKind, PathId, Paths};
+use trace::{EntryKind, PathId, PathInterner, TreeEntry};
 
 /// What the trace does not hold of a tree.
 const DEVICES: &str = "Nodes of devices are left out.";
@@ -18,9 +18,9 @@ const DEVICES: &str = "Nodes of devices are left out.";
 /// When it cannot be read.
 pub fn entries(
     top: &Path,
-    paths: &mut Paths,
+    paths: &mut PathInterner,
     unseen: &mut BTreeSet<&'static str>,
-) -> io::Result<Vec<Entry>> {
+) -> io::Result<Vec<TreeEntry>> {
     let mut walk = Walk {
         paths,
         unseen,
@@ -32,11 +32,11 @@ pub fn entries(
 }
 
 struct Walk<'a> {
-    paths: &'a mut Paths,
+    paths: &'a mut PathInterner,
     unseen: &'a mut BTreeSet<&'static str>,
     /// Files of several names, by device and inode, and the first of these.
     names: HashMap<(u64, u64), PathId>,
-    entries: Vec<Entry>,
+    entries: Vec<TreeEntry>,
 }
 
 impl Walk<'_> {
@@ -51,7 +51,7 @@ impl Walk<'_> {
             .map_err(told)?;
         names.sort_unstable();
         for name in names {
-            let below = self.paths.join(path, name.as_bytes());
+            let below = self.paths.intern_child(path, name.as_bytes());
             self.name(&directory.join(&name), below)?;
         }
         Ok(())
@@ -77,7 +77,7 @@ impl Walk<'_> {
         };
         let is_directory = kind == EntryKind::Directory;
         let mode = (found.mode() & 0o7777) as u16;
-        self.entries.push(Entry { path, kind, mode });
+        self.entries.push(TreeEntry { path, kind, mode });
         match is_directory {
             true => self.directory(at, path),
             false => Ok(()),
@@ -110,7 +110,7 @@ mod tests {
         fs::hard_link(at("d/f"), at("z")).unwrap();
         symlink("nowhere", at("s")).unwrap();
         nix::unistd::mkfifo(&at("p"), nix::sys::stat::Mode::from_bits_truncate(0o600)).unwrap();
-        let (mut paths, mut unseen) = (Paths::default(), BTreeSet::new());
+        let (mut paths, mut unseen) = (PathInterner::default(), BTreeSet::new());
         let found = entries(top.path(), &mut paths, &mut unseen).unwrap();
         let shown: Vec<_> = found
             .iter()

@@ -3,10 +3,10 @@
 
 use std::time::Instant;
 
-use analyse::fixture::{Simulated, simulated};
-use analyse::{Analysis, analyse};
 use model::CampaignResults;
-use report::{Format, Options, render};
+use report::{DocumentOptions, ReportFormat, render};
+use stats::fixture::{Simulated, simulated};
+use stats::{Analysis, analyse};
 
 const MEASUREMENTS: f64 = 1e6;
 
@@ -37,7 +37,7 @@ fn shape(contenders: u32, rounds: u32) {
     let begin = Instant::now();
     let analysis = analyse(&results);
     let analysed = begin.elapsed().as_secs_f64();
-    let shown: Vec<String> = Format::ALL
+    let shown: Vec<String> = ReportFormat::ALL
         .into_iter()
         .map(|format| timed(format, &results, &analysis))
         .collect();
@@ -57,9 +57,9 @@ fn measurements(results: &CampaignResults) -> usize {
         .sum()
 }
 
-fn timed(format: Format, results: &CampaignResults, analysis: &Analysis) -> String {
+fn timed(format: ReportFormat, results: &CampaignResults, analysis: &Analysis) -> String {
     let begin = Instant::now();
-    let text = render(format, results, analysis, &Options::default());
+    let text = render(format, results, analysis, &DocumentOptions::default());
     let seconds = begin.elapsed().as_secs_f64();
     format!("{format} {seconds:.2} ({:.1} MB)", text.len() as f64 / 1e6)
 }

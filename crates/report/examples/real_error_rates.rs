@@ -5,11 +5,11 @@
 
 use std::process::ExitCode;
 
-use analyse::{
-    Analysed, Analysis, Answer, Change, Conclusion, Differences, SuitesByGroup, Verdict, Wanted,
-    analyse, compare_campaigns, compare_sessions,
-};
 use model::CampaignResults;
+use stats::{
+    AnalysedCampaign, Analysis, CampaignComparison, CompareFilter, ComparisonVerdict, Conclusion,
+    ResultChange, ShortlistState, SuitesByGroup, analyse, compare_campaigns, compare_sessions,
+};
 
 /// Sessions on each side of a comparison.
 const SESSIONS: usize = 3;
@@ -75,17 +75,18 @@ fn main() -> ExitCode {
 }
 
 fn analysed(results: CampaignResults) -> (CampaignResults, Analysis) {
-    let catalog = catalog::Catalog::builtin().expect("the catalog is sound");
+    let catalog = config::Catalog::builtin().expect("the catalog is sound");
     let mut analysis = analyse(&results);
-    analysis.weigh_uses(catalog.uses(), &SuitesByGroup::new());
+    analysis.score_use_cases(catalog.uses(), &SuitesByGroup::new());
     (results, analysis)
 }
 
 fn opens_falsely(analysis: &Analysis) -> f64 {
     let uses = analysis.uses.iter().map(|one| &one.conclusion);
     let mut all = analysis.conclusions.iter().chain(uses);
-    let is_false =
-        |conclusion: &Conclusion| !conclusion.worse.is_empty() || conclusion.answer == Answer::Best;
+    let is_false = |conclusion: &Conclusion| {
+        !conclusion.worse.is_empty() || conclusion.answer == ShortlistState::Best
+    };
     f64::from(u8::from(all.any(is_false)))
 }
 
@@ -101,25 +102,27 @@ fn false_marks(analysis: &Analysis) -> f64 {
 type Campaign = (CampaignResults, Analysis);
 
 fn by_rounds(before: &Campaign, after: &Campaign) -> bool {
-    let found = compare_campaigns(side(before), side(after), &Wanted::default());
+    let found = compare_campaigns(side(before), side(after), &CompareFilter::default());
     has_changed(&found.expect("they are comparable"))
 }
 
 fn by_sessions(six: &[Campaign]) -> bool {
-    let sides: Vec<Analysed<'_>> = six.iter().map(side).collect();
+    let sides: Vec<AnalysedCampaign<'_>> = six.iter().map(side).collect();
     let (before, after) = sides.split_at(SESSIONS);
-    has_changed(&compare_sessions(before, after, &Wanted::default()).expect("they are comparable"))
+    has_changed(
+        &compare_sessions(before, after, &CompareFilter::default()).expect("they are comparable"),
+    )
 }
 
-fn side(campaign: &Campaign) -> Analysed<'_> {
-    Analysed::new(&campaign.0, &campaign.1)
+fn side(campaign: &Campaign) -> AnalysedCampaign<'_> {
+    AnalysedCampaign::new(&campaign.0, &campaign.1)
 }
 
-fn has_changed(found: &Differences) -> bool {
-    found.changes.iter().any(|change: &Change| {
+fn has_changed(found: &CampaignComparison) -> bool {
+    found.changes.iter().any(|change: &ResultChange| {
         matches!(
             change.compared.verdict,
-            Verdict::BetterByAtLeast(_) | Verdict::WorseByAtLeast(_)
+            ComparisonVerdict::BetterByAtLeast(_) | ComparisonVerdict::WorseByAtLeast(_)
         )
     })
 }

@@ -3,17 +3,17 @@
 use std::fmt;
 use std::str::FromStr;
 
-use analyse::Analysis;
 use model::CampaignResults;
+use stats::Analysis;
 
+use crate::documents::terminal::DocumentOptions;
+use crate::documents::{markdown, terminal};
 use crate::exports::{bonnie_csv, csv, iozone, json};
 use crate::page::{self, disk::DiskMaps};
-use crate::text_reports::terminal::Options;
-use crate::text_reports::{markdown, terminal};
 
 /// A format of a report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Format {
+pub enum ReportFormat {
     /// A table for the terminal.
     Table,
     /// A page that stands on its own.
@@ -34,7 +34,7 @@ pub enum Format {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnknownFormat(String);
 
-impl Format {
+impl ReportFormat {
     /// Every format, in the order of the help text.
     pub const ALL: [Self; 7] = [
         Self::Table,
@@ -60,13 +60,13 @@ impl Format {
     }
 }
 
-impl fmt::Display for Format {
+impl fmt::Display for ReportFormat {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.name())
     }
 }
 
-impl FromStr for Format {
+impl FromStr for ReportFormat {
     type Err = UnknownFormat;
 
     fn from_str(text: &str) -> Result<Self, UnknownFormat> {
@@ -79,7 +79,7 @@ impl FromStr for Format {
 
 impl fmt::Display for UnknownFormat {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names = Format::ALL.map(Format::name).join(", ");
+        let names = ReportFormat::ALL.map(ReportFormat::name).join(", ");
         write!(f, "`{}` is not a format: one of {names}", self.0)
     }
 }
@@ -88,19 +88,19 @@ impl std::error::Error for UnknownFormat {}
 
 /// The report of a campaign; `analysis` is that of the same `results`. The page is without maps here: see [`page::page`].
 pub fn render(
-    format: Format,
+    format: ReportFormat,
     results: &CampaignResults,
     analysis: &Analysis,
-    options: &Options,
+    options: &DocumentOptions,
 ) -> String {
     match format {
-        Format::Table => terminal::render(results, analysis, options),
-        Format::Html => page::page(results, analysis, &DiskMaps::default(), None),
-        Format::Csv => csv::render(results, analysis),
-        Format::Json => json::render(results, analysis),
-        Format::Markdown => markdown::render(results, analysis),
-        Format::BonnieCsv => bonnie_csv::render(results, analysis),
-        Format::Iozone => iozone::render(results, analysis),
+        ReportFormat::Table => terminal::render(results, analysis, options),
+        ReportFormat::Html => page::page(results, analysis, &DiskMaps::default(), None),
+        ReportFormat::Csv => csv::render(results, analysis),
+        ReportFormat::Json => json::render(results, analysis),
+        ReportFormat::Markdown => markdown::render(results, analysis),
+        ReportFormat::BonnieCsv => bonnie_csv::render(results, analysis),
+        ReportFormat::Iozone => iozone::render(results, analysis),
     }
 }
 
@@ -110,23 +110,23 @@ mod tests {
 
     #[test]
     fn names_read_back_and_others_are_refused_with_the_list() {
-        for format in Format::ALL {
+        for format in ReportFormat::ALL {
             assert_eq!(format.name().parse(), Ok(format));
         }
-        let error = "pdf".parse::<Format>().unwrap_err().to_string();
+        let error = "pdf".parse::<ReportFormat>().unwrap_err().to_string();
         assert!(error.contains("`pdf`") && error.contains("bonnie-csv"));
     }
 
     #[test]
     fn every_format_has_something_to_say_of_a_campaign_that_has_not_begun() {
-        let mut results = analyse::fixture::plain();
+        let mut results = stats::fixture::plain();
         for stored in &mut results.cells {
             stored.result = None;
         }
         results.environments.clear();
-        let analysis = analyse::analyse(&results);
-        for format in Format::ALL {
-            let report = render(format, &results, &analysis, &Options::default());
+        let analysis = stats::analyse(&results);
+        for format in ReportFormat::ALL {
+            let report = render(format, &results, &analysis, &DocumentOptions::default());
             assert!(!report.is_empty(), "{format}");
         }
     }

@@ -7,43 +7,43 @@
 //! A result is rounded in one place ([`Scale`]), so that every format for people says the same.
 
 mod charts;
+mod documents;
 mod exports;
 mod format;
 mod page;
 mod site;
 mod tables;
-mod text_reports;
-mod wording;
+mod text;
 
 pub use charts::flame_graph::difference_flame_graph;
 pub use charts::png::Rasterizer;
 pub use charts::{ChartFile, charts};
+pub use documents::advice::{advice_text, answers_text};
+pub use documents::agreement::agreement_text;
+pub use documents::compare::{SideLabels, TextStyle, compare_text};
+pub use documents::explanation::explanation_text;
+pub use documents::history::history_text;
+pub use documents::markdown::study_markdown;
+pub use documents::regression_search::first_worse_text;
+pub use documents::terminal::DocumentOptions;
 pub use exports::json::{JSON_SCHEMA, SCHEMA, read_json};
 #[cfg(feature = "parquet")]
 pub use exports::parquet_table::{ParquetKind, ParquetTable, parquet};
 #[cfg(feature = "schema")]
-pub use exports::schema::schema_of_types;
-pub use format::{Format, UnknownFormat, render};
+pub use exports::schema::json_schema;
+pub use format::{ReportFormat, UnknownFormat, render};
 pub use page::disk::{DiskMaps, PhaseMap, mapped_cells};
 pub use page::{page, study_page};
 pub use site::{
-    CampaignHead, HISTORY, INDEX, IndexEntry, OverCampaigns, STUDIES, Site, StudyEntry,
-    campaign_file, changes_page, history_page, index_page, studies_page, then_and_now_page,
+    CampaignHead, HISTORY, HistoryOverview, INDEX, IndexEntry, STUDIES, Site, StudyEntry,
+    campaign_file, changes_page, history_page, index_page, replication_page, studies_page,
 };
 pub use tables::calibration::{CalibrationLine, overhead_lines, raw_device_lines};
-pub use text_reports::advice::{advice_text, answers_text};
-pub use text_reports::agreement::agreement_text;
-pub use text_reports::compare::{Form, Sides, compare_text};
-pub use text_reports::explanation::explanation_text;
-pub use text_reports::first_worse::first_worse_text;
-pub use text_reports::history::history_text;
-pub use text_reports::markdown::study_markdown;
-pub use text_reports::terminal::Options;
-pub use wording::claims::left_out;
-pub use wording::command::shell_word;
-pub use wording::scale::Scale;
-pub use wording::text::{lines_of, visible};
-pub use wording::then_and_now;
+pub use text::claims::excluded_figures;
+pub use text::command::shell_quote;
+pub use text::replication;
+pub use text::scale::UnitScale;
+pub use text::text::{escape_invisible, wrap};
 
 #[cfg(test)]
-mod same_results;
+mod js_parity_tests;

@@ -16,23 +16,23 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use sys::process::Process;
 use sys::{clock, process};
-use wire::{Event, Job, Stopped};
+use wire::{AbortReason, CellEvent, CellJob};
 
-use crate::collector::Collector;
-use crate::ending::Stall;
+use crate::ending::StallKind;
 use crate::events;
-use crate::monitor::{Monitor, Progress};
-use crate::watched_time::WatchedTime;
+use crate::monitor::{GuestProgress, QmpMonitor};
+use crate::result_builder::CellResultBuilder;
+use crate::watched_time::AwakeTime;
 
 /// How often a stop that the user asked for is noticed.
-const ATTENTION: Duration = Duration::from_millis(20);
+const STOP_POLL_INTERVAL: Duration = Duration::from_millis(20);
 /// How long a killed agent may take to go away before it is given up.
-const REAPING: Duration = Duration::from_secs(10);
+const REAP_TIMEOUT: Duration = Duration::from_secs(10);
 /// The same when the user waits at the terminal: Ctrl-C is to end within two seconds.
-const FAREWELL: Duration = Duration::from_secs(1);
+const INTERRUPT_REAP_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// For how long an agent is watched.
-pub struct Watch<'a> {
+pub struct WatchTimeouts<'a> {
     /// How long it may take to say its first word.
     pub first: Nanos,
     /// Time without any event after which it is `hung`.
@@ -45,7 +45,7 @@ pub struct Watch<'a> {
 
 /// What was seen of an agent.
 #[derive(Debug)]
-pub struct Watched {
+pub struct AgentOutcome {
     /// How its process came to its end.
     pub outcome: AgentEnd,
     /// What a reader of its times should know.
@@ -58,7 +58,7 @@ pub enum AgentEnd {
     /// It said that it was done, and ended well.
     Done,
     /// Its channel closed before.
-    Ended {
+    Exited {
         /// How; nothing where it closed its channel and did not end.
         status: Option<ExitStatus>,
         /// The end of what it wrote to its standard error.
@@ -67,7 +67,7 @@ pub enum AgentEnd {
     /// Nothing moved for too long, or a step took too long, and it was killed.
     Hung {
         /// Which of both, and how long.
-        stall: Stall,
+        stall: StallKind,
         /// Where its processes were in the kernel.
         stacks: Vec<String>,
         /// Whether something could not be killed and is still there.
@@ -76,22 +76,22 @@ pub enum AgentEnd {
 }
 
 /// A running agent.
-pub struct Agent {
+pub struct AgentProcess {
     child: Child,
     errors: JoinHandle<String>,
-    events: Receiver<Event>,
+    events: Receiver<CellEvent>,
     /// Rises when the process has ended: a file of events has no end of its own.
     ended: Arc<AtomicBool>,
     /// How far it has come, where its times are those of its work and not of the clock on the wall: a guest in virtual time
     /// does as much in them on a machine that is busy, and only later.
-    progress: Option<Progress>,
+    progress: Option<GuestProgress>,
 }
 
-impl Agent {
+impl AgentProcess {
     /// Starts an agent, lets `hold` put it where it may use what it is to use, and writes its job, in this order.
     pub fn start(
         command: &mut Command,
-        job: &Job,
+        job: &CellJob,
         hold: &dyn Fn(Pid) -> io::Result<()>,
     ) -> io::Result<Self> {
         let mut child = spawn(command.stdout(Stdio::piped()))?;
@@ -103,7 +103,7 @@ impl Agent {
     ///
     /// A pipe that is full would make the guest wait until somebody here reads it, which takes as long as
     /// this machine is busy; a file takes everything at once.
-    pub fn start_guest(command: &mut Command, job: &Job, events: &Path) -> io::Result<Self> {
+    pub fn start_guest(command: &mut Command, job: &CellJob, events: &Path) -> io::Result<Self> {
         let child = spawn(command.stdout(File::create(events)?))?;
         Self::following(child, events)?.receive(Some(job), &|_| Ok(()))
     }
@@ -114,14 +114,14 @@ impl Agent {
         File::create(events)?;
         let child = spawn(command.stdout(Stdio::piped()))?;
         let mut agent = Self::following(child, events)?;
-        match Monitor::of(&mut agent.child) {
+        match QmpMonitor::of(&mut agent.child) {
             Ok(monitor) => {
-                agent.progress = Some(Progress::of(monitor));
+                agent.progress = Some(GuestProgress::of(monitor));
                 Ok(agent)
             }
             Err(error) => {
                 agent.kill();
-                agent.wait(REAPING);
+                agent.wait(REAP_TIMEOUT);
                 Err(error)
             }
         }
@@ -130,7 +130,7 @@ impl Agent {
     /// Listens to an agent whose events are in a file.
     fn following(child: Child, events: &Path) -> io::Result<Self> {
         let ended = Arc::new(AtomicBool::new(false));
-        let events = events::Followed::new(File::open(events)?, Arc::clone(&ended));
+        let events = events::TailedFile::new(File::open(events)?, Arc::clone(&ended));
         Self::watching(child, events, ended)
     }
 
@@ -163,41 +163,41 @@ impl Agent {
     /// Passes events on until the agent is done, dies, hangs or is to stop.
     pub fn watch(
         mut self,
-        watch: &Watch<'_>,
-        collector: &mut Collector<'_>,
-        observe: &mut dyn FnMut(&Event),
-    ) -> Result<Watched, Stopped> {
-        let mut time = WatchedTime::start();
-        let mut waits = Waits::new(watch);
-        let mut stopped = Stopping::default();
+        watch: &WatchTimeouts<'_>,
+        collector: &mut CellResultBuilder<'_>,
+        observe: &mut dyn FnMut(&CellEvent),
+    ) -> Result<AgentOutcome, AbortReason> {
+        let mut time = AwakeTime::start();
+        let mut waits = WaitClocks::new(watch);
+        let mut stopped = PauseDetector::default();
         let mut withdrawn = None;
         let mut done = false;
         let outcome = loop {
-            let event = self.events.recv_timeout(ATTENTION);
-            let passed = time.look();
+            let event = self.events.recv_timeout(STOP_POLL_INTERVAL);
+            let passed = time.advance();
             waits.pass(match &mut self.progress {
                 // A guest that is done has nothing left to execute.
-                Some(progress) if !done => progress.hear_and_pass(passed),
+                Some(progress) if !done => progress.poll_and_advance(passed),
                 Some(_) | None => passed,
             });
             match event {
-                Ok(Event::Withdrawn { reason }) => withdrawn = Some(reason),
+                Ok(CellEvent::EnvironmentFault { reason }) => withdrawn = Some(reason),
                 Ok(event) => {
                     waits.hear(&event);
                     if let Some(progress) = &mut self.progress {
                         progress.moved();
                     }
                     observe(&event);
-                    done |= event == Event::Done;
-                    collector.take(event);
+                    done |= event == CellEvent::Done;
+                    collector.apply(event);
                 }
                 // What a signal to a whole group of processes has ended was meant to stop.
                 Err(RecvTimeoutError::Disconnected)
                     if !done && watch.stop.load(Ordering::Relaxed) =>
                 {
                     self.kill();
-                    self.wait(FAREWELL);
-                    return Err(Stopped::Interrupted);
+                    self.wait(INTERRUPT_REAP_TIMEOUT);
+                    return Err(AbortReason::Interrupted);
                 }
                 Err(RecvTimeoutError::Disconnected) => break self.reap(done),
                 Err(RecvTimeoutError::Timeout) => {
@@ -207,37 +207,37 @@ impl Agent {
                 }
             }
             if let Some(stall) = waits.over() {
-                if stopped.looks_again(&mut waits, stall, &process::family(self.pid())) {
+                if stopped.looks_again(&mut waits, stall, &process::descendants(self.pid())) {
                     continue;
                 }
                 if done && self.progress.is_some() {
                     break self.end();
                 }
-                let executed = self.progress.as_ref().and_then(Progress::executed);
+                let executed = self.progress.as_ref().and_then(GuestProgress::executed);
                 let stall = match (stall, executed) {
-                    (Stall::Silence(_), Some(executed)) => Stall::Idle(executed),
+                    (StallKind::Silence(_), Some(executed)) => StallKind::Idle(executed),
                     (stall, _) => stall,
                 };
                 break self.give_up(stall);
             }
             if watch.stop.load(Ordering::Relaxed) {
                 self.kill();
-                self.wait(FAREWELL);
-                return Err(Stopped::Interrupted);
+                self.wait(INTERRUPT_REAP_TIMEOUT);
+                return Err(AbortReason::Interrupted);
             }
         };
         match withdrawn {
-            Some(reason) => Err(Stopped::Withdrawn(reason)),
-            None => Ok(Watched {
+            Some(reason) => Err(AbortReason::EnvironmentFault(reason)),
+            None => Ok(AgentOutcome {
                 outcome,
-                remark: time.remark().or(stopped.remark()),
+                remark: time.warning().or(stopped.remark()),
             }),
         }
     }
 
     fn receive(
         mut self,
-        job: Option<&Job>,
+        job: Option<&CellJob>,
         hold: &dyn Fn(Pid) -> io::Result<()>,
     ) -> io::Result<Self> {
         let outcome = hold(self.pid()).and_then(|()| {
@@ -253,7 +253,7 @@ impl Agent {
             Ok(()) => Ok(self),
             Err(error) => {
                 self.kill();
-                self.wait(REAPING);
+                self.wait(REAP_TIMEOUT);
                 Err(error)
             }
         }
@@ -261,7 +261,7 @@ impl Agent {
 
     /// The agent's channel is closed: finds out how it ended.
     fn reap(mut self, done: bool) -> AgentEnd {
-        let status = self.wait(REAPING);
+        let status = self.wait(REAP_TIMEOUT);
         if status.is_none() {
             self.kill();
         }
@@ -273,15 +273,15 @@ impl Agent {
             Some(_) => self.errors.join().unwrap_or_default(),
             None => String::new(),
         };
-        AgentEnd::Ended { status, errors }
+        AgentEnd::Exited { status, errors }
     }
 
     /// Nothing moved for too long: takes down where everything is stuck, then kills it.
-    fn give_up(mut self, stall: Stall) -> AgentEnd {
-        let family = process::family(self.pid());
+    fn give_up(mut self, stall: StallKind) -> AgentEnd {
+        let family = process::descendants(self.pid());
         let stacks = family.iter().flat_map(process::kernel_stacks).collect();
         self.kill();
-        let unkillable = self.wait(REAPING).is_none();
+        let unkillable = self.wait(REAP_TIMEOUT).is_none();
         AgentEnd::Hung {
             stall,
             stacks,
@@ -292,7 +292,7 @@ impl Agent {
     /// A guest that has said everything and whose emulator does not end: QEMU 7.2 can wait for its own monitor for ever.
     fn end(mut self) -> AgentEnd {
         self.kill();
-        self.wait(REAPING);
+        self.wait(REAP_TIMEOUT);
         AgentEnd::Done
     }
 
@@ -304,7 +304,7 @@ impl Agent {
     /// the end of it. Drivers are killed, too, and not left to the end of their namespace: the agent
     /// may wait, deaf to every signal, for one that never answers.
     fn kill(&mut self) {
-        let family = process::family(self.pid());
+        let family = process::descendants(self.pid());
         let inside = family.get(1..).unwrap_or_default();
         if inside.is_empty() {
             // A plain child, or one that has not come to starting the agent proper.
@@ -328,7 +328,7 @@ impl Agent {
                     self.ended.store(true, Ordering::Release);
                     return Some(status);
                 }
-                _ if clock::since(start).as_duration() > at_most => return None,
+                _ if clock::since(start).to_duration() > at_most => return None,
                 _ => thread::sleep(Duration::from_millis(1)),
             }
         }
@@ -336,8 +336,8 @@ impl Agent {
 }
 
 /// For how long an agent was waited for, on two accounts.
-struct Waits<'a> {
-    watch: &'a Watch<'a>,
+struct WaitClocks<'a> {
+    watch: &'a WatchTimeouts<'a>,
     stall_timeout: Nanos,
     silence: Nanos,
     step: Nanos,
@@ -345,8 +345,8 @@ struct Waits<'a> {
     heard: bool,
 }
 
-impl<'a> Waits<'a> {
-    const fn new(watch: &'a Watch<'a>) -> Self {
+impl<'a> WaitClocks<'a> {
+    const fn new(watch: &'a WatchTimeouts<'a>) -> Self {
         Self {
             watch,
             stall_timeout: watch.first,
@@ -361,20 +361,20 @@ impl<'a> Waits<'a> {
         self.step.0 += time.0;
     }
 
-    fn hear(&mut self, event: &Event) {
+    fn hear(&mut self, event: &CellEvent) {
         self.heard = true;
         self.stall_timeout = self.watch.stall_timeout;
         self.silence = Nanos(0);
-        if matches!(event, Event::Begin { .. }) {
+        if matches!(event, CellEvent::Begin { .. }) {
             self.step = Nanos(0);
         }
     }
 
-    fn over(&self) -> Option<Stall> {
+    fn over(&self) -> Option<StallKind> {
         if self.silence > self.stall_timeout {
-            Some(Stall::Silence(self.silence))
+            Some(StallKind::Silence(self.silence))
         } else if self.step > self.watch.step_limit {
-            Some(Stall::Endless(self.watch.step_limit))
+            Some(StallKind::Endless(self.watch.step_limit))
         } else {
             None
         }
@@ -383,17 +383,22 @@ impl<'a> Waits<'a> {
 
 /// Whether somebody outside keeps what is watched from running, for which it is not to blame.
 #[derive(Default)]
-struct Stopping {
+struct PauseDetector {
     stopped: bool,
     /// Whether it was stopped when it was looked at last.
     lately: bool,
 }
 
-impl Stopping {
+impl PauseDetector {
     /// Whether silence has another reason than what is watched: a process of it is stopped (SIGSTOP), or, before its
     /// first word, waits for a processor. A limit on a step stands.
-    fn looks_again(&mut self, waits: &mut Waits<'_>, stall: Stall, family: &[Process]) -> bool {
-        if !matches!(stall, Stall::Silence(_)) {
+    fn looks_again(
+        &mut self,
+        waits: &mut WaitClocks<'_>,
+        stall: StallKind,
+        family: &[Process],
+    ) -> bool {
+        if !matches!(stall, StallKind::Silence(_)) {
             return false;
         }
         let is_stopped = family.iter().any(Process::is_stopped);
@@ -403,7 +408,7 @@ impl Stopping {
             waits.silence = Nanos(0);
             return true;
         }
-        let waited = family.iter().map(process::waited_for_processor).max();
+        let waited = family.iter().map(process::run_queue_wait).max();
         !waits.heard
             && waits.silence.0 - waited.unwrap_or_default().0.min(waits.silence.0)
                 <= waits.stall_timeout.0
@@ -433,21 +438,21 @@ mod tests {
     const SECOND: Nanos = Nanos::from_secs(1);
 
     /// How an agent that speaks every second, or never, is told to hang after some seconds.
-    fn stall(speaks: bool, begins: bool, seconds: u64) -> Option<Stall> {
+    fn stall(speaks: bool, begins: bool, seconds: u64) -> Option<StallKind> {
         let stop = AtomicBool::new(false);
-        let watch = Watch {
+        let watch = WatchTimeouts {
             first: Nanos::from_secs(3),
             stall_timeout: Nanos::from_secs(5),
             step_limit: Nanos::from_secs(60),
             stop: &stop,
         };
-        let mut waits = Waits::new(&watch);
+        let mut waits = WaitClocks::new(&watch);
         (0..seconds).find_map(|_| {
             waits.pass(SECOND);
             if begins {
-                waits.hear(&Event::Begin { step: "p".into() });
+                waits.hear(&CellEvent::Begin { step: "p".into() });
             } else if speaks {
-                waits.hear(&Event::Done);
+                waits.hear(&CellEvent::Done);
             }
             waits.over()
         })
@@ -456,13 +461,13 @@ mod tests {
     #[test]
     fn who_was_stopped_has_all_of_its_time_once_it_goes_on() {
         let stop = AtomicBool::new(false);
-        let watch = Watch {
+        let watch = WatchTimeouts {
             first: SECOND,
             stall_timeout: SECOND,
             step_limit: Nanos::from_secs(60),
             stop: &stop,
         };
-        let (mut waits, mut stopping) = (Waits::new(&watch), Stopping::default());
+        let (mut waits, mut stopping) = (WaitClocks::new(&watch), PauseDetector::default());
         let mut looks_again = |state| {
             waits.pass(Nanos::from_secs(2));
             let stall = waits.over().expect("it is silent");
@@ -490,16 +495,16 @@ mod tests {
         let done = r#"echo '{"event":"done"}' >"$0"; exec sleep 1000"#;
         let mut emulator = Command::new("sh");
         emulator.args(["-c", done]).arg(&events);
-        let agent = Agent::start_virtual_guest(&mut emulator, &events).unwrap();
+        let agent = AgentProcess::start_virtual_guest(&mut emulator, &events).unwrap();
         let stop = AtomicBool::new(false);
-        let watch = Watch {
+        let watch = WatchTimeouts {
             first: Nanos::from_secs(60),
             stall_timeout: Nanos(1),
             step_limit: Nanos::from_secs(60),
             stop: &stop,
         };
         let test = fixture::job(1).test;
-        let watched = agent.watch(&watch, &mut Collector::new(&test), &mut |_| {});
+        let watched = agent.watch(&watch, &mut CellResultBuilder::new(&test), &mut |_| {});
         let outcome = watched.expect("nobody stops it").outcome;
         assert!(matches!(outcome, AgentEnd::Done), "{outcome:?}");
     }
@@ -508,11 +513,11 @@ mod tests {
     fn who_is_silent_or_never_ends_is_hung_and_who_goes_on_is_not() {
         assert_eq!(
             stall(false, false, 100),
-            Some(Stall::Silence(Nanos::from_secs(4)))
+            Some(StallKind::Silence(Nanos::from_secs(4)))
         );
         assert_eq!(
             stall(true, false, 100),
-            Some(Stall::Endless(Nanos::from_secs(60)))
+            Some(StallKind::Endless(Nanos::from_secs(60)))
         );
         assert_eq!(stall(true, true, 1000), None);
     }

@@ -9,20 +9,20 @@ use std::path::Path;
 use std::sync::Arc;
 
 use model::{CellResult, Test};
-use sys::trusted::Untrusted;
+use sys::safe_path::UntrustedPath;
 
+use crate::blob_store::{BlobStore, DirectoryStore};
+use crate::cell_claim::{CellClaims, ClaimState, ClaimTimeouts};
 use crate::cell_key::CellKey;
-use crate::claim::{Claims, Pace, Turn};
-use crate::secret::{SECRET, Secret};
-use crate::shelf::{DirectoryShelf, Shelf};
-use crate::trouble::Trouble;
+use crate::secret::{CacheKey, SECRET};
+use crate::warn_once::WarnOnce;
 
 /// Why a cache that several people have cannot be used.
 #[derive(Debug, thiserror::Error)]
-pub enum Unusable {
+pub enum CacheError {
     /// Who made it has another key.
     #[error("{0} is kept with another key: name that (--cache-key), or another cache (--cache)")]
-    OtherKey(String),
+    KeyMismatch(String),
     /// It cannot be read or written.
     #[error(
         "no results can be kept in {place}: {source}; mend that, or name another cache (--cache)"
@@ -38,11 +38,11 @@ pub enum Unusable {
 /// Results by the key of their cell, an entry each. Any number of processes may use it at once.
 #[derive(Clone, Debug)]
 pub struct CellCache {
-    pub(crate) shelf: Arc<dyn Shelf>,
-    secret: Secret,
+    pub(crate) shelf: Arc<dyn BlobStore>,
+    secret: CacheKey,
     /// Who runs which cell, where others keep results, too.
-    pub(crate) claims: Option<Claims>,
-    trouble: Arc<Trouble>,
+    pub(crate) claims: Option<CellClaims>,
+    trouble: Arc<WarnOnce>,
 }
 
 /// Tells whether a key is that of a cache.
@@ -54,10 +54,10 @@ impl CellCache {
     ///
     /// # Errors
     /// When it cannot be made, or others could tamper with it.
-    pub fn open(directory: &Path, secret: [u8; SECRET]) -> Result<Self, Untrusted> {
+    pub fn open(directory: &Path, secret: [u8; SECRET]) -> Result<Self, UntrustedPath> {
         Ok(Self {
-            shelf: Arc::new(DirectoryShelf::own(directory)?),
-            secret: Secret::new(secret),
+            shelf: Arc::new(DirectoryStore::open_private(directory)?),
+            secret: CacheKey::new(secret),
             claims: None,
             trouble: Arc::default(),
         })
@@ -68,27 +68,27 @@ impl CellCache {
     ///
     /// # Errors
     /// When nothing can be kept there, or it is kept with another secret.
-    pub fn shared(shelf: Arc<dyn Shelf>, secret: [u8; SECRET]) -> Result<Self, Unusable> {
-        Self::at_pace(shelf, secret, Pace::USUAL)
+    pub fn shared(shelf: Arc<dyn BlobStore>, secret: [u8; SECRET]) -> Result<Self, CacheError> {
+        Self::with_timeouts(shelf, secret, ClaimTimeouts::DEFAULT_CLAIM)
     }
 
-    pub(crate) fn at_pace(
-        shelf: Arc<dyn Shelf>,
+    pub(crate) fn with_timeouts(
+        shelf: Arc<dyn BlobStore>,
         secret: [u8; SECRET],
-        pace: Pace,
-    ) -> Result<Self, Unusable> {
-        let secret = Secret::new(secret);
-        let unwritable = |source| Unusable::Unwritable {
-            place: shelf.place(),
+        pace: ClaimTimeouts,
+    ) -> Result<Self, CacheError> {
+        let secret = CacheKey::new(secret);
+        let unwritable = |source| CacheError::Unwritable {
+            place: shelf.path_of(),
             source,
         };
         if !has_key(&*shelf, &secret).map_err(unwritable)? {
-            return Err(Unusable::OtherKey(shelf.place()));
+            return Err(CacheError::KeyMismatch(shelf.path_of()));
         }
         let host = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
         let host = host.trim().to_owned();
-        let claims = Claims::new(Arc::clone(&shelf), secret.clone(), host, pace);
-        claims.try_out().map_err(unwritable)?;
+        let claims = CellClaims::new(Arc::clone(&shelf), secret.clone(), host, pace);
+        claims.check_writable().map_err(unwritable)?;
         Ok(Self {
             shelf,
             secret,
@@ -99,7 +99,7 @@ impl CellCache {
 
     /// The result of the cell with this key, as it was when it was run. What cannot be read, is damaged, was kept
     /// by somebody else or does not answer the test is as good as none.
-    pub fn find(&self, key: &CellKey, test: &Test) -> Option<CellResult> {
+    pub fn get(&self, key: &CellKey, test: &Test) -> Option<CellResult> {
         let text = self.shelf.read(&name(key));
         let text = text.inspect_err(|error| self.trouble(error)).ok()??;
         let (code, json) = text.split_once('\n')?;
@@ -116,7 +116,7 @@ impl CellCache {
     ///
     /// # Errors
     /// When it cannot be written; nothing is kept then.
-    pub fn keep(&self, key: &CellKey, result: &CellResult) -> io::Result<()> {
+    pub fn insert(&self, key: &CellKey, result: &CellResult) -> io::Result<()> {
         let json = serde_json::to_string(result)?;
         let entry = format!("{}\n{json}", self.secret.code(&key.to_string(), &json));
         let kept = self.shelf.put(&name(key), &entry);
@@ -128,30 +128,30 @@ impl CellCache {
     }
 
     /// Whose turn it is to run a cell.
-    pub(crate) fn turn(&self, key: &CellKey) -> Turn {
+    pub(crate) fn claim_state(&self, key: &CellKey) -> ClaimState {
         let turn = self.claims.as_ref().map(|claims| claims.take(key));
         match turn {
-            None => Turn::Anybodys,
+            None => ClaimState::Unclaimed,
             Some(Ok(turn)) => turn,
             Some(Err(error)) => {
                 self.trouble(&error);
-                Turn::Anybodys
+                ClaimState::Unclaimed
             }
         }
     }
 
     /// What is wrong with the cache, though cells run all the same; once, to whoever asks first.
-    pub fn untold(&self) -> Option<String> {
-        self.trouble.untold()
+    pub fn take_warning(&self) -> Option<String> {
+        self.trouble.take()
     }
 
     /// Remembers what is to be told; of a user's own cache, which nobody waits for, nothing is.
     fn trouble(&self, error: &io::Error) {
         if self.claims.is_some() {
-            self.trouble.say(|| {
+            self.trouble.set(|| {
                 format!(
                     "the cache {} does not work: {error}; cells are run and may not be shared",
-                    self.shelf.place()
+                    self.shelf.path_of()
                 )
             });
         }
@@ -159,7 +159,7 @@ impl CellCache {
 }
 
 /// Whether this is the secret of what is on a shelf; who comes first decides.
-fn has_key(shelf: &dyn Shelf, secret: &Secret) -> io::Result<bool> {
+fn has_key(shelf: &dyn BlobStore, secret: &CacheKey) -> io::Result<bool> {
     let own = secret.code(KEY_CHECK, "");
     let there = match shelf.read(KEY_CHECK)? {
         None if shelf.create(KEY_CHECK, &own)? => return Ok(true),

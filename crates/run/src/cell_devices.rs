@@ -15,14 +15,14 @@ const NAME: &str = "fsarena-devices";
 
 /// A control group whose processes may open some block devices; removed when dropped.
 #[derive(Debug)]
-pub struct CellDevices {
+pub struct DeviceCgroup {
     group: PathBuf,
 }
 
-impl CellDevices {
+impl DeviceCgroup {
     /// Makes a group in which no device may be opened but these, by major and minor number; below this group of
     /// version 2, or else the one that fsarena is in. `None` where that cannot be had.
-    pub fn allow_only(devices: &[(u64, u64)], around: Option<&Path>) -> Option<Self> {
+    pub fn create(devices: &[(u64, u64)], around: Option<&Path>) -> Option<Self> {
         let around = match around {
             Some(group) => group.to_owned(),
             None => own_group().ok()??,
@@ -41,12 +41,12 @@ impl CellDevices {
     ///
     /// # Errors
     /// When one of the processes is gone already.
-    pub fn hold(&self, pid: Pid) -> io::Result<()> {
-        process::move_family(pid, &self.group.join("cgroup.procs"))
+    pub fn add_process(&self, pid: Pid) -> io::Result<()> {
+        process::move_to_cgroup(pid, &self.group.join("cgroup.procs"))
     }
 }
 
-impl Drop for CellDevices {
+impl Drop for DeviceCgroup {
     fn drop(&mut self) {
         // A group that holds a process which cannot be killed stays until that ends.
         let _ = fs::remove_dir(&self.group);
@@ -111,10 +111,10 @@ mod tests {
         let (own, other) = (attach(), attach());
         let number = |device: &Path| {
             use std::os::unix::fs::MetadataExt;
-            sys::block::numbers(fs::metadata(device).unwrap().rdev())
+            sys::block::major_minor(fs::metadata(device).unwrap().rdev())
         };
-        let devices = CellDevices::allow_only(&[number(own.as_ref())], None)
-            .expect("this kernel has filters");
+        let devices =
+            DeviceCgroup::create(&[number(own.as_ref())], None).expect("this kernel has filters");
         let read = |device: &str| {
             let script = format!("read line; exec dd if={device} of=/dev/null bs=512 count=1");
             let mut shell = Command::new("sh")
@@ -124,7 +124,7 @@ mod tests {
                 .spawn()
                 .unwrap();
             devices
-                .hold(Pid::from_raw(shell.id().cast_signed()))
+                .add_process(Pid::from_raw(shell.id().cast_signed()))
                 .unwrap();
             drop(shell.stdin.take());
             shell.wait().unwrap().success()

@@ -28,9 +28,9 @@ impl fmt::Display for CellKey {
 }
 
 /// What goes into a cell, part by part.
-pub struct Parts(Sha256);
+pub struct KeyBuilder(Sha256);
 
-impl Parts {
+impl KeyBuilder {
     /// Nothing yet.
     pub fn new() -> Self {
         let mut parts = Self(Sha256::new());
@@ -54,7 +54,7 @@ impl Parts {
 
 impl CellKey {
     /// The digest of some bytes.
-    pub fn of(bytes: &[u8]) -> Self {
+    pub fn sha256(bytes: &[u8]) -> Self {
         Self(Sha256::digest(bytes).into())
     }
 
@@ -69,12 +69,12 @@ impl CellKey {
 
 /// The digest of a file.
 pub fn digest(path: &Path) -> io::Result<[u8; 32]> {
-    Ok(CellKey::of(&fs::read(path)?).0)
+    Ok(CellKey::sha256(&fs::read(path)?).0)
 }
 
 /// The digest of a large file that many cells have in common: taken once, as long as it stays the same by
 /// length, times and number.
-pub fn known_digest(path: &Path) -> io::Result<[u8; 32]> {
+pub fn cached_digest(path: &Path) -> io::Result<[u8; 32]> {
     type Identity = (PathBuf, [u64; 2], [i64; 4]);
     static KNOWN: Mutex<BTreeMap<Identity, [u8; 32]>> = Mutex::new(BTreeMap::new());
     let file = File::open(path)?.metadata()?;
@@ -116,7 +116,7 @@ mod tests {
     use super::*;
 
     fn key(parts: &[(&str, &str)]) -> CellKey {
-        let mut all = Parts::new();
+        let mut all = KeyBuilder::new();
         for (name, content) in parts {
             all.add(name, content.as_bytes());
         }
@@ -145,13 +145,13 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("file");
         fs::write(&path, "one").unwrap();
-        let first = known_digest(&path).unwrap();
-        assert_eq!(known_digest(&path).unwrap(), first);
+        let first = cached_digest(&path).unwrap();
+        assert_eq!(cached_digest(&path).unwrap(), first);
         fs::write(&path, "three").unwrap();
-        let second = known_digest(&path).unwrap();
+        let second = cached_digest(&path).unwrap();
         assert_ne!(first, second);
         assert_eq!(digest(&path).unwrap(), second);
-        assert!(known_digest(&directory.path().join("none")).is_err());
+        assert!(cached_digest(&directory.path().join("none")).is_err());
     }
 
     #[test]

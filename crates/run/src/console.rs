@@ -4,7 +4,7 @@ use model::Nanos;
 use model::kernel_log::LogLine;
 use wire::CONSOLE_MARK;
 
-use crate::stuck;
+use crate::hung_tasks;
 
 /// Everything on the console is a warning or worse: less is kept off it.
 const LEVEL: &str = "<4>";
@@ -12,7 +12,7 @@ const LEVEL: &str = "<4>";
 const LAST: usize = 3;
 
 /// What a kernel says of a clock that an emulator keeps: it is about no filesystem.
-const OF_THE_EMULATION: [&str; 4] = [
+const EMULATION_MESSAGES: [&str; 4] = [
     "clocksource: ",
     "hrtimer: interrupt took ",
     "perf: interrupt took too long",
@@ -20,20 +20,20 @@ const OF_THE_EMULATION: [&str; 4] = [
 ];
 
 /// The last word of a guest that ends as it should, urgent as the kernel makes it.
-const OF_THE_END: &str = "reboot: Power down";
+const POWER_DOWN_MESSAGE: &str = "reboot: Power down";
 
 /// The lines that are about the cell, without what was told of a guest that was stuck and went on; all of them where the
 /// guest never came to its cell.
 pub fn lines(console: &[u8]) -> Vec<LogLine> {
-    let text = stuck::without(&String::from_utf8_lossy(console));
+    let text = hung_tasks::strip_hung_tasks(&String::from_utf8_lossy(console));
     let text = match text.split_once(CONSOLE_MARK) {
         Some((_, about_the_cell)) => about_the_cell,
         None => &text,
     };
-    let emulation = |line: &str| OF_THE_EMULATION.iter().any(|sign| line.starts_with(sign));
+    let emulation = |line: &str| EMULATION_MESSAGES.iter().any(|sign| line.starts_with(sign));
     let lines = text.lines().map(timed);
-    let lines =
-        lines.filter(|(_, line)| !line.is_empty() && *line != OF_THE_END && !emulation(line));
+    let lines = lines
+        .filter(|(_, line)| !line.is_empty() && *line != POWER_DOWN_MESSAGE && !emulation(line));
     lines
         .map(|(at, line)| LogLine {
             at,
@@ -43,18 +43,18 @@ pub fn lines(console: &[u8]) -> Vec<LogLine> {
 }
 
 /// The last words, in one line.
-pub fn last_words(console: &[u8]) -> String {
+pub fn last_line(console: &[u8]) -> String {
     let text = String::from_utf8_lossy(console);
     let lines: Vec<&str> = text
         .lines()
-        .map(without_time)
+        .map(strip_timestamp)
         .filter(|l| !l.is_empty())
         .collect();
     lines[lines.len().saturating_sub(LAST)..].join("; ")
 }
 
 /// `[    3.846004] text` as `text`; whatever else is there stays.
-pub fn without_time(line: &str) -> &str {
+pub fn strip_timestamp(line: &str) -> &str {
     timed(line).1
 }
 
@@ -100,12 +100,12 @@ mod tests {
     fn that_a_guest_has_ended_is_no_complaint() {
         let said = b"[ 9.1] minix: oh\n[ 9.2] reboot: Power down\n";
         assert_eq!(texts(said), ["<4> minix: oh"]);
-        assert_eq!(last_words(said), "minix: oh; reboot: Power down");
+        assert_eq!(last_line(said), "minix: oh; reboot: Power down");
     }
 
     #[test]
     fn the_last_words_are_one_line() {
-        assert_eq!(last_words(CONSOLE), "boot; affs: (device vda): oh; [x] y");
-        assert_eq!(last_words(b""), "");
+        assert_eq!(last_line(CONSOLE), "boot; affs: (device vda): oh; [x] y");
+        assert_eq!(last_line(b""), "");
     }
 }

@@ -4,11 +4,11 @@ use model::{Failure, Nanos, Status};
 
 /// How a cell ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Ending {
+pub enum CellEnd {
     /// The agent said that it was done.
     Done,
     /// The agent went away before.
-    Died {
+    AgentDied {
         /// How: exit code or signal, and what it wrote to its standard error.
         how: String,
     },
@@ -27,7 +27,7 @@ pub enum Ending {
     /// Nothing moved for too long, or a step took too long, and the agent was killed.
     Hung {
         /// Which of both.
-        stall: Stall,
+        stall: StallKind,
         /// Where its processes were in the kernel.
         stacks: Vec<String>,
         /// Whether something could not be killed and is still there.
@@ -37,7 +37,7 @@ pub enum Ending {
 
 /// Why a cell is taken for one that never ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stall {
+pub enum StallKind {
     /// Nothing moved for so long.
     Silence(Nanos),
     /// Nothing moved while a guest in virtual time executed so many instructions.
@@ -46,7 +46,7 @@ pub enum Stall {
     Endless(Nanos),
 }
 
-impl Stall {
+impl StallKind {
     fn words(self) -> String {
         match self {
             Self::Silence(time) => format!("nothing moved for {time}"),
@@ -65,28 +65,28 @@ impl Stall {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum GuestEnd {
     /// It switched itself off, as it does when its kernel panics or its agent ends.
-    SwitchedOff,
+    PoweredOff,
     /// Somebody outside ended the machine.
     Killed {
         /// The number of the signal.
         signal: i32,
     },
     /// The emulator itself failed.
-    Emulator {
+    EmulatorFailed {
         /// Its exit code.
         code: i32,
         /// What it wrote to its standard error.
         said: String,
     },
     /// It said something that is no event, and did not end.
-    Nonsense,
+    ProtocolError,
     /// It could not be started at all.
     NotStarted {
         /// Why.
         why: String,
     },
     /// It was started and its agent never spoke.
-    NeverUp {
+    BootTimeout {
         /// How long it was waited for.
         waited: Nanos,
         /// How often it was tried.
@@ -96,25 +96,25 @@ pub enum GuestEnd {
 
 impl GuestEnd {
     /// Whether the same cell would come to the same end again: what came from outside would not.
-    pub const fn is_its_own(&self) -> bool {
-        matches!(self, Self::SwitchedOff)
+    pub const fn is_reproducible(&self) -> bool {
+        matches!(self, Self::PoweredOff)
     }
 
     fn words(&self) -> String {
         match self {
-            Self::SwitchedOff => "the guest switched itself off before it was done".to_owned(),
+            Self::PoweredOff => "the guest switched itself off before it was done".to_owned(),
             Self::Killed { signal } => {
                 format!("the guest was killed from outside: signal {signal} ended QEMU")
             }
-            Self::Emulator { code, said } if said.is_empty() => {
+            Self::EmulatorFailed { code, said } if said.is_empty() => {
                 format!("QEMU itself failed: it ended with {code}")
             }
-            Self::Emulator { code, said } => {
+            Self::EmulatorFailed { code, said } => {
                 format!("QEMU itself failed: it ended with {code}: {said}")
             }
-            Self::Nonsense => "the guest said something that is no event".to_owned(),
+            Self::ProtocolError => "the guest said something that is no event".to_owned(),
             Self::NotStarted { why } => format!("the guest could not be started: {why}"),
-            Self::NeverUp { waited, tries } => {
+            Self::BootTimeout { waited, tries } => {
                 let tries = match tries {
                     1 => "tried once".to_owned(),
                     2 => "tried twice".to_owned(),
@@ -126,9 +126,9 @@ impl GuestEnd {
     }
 }
 
-impl Ending {
+impl CellEnd {
     /// What it means for the step that was running; nothing where the agent was done.
-    pub(crate) fn verdict(&self, step: &str) -> Option<(Status, Failure)> {
+    pub(crate) fn to_status(&self, step: &str) -> Option<(Status, Failure)> {
         let failure = |step: &str, reason| Failure {
             step: step.to_owned(),
             reason,
@@ -136,7 +136,7 @@ impl Ending {
         };
         match self {
             Self::Done => None,
-            Self::Died { how } => {
+            Self::AgentDied { how } => {
                 let reason = format!("the agent died: {how}");
                 Some((Status::Crashed, failure(step, reason)))
             }
@@ -151,7 +151,7 @@ impl Ending {
                     reason = format!("{reason}; its last words: {last_words}");
                 }
                 Some(match end {
-                    GuestEnd::NeverUp { .. } => (Status::Hung, failure("boot", reason)),
+                    GuestEnd::BootTimeout { .. } => (Status::Hung, failure("boot", reason)),
                     GuestEnd::NotStarted { .. } => (Status::Crashed, failure("boot", reason)),
                     _ => (Status::Crashed, failure(step, reason)),
                 })
@@ -184,28 +184,30 @@ mod tests {
 
     fn verdict(end: GuestEnd) -> (Status, Failure) {
         let last_words = "late".to_owned();
-        Ending::Guest { end, last_words }.verdict("write").unwrap()
+        CellEnd::Guest { end, last_words }
+            .to_status("write")
+            .unwrap()
     }
 
     #[test]
     fn every_end_of_a_guest_has_words_of_its_own_and_its_step() {
         let waited = Nanos::from_secs(45);
         let ends = [
-            (GuestEnd::SwitchedOff, "switched itself off", "write"),
+            (GuestEnd::PoweredOff, "switched itself off", "write"),
             (
                 GuestEnd::Killed { signal: 9 },
                 "signal 9 ended QEMU",
                 "write",
             ),
             (
-                GuestEnd::Emulator {
+                GuestEnd::EmulatorFailed {
                     code: 1,
                     said: "cannot set up guest memory".into(),
                 },
                 "QEMU itself failed: it ended with 1: cannot set up",
                 "write",
             ),
-            (GuestEnd::Nonsense, "no event", "write"),
+            (GuestEnd::ProtocolError, "no event", "write"),
             (
                 GuestEnd::NotStarted {
                     why: "ENOENT".into(),
@@ -214,14 +216,14 @@ mod tests {
                 "boot",
             ),
             (
-                GuestEnd::NeverUp { waited, tries: 2 },
+                GuestEnd::BootTimeout { waited, tries: 2 },
                 "did not come up within 45.0 s, tried twice",
                 "boot",
             ),
         ];
         for (end, words, step) in ends {
             let (status, failure) = verdict(end.clone());
-            let hung = matches!(end, GuestEnd::NeverUp { .. });
+            let hung = matches!(end, GuestEnd::BootTimeout { .. });
             let expected = if hung { Status::Hung } else { Status::Crashed };
             assert_eq!((status, failure.step.as_str()), (expected, step));
             assert!(failure.reason.contains(words), "{}", failure.reason);
@@ -231,6 +233,6 @@ mod tests {
 
     #[test]
     fn who_has_done_everything_has_no_verdict() {
-        assert_eq!(Ending::Done.verdict("write"), None);
+        assert_eq!(CellEnd::Done.to_status("write"), None);
     }
 }

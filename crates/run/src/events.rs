@@ -8,29 +8,29 @@ use std::sync::mpsc::{self, Receiver};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use wire::Event;
+use wire::CellEvent;
 
 /// The last bytes of an agent's standard error that are kept as evidence.
 const ERRORS_KEPT: usize = 4096;
 /// Bytes beyond which a line is no event: nobody fills the memory with a line that never ends.
-const LONGEST: u64 = 16 << 20;
+const MAX_EVENTS_SIZE: u64 = 16 << 20;
 /// How often a file is looked at for more.
 const LOOK: Duration = Duration::from_millis(5);
 
 /// A file that somebody still writes: it ends when its writer has ended and all is read.
-pub struct Followed<R> {
+pub struct TailedFile<R> {
     file: R,
     ended: Arc<AtomicBool>,
 }
 
-impl<R: Read> Followed<R> {
+impl<R: Read> TailedFile<R> {
     /// Reads from the file's beginning until the writer has ended, which the flag says.
     pub const fn new(file: R, ended: Arc<AtomicBool>) -> Self {
         Self { file, ended }
     }
 }
 
-impl<R: Read> Read for Followed<R> {
+impl<R: Read> Read for TailedFile<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         loop {
             // In this order: what was written before the end is there when the end is known.
@@ -48,7 +48,7 @@ impl<R: Read> Read for Followed<R> {
 ///
 /// # Errors
 /// When its thread cannot be started.
-pub fn channel(output: impl Read + Send + 'static) -> io::Result<Receiver<Event>> {
+pub fn channel(output: impl Read + Send + 'static) -> io::Result<Receiver<CellEvent>> {
     let (sender, receiver) = mpsc::channel();
     thread::Builder::new().spawn(move || {
         for event in read(output) {
@@ -61,11 +61,11 @@ pub fn channel(output: impl Read + Send + 'static) -> io::Result<Receiver<Event>
 }
 
 /// The events up to the first line that is none.
-pub fn read(output: impl Read) -> impl Iterator<Item = Event> {
+pub fn read(output: impl Read) -> impl Iterator<Item = CellEvent> {
     let mut output = BufReader::new(output);
     iter::from_fn(move || {
         let mut line = Vec::new();
-        let mut rest = output.by_ref().take(LONGEST);
+        let mut rest = output.by_ref().take(MAX_EVENTS_SIZE);
         rest.read_until(b'\n', &mut line).ok()?;
         serde_json::from_slice(&line).ok()
     })
@@ -95,13 +95,13 @@ mod tests {
 
     #[test]
     fn events_come_in_order_until_the_first_nonsense() {
-        let first = Event::Hello { version: 1 }.to_line();
-        let text = format!("{first}nonsense\n{}", Event::Done.to_line());
-        let events: Vec<Event> = channel(std::io::Cursor::new(text))
+        let first = CellEvent::Hello { version: 1 }.to_line();
+        let text = format!("{first}nonsense\n{}", CellEvent::Done.to_line());
+        let events: Vec<CellEvent> = channel(std::io::Cursor::new(text))
             .unwrap()
             .iter()
             .collect();
-        assert_eq!(events, [Event::Hello { version: 1 }]);
+        assert_eq!(events, [CellEvent::Hello { version: 1 }]);
     }
 
     /// A guest that never ends its line once had all the memory of its host.
@@ -116,17 +116,20 @@ mod tests {
         let path = directory.path().join("events");
         let mut writer = std::fs::File::create(&path).unwrap();
         let ended = Arc::new(AtomicBool::new(false));
-        let reader = Followed::new(std::fs::File::open(&path).unwrap(), Arc::clone(&ended));
+        let reader = TailedFile::new(std::fs::File::open(&path).unwrap(), Arc::clone(&ended));
         let events = channel(reader).unwrap();
-        let (hello, done) = (Event::Hello { version: 1 }.to_line(), Event::Done.to_line());
+        let (hello, done) = (
+            CellEvent::Hello { version: 1 }.to_line(),
+            CellEvent::Done.to_line(),
+        );
         // A line that comes in two pieces is one event.
         let (first, rest) = hello.split_at(5);
         writer.write_all(first.as_bytes()).unwrap();
         writer.write_all(rest.as_bytes()).unwrap();
-        assert_eq!(events.recv().unwrap(), Event::Hello { version: 1 });
+        assert_eq!(events.recv().unwrap(), CellEvent::Hello { version: 1 });
         writer.write_all(done.as_bytes()).unwrap();
         ended.store(true, Ordering::Release);
-        assert_eq!(events.iter().collect::<Vec<_>>(), [Event::Done]);
+        assert_eq!(events.iter().collect::<Vec<_>>(), [CellEvent::Done]);
     }
 
     #[test]

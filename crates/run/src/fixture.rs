@@ -1,27 +1,27 @@
 //! What tests of executors run.
 
-use model::{Bytes, CacheState, Capacity, CellId, End, MountIdentity, Op, Phase, Test};
-use wire::{Job, Target};
+use model::{Bytes, CacheState, Capacity, CellId, MountId, Op, Phase, SyncAtEnd, Test};
+use wire::{CellJob, WorkTarget};
 
 /// A job whose cells differ by their seed alone.
-pub fn job(seed: u64) -> Job {
+pub fn job(seed: u64) -> CellJob {
     let phase = Phase {
         name: "p".into(),
         cache: CacheState::Warm,
-        ends: End::Call,
+        sync_at_end: SyncAtEnd::Call,
         at_most: None,
         scaling: None,
         step: None,
         needs: None,
         op: Op::Capacity(Capacity),
     };
-    Job {
+    CellJob {
         version: wire::VERSION,
         cell: CellId(1),
-        target: Target::Directory {
+        target: WorkTarget::Directory {
             path: "/".into(),
             top: "/".into(),
-            mount: MountIdentity {
+            mount: MountId {
                 device: (0, 0),
                 mount: 0,
                 inode: 0,

@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use catalog::Placeholders;
-use guest::{Clock, Guest, MOUNTPOINT, Machine, MemoryDisk};
+use config::Placeholders;
+use guest::{Clock, Guest, MOUNTPOINT, MemoryDisk, QemuMachine};
 use model::{Bytes, CellId, Contender, DiskModel, Nanos, Test};
-use wire::{Job, Span, Target, Volume};
+use wire::{CellJob, MultiDevice, Volume, WorkTarget};
 
 use crate::GuestExecutor;
 
@@ -25,42 +25,42 @@ const STRIPE: &str = "/dev/md_fsarena";
 
 /// Where a guest's disk is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Disk {
+pub enum DiskLocation {
     /// In its own memory.
-    Inside,
+    GuestMemory,
     /// A file of this machine's.
-    Outside,
+    HostFile,
 }
 
-impl Disk {
+impl DiskLocation {
     /// What the guest calls so many of them.
     pub fn devices(self, guest: &Guest, count: u32) -> Vec<String> {
         match self {
-            Self::Inside => guest.memory_disks(count),
-            Self::Outside => guest::disks(count),
+            Self::GuestMemory => guest.memory_disks(count),
+            Self::HostFile => guest::disks(count),
         }
     }
 }
 
 /// A filesystem that a guest cannot drive.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{filesystem} cannot be run in the guest: {why}")]
-pub struct NotInGuest {
+#[error("{filesystem} cannot be run in the guest: {reason}")]
+pub struct UnsupportedInGuest {
     /// Its name.
     pub filesystem: String,
     /// What keeps the guest from it, and what would bring that.
-    pub why: String,
+    pub reason: String,
 }
 
 /// A contender in a guest, outside of any campaign.
-pub struct GuestCell {
+pub struct StandaloneGuestCell {
     contender: Contender,
     size: Bytes,
-    disk: Disk,
+    disk: DiskLocation,
     devices: Vec<String>,
 }
 
-impl GuestCell {
+impl StandaloneGuestCell {
     /// A contender on a disk of about this size, as it takes it.
     ///
     /// # Errors
@@ -68,13 +68,16 @@ impl GuestCell {
     pub fn new(
         contender: Contender,
         size: Bytes,
-        disk: Disk,
+        disk: DiskLocation,
         guest: &Guest,
-    ) -> Result<Self, NotInGuest> {
+    ) -> Result<Self, UnsupportedInGuest> {
         let filesystem = &contender.filesystem;
-        if let Some(why) = guest.lacks(filesystem) {
+        if let Some(why) = guest.missing_for(filesystem) {
             let filesystem = filesystem.name.clone();
-            return Err(NotInGuest { filesystem, why });
+            return Err(UnsupportedInGuest {
+                filesystem,
+                reason: why,
+            });
         }
         Ok(Self {
             size: taken(&contender, size),
@@ -85,12 +88,12 @@ impl GuestCell {
     }
 
     /// What the agent does.
-    pub fn job(&self, test: Test) -> Job {
-        let volume = volume_in_guest(&self.contender, &self.devices, self.size);
-        Job {
+    pub fn job(&self, test: Test) -> CellJob {
+        let volume = guest_volume(&self.contender, &self.devices, self.size);
+        CellJob {
             version: wire::VERSION,
             cell: CellId(0),
-            target: Target::Volume(Box::new(volume)),
+            target: WorkTarget::Volume(Box::new(volume)),
             source: None,
             archives: None,
             test,
@@ -115,26 +118,28 @@ impl GuestCell {
     ) -> io::Result<GuestExecutor> {
         let requires = &self.contender.filesystem.requires;
         let disks = match self.disk {
-            Disk::Inside => Vec::new(),
-            Disk::Outside => vec![image(directory, self.size)?],
+            DiskLocation::GuestMemory => Vec::new(),
+            DiskLocation::HostFile => vec![image(directory, self.size)?],
         };
-        let memory_disk = (self.disk == Disk::Inside).then(|| MemoryDisk {
+        let memory_disk = (self.disk == DiskLocation::GuestMemory).then(|| MemoryDisk {
             model: DiskModel::ideal(),
             size: self.size,
             count: 1,
         });
         Ok(GuestExecutor {
             guest,
-            machine: Machine {
+            machine: QemuMachine {
                 memory: MEMORY,
-                beside: memory_disk.as_ref().map_or(Bytes(0), MemoryDisk::beside),
+                disk_memory: memory_disk
+                    .as_ref()
+                    .map_or(Bytes(0), MemoryDisk::extra_memory),
                 clock,
-                ..Machine::default()
+                ..QemuMachine::default()
             },
             program: program.to_owned(),
             modules: requires.modules.clone(),
             programs: requires.programs.clone(),
-            commands: model::Programs::default(),
+            commands: model::ProgramRequirements::default(),
             archives: Vec::new(),
             disks,
             memory_disk,
@@ -148,25 +153,25 @@ impl GuestCell {
 }
 
 /// What a contender on several devices does with them: one pool where it has pools; else they are striped.
-pub fn span(contender: &Contender, devices: &[PathBuf]) -> Option<Span> {
+pub fn multi_device(contender: &Contender, devices: &[PathBuf]) -> Option<MultiDevice> {
     let commands = &contender.filesystem.commands;
     let members = || devices.to_vec();
-    (devices.len() > 1 && commands.need_device()).then(|| match commands.make_pools() {
-        true => Span::Pool(members()),
-        false => Span::Stripe(members()),
+    (devices.len() > 1 && commands.need_device()).then(|| match commands.support_pools() {
+        true => MultiDevice::Pool(members()),
+        false => MultiDevice::Stripe(members()),
     })
 }
 
 /// What the agent of a guest makes, mounts and checks: a contender on the guest's devices, each of this size.
-pub fn volume_in_guest(contender: &Contender, devices: &[String], size: Bytes) -> Volume {
+pub fn guest_volume(contender: &Contender, devices: &[String], size: Bytes) -> Volume {
     let filesystem = &contender.filesystem;
     let members: Vec<PathBuf> = devices.iter().map(PathBuf::from).collect();
-    let span = span(contender, &members);
+    let span = multi_device(contender, &members);
     let all: Vec<&str> = devices.iter().map(String::as_str).collect();
     let told = match &span {
         _ if !filesystem.commands.need_device() => &[],
-        Some(Span::Stripe(_)) => &[STRIPE][..],
-        Some(Span::Pool(_)) | None => &all[..],
+        Some(MultiDevice::Stripe(_)) => &[STRIPE][..],
+        Some(MultiDevice::Pool(_)) | None => &all[..],
     };
     let size = Bytes(size.0 * devices.len().max(1) as u64);
     let place = Placeholders {
@@ -182,7 +187,7 @@ pub fn volume_in_guest(contender: &Contender, devices: &[String], size: Bytes) -
         size,
         mountpoint: MOUNTPOINT.into(),
         driver: filesystem.driver,
-        commands: catalog::resolve(contender, &place),
+        commands: config::expand_commands(contender, &place),
     }
 }
 
@@ -204,7 +209,7 @@ fn image(directory: &Path, size: Bytes) -> io::Result<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use catalog::Catalog;
+    use config::Catalog;
 
     fn contender(name: &str) -> Contender {
         Catalog::builtin().unwrap().contender(name).unwrap()
@@ -213,7 +218,7 @@ mod tests {
     #[test]
     fn in_a_guest_the_agent_is_its_first_process_and_the_disk_is_its_own() {
         let device = ["/dev/fsd0".to_owned()];
-        let volume = |name| volume_in_guest(&contender(name), &device, Bytes::mib(64));
+        let volume = |name| guest_volume(&contender(name), &device, Bytes::mib(64));
         let hpfs = volume("hpfs");
         assert_eq!(hpfs.commands.mkfs[0], "/init");
         assert_eq!(hpfs.device.as_deref(), Some(Path::new("/dev/fsd0")));
@@ -223,16 +228,16 @@ mod tests {
     #[test]
     fn over_several_disks_there_is_a_pool_of_a_filesystem_that_has_them_and_else_a_stripe() {
         let disks = guest::disks(3);
-        let volume = |name| volume_in_guest(&contender(name), &disks, Bytes::mib(64));
+        let volume = |name| guest_volume(&contender(name), &disks, Bytes::mib(64));
         let members: Vec<PathBuf> = disks.iter().map(PathBuf::from).collect();
         let ext4 = volume("ext4");
-        assert_eq!(ext4.span, Some(Span::Stripe(members.clone())));
+        assert_eq!(ext4.span, Some(MultiDevice::Stripe(members.clone())));
         assert_eq!(ext4.size, Bytes::mib(192));
         assert!(ext4.commands.mkfs.iter().any(|word| word == STRIPE));
-        assert!(ext4.devices().eq(&members) && ext4.told().eq([Path::new(STRIPE)]));
+        assert!(ext4.devices().eq(&members) && ext4.mkfs_devices().eq([Path::new(STRIPE)]));
         let zfs = volume("zfs");
         assert_eq!(zfs.device.as_deref(), Some(Path::new("/dev/vda")));
-        assert!(zfs.told().eq(&members));
+        assert!(zfs.mkfs_devices().eq(&members));
         assert!(disks.iter().all(|disk| zfs.commands.mkfs.contains(disk)));
         assert_eq!((volume("tmpfs").span, volume("tmpfs").device), (None, None));
     }

@@ -3,9 +3,9 @@
 
 use std::path::Path;
 
-use model::kernel_log::{self, LogLine, without_level};
-use model::{Concern, KernelEvent, Op};
-use wire::{Job, Target};
+use model::kernel_log::{self, LogLine, strip_level};
+use model::{Attribution, KernelEvent, Op};
+use wire::{CellJob, WorkTarget};
 
 /// A loud cell does not fill the store: so many lines are kept from the beginning of its log, where the cause
 /// stands, and so many from the end, where its death does.
@@ -13,10 +13,10 @@ const KEPT: (usize, usize) = (350, 150);
 /// The name of fsarena's own processes.
 const AGENT: &str = "fsarena";
 /// As many bytes of a program's name does the kernel keep (`TASK_COMM_LEN`, less the zero behind them).
-const LONGEST_NAME: usize = 15;
+const MAX_NAME: usize = 15;
 
 /// By what the kernel log names a cell.
-pub struct Own {
+pub struct CellIdentifiers {
     /// Its block devices, as the kernel calls them.
     devices: Vec<String>,
     /// The words of its command lines, of which its programs are some.
@@ -25,13 +25,13 @@ pub struct Own {
     group: Option<String>,
 }
 
-impl Own {
+impl CellIdentifiers {
     /// What a job works with, under a limit on memory that is held by the control group of this path.
-    pub fn of(job: &Job, limited_by: Option<&Path>) -> Self {
+    pub fn of(job: &CellJob, limited_by: Option<&Path>) -> Self {
         let name = |path: &Path| Some(path.file_name()?.to_string_lossy().into_owned());
         let (mut devices, mut words) = (Vec::new(), Vec::new());
-        if let Target::Volume(volume) = &job.target {
-            let members = volume.span.iter().flat_map(wire::Span::members);
+        if let WorkTarget::Volume(volume) = &job.target {
+            let members = volume.span.iter().flat_map(wire::MultiDevice::members);
             devices.extend(volume.device.iter().chain(members).filter_map(|d| name(d)));
             let commands = &volume.commands;
             for line in [
@@ -73,7 +73,7 @@ impl Own {
     /// Whether a process of this name may be the cell's: by the time the log is read its number means nothing.
     fn has_program(&self, name: &str) -> bool {
         let name = name.strip_prefix("mount.").unwrap_or(name);
-        let cut = name.len() >= LONGEST_NAME;
+        let cut = name.len() >= MAX_NAME;
         let is_it = |word: &String| word == name || (cut && word.starts_with(name));
         !name.is_empty() && (name == AGENT || self.words.iter().any(is_it))
     }
@@ -89,25 +89,25 @@ fn names_in(line: &str) -> impl Iterator<Item = String> {
 
 /// Whom an event is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum About {
+enum EventSubject {
     /// Something of the cell's.
     Cell,
     /// Something of somebody else's.
-    Another,
+    OtherProcess,
     /// Nothing that it names.
-    Nobody,
+    Unattributed,
 }
 
 /// The events that may concern a cell: all but those that name the device, the process or the control group of another,
 /// and those that are about no filesystem.
-pub fn of_cell(lines: Vec<LogLine>, own: &Own) -> Vec<KernelEvent> {
+pub fn events_for_cell(lines: Vec<LogLine>, own: &CellIdentifiers) -> Vec<KernelEvent> {
     let ours = |line: &LogLine| !is_of_the_attachment(&line.text) && !is_a_count(&line.text);
     let events = kernel_log::events(lines.into_iter().filter(ours));
     let kept = events.into_iter().filter_map(|event| {
         let concern = match about(&event, own) {
-            About::Cell => Concern::Cell,
-            About::Nobody => Concern::Unknown,
-            About::Another => return None,
+            EventSubject::Cell => Attribution::Cell,
+            EventSubject::Unattributed => Attribution::Unknown,
+            EventSubject::OtherProcess => return None,
         };
         Some(KernelEvent { concern, ..event })
     });
@@ -115,36 +115,36 @@ pub fn of_cell(lines: Vec<LogLine>, own: &Own) -> Vec<KernelEvent> {
 }
 
 /// The events of a guest, whose kernel has nobody but the cell.
-pub fn of_guest(lines: Vec<LogLine>) -> Vec<KernelEvent> {
-    let concern = Concern::Cell;
+pub fn events_for_guest(lines: Vec<LogLine>) -> Vec<KernelEvent> {
+    let concern = Attribution::Cell;
     let events = kernel_log::events(lines).into_iter();
     events
         .map(|event| KernelEvent { concern, ..event })
         .collect()
 }
 
-fn about(event: &KernelEvent, own: &Own) -> About {
-    if let Some(killed) = Killed::find(event) {
+fn about(event: &KernelEvent, own: &CellIdentifiers) -> EventSubject {
+    if let Some(killed) = OomKill::find(event) {
         return killed.about(own);
     }
     if event.devices().any(|device| own.has_device(device)) {
-        return About::Cell;
+        return EventSubject::Cell;
     }
     // Other disks may be what an image lies on.
     if event.devices().any(is_loop_device) {
-        return About::Another;
+        return EventSubject::OtherProcess;
     }
     match process(event) {
-        Some((name, _)) if own.has_program(name) => About::Cell,
-        Some((_, Fault::Own)) => About::Another,
-        Some((_, Fault::Kernel)) | None => About::Nobody,
+        Some((name, _)) if own.has_program(name) => EventSubject::Cell,
+        Some((_, Culprit::Own)) => EventSubject::OtherProcess,
+        Some((_, Culprit::Kernel)) | None => EventSubject::Unattributed,
     }
 }
 
 /// A process that was killed because memory ran short.
 ///
 /// Source of the lines: `mm/oom_kill.c` (`dump_oom_summary`, `__oom_kill_process`) of the kernel.
-struct Killed<'a> {
+struct OomKill<'a> {
     /// Whether the limit of a control group was reached, and not the end of the machine's memory.
     at_a_limit: bool,
     /// Its control group, where the kernel says it.
@@ -152,9 +152,9 @@ struct Killed<'a> {
     name: &'a str,
 }
 
-impl<'a> Killed<'a> {
+impl<'a> OomKill<'a> {
     fn find(event: &'a KernelEvent) -> Option<Self> {
-        let texts = || event.lines.iter().map(|line| without_level(line));
+        let texts = || event.lines.iter().map(|line| strip_level(line));
         let (before, killed) = texts().find_map(|text| text.split_once("Killed process "))?;
         let name = killed.split_once('(')?.1.split_once(')')?.0;
         let summary = texts().find_map(|text| text.strip_prefix("oom-kill:"));
@@ -171,22 +171,22 @@ impl<'a> Killed<'a> {
 
     /// A cell under a limit has all its processes in the group of that. The kernel names groups from its own top, which
     /// may not be what a container sees as such.
-    fn about(&self, own: &Own) -> About {
+    fn about(&self, own: &CellIdentifiers) -> EventSubject {
         let is_own = match (&own.group, self.group) {
             (Some(own), Some(group)) => group.split('/').any(|part| part == own),
             _ => own.has_program(self.name),
         };
         match (is_own, self.at_a_limit) {
-            (true, _) => About::Cell,
-            (false, true) => About::Another,
-            (false, false) => About::Nobody,
+            (true, _) => EventSubject::Cell,
+            (false, true) => EventSubject::OtherProcess,
+            (false, false) => EventSubject::Unattributed,
         }
     }
 }
 
 /// Whose fault it is what a process met.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Fault {
+enum Culprit {
     /// Its own: it touched memory that it has not.
     Own,
     /// The kernel's, which was at work for it, or for nobody in particular.
@@ -197,16 +197,16 @@ enum Fault {
 ///
 /// Source of the lines: `arch/x86/mm/fault.c` (`show_signal_msg`), `arch/x86/kernel/traps.c` (`show_signal`),
 /// `kernel/hung_task.c` (`check_hung_task`), `lib/dump_stack.c` (`dump_stack_print_info`).
-fn process(event: &KernelEvent) -> Option<(&str, Fault)> {
+fn process(event: &KernelEvent) -> Option<(&str, Culprit)> {
     event.lines.iter().find_map(|line| {
-        let text = without_level(line);
+        let text = strip_level(line);
         let text = text.strip_prefix("traps: ").unwrap_or(text);
         if let Some((name, what)) = text.split_once('[')
             && let Some((pid, what)) = what.split_once(']')
             && is_number(pid)
             && (what.contains(": segfault at ") || what.contains(" ip:"))
         {
-            return Some((name, Fault::Own));
+            return Some((name, Culprit::Own));
         }
         let task = text
             .strip_prefix("INFO: task ")
@@ -217,7 +217,7 @@ fn process(event: &KernelEvent) -> Option<(&str, Fault)> {
             let (_, rest) = text.split_once(" Comm: ")?;
             rest.split_whitespace().next()
         };
-        Some((task.or_else(comm)?, Fault::Kernel))
+        Some((task.or_else(comm)?, Culprit::Kernel))
     })
 }
 
@@ -230,7 +230,7 @@ fn is_loop_device(name: &str) -> bool {
 }
 
 /// The log as it is kept; only what was searched already may be cut.
-pub fn cut(events: Vec<KernelEvent>) -> Vec<KernelEvent> {
+pub fn limit_size(events: Vec<KernelEvent>) -> Vec<KernelEvent> {
     let (first, last) = KEPT;
     let lines: usize = events.iter().map(|event| event.lines.len()).sum();
     if lines <= first + last {
@@ -257,7 +257,7 @@ pub fn cut(events: Vec<KernelEvent>) -> Vec<KernelEvent> {
             && let Some(left_out) = note.take()
         {
             let text = format!("<4> … {left_out} lines left out …");
-            kept.push(KernelEvent::of_line(text));
+            kept.push(KernelEvent::from_line(text));
         }
     }
     kept
@@ -282,8 +282,8 @@ mod tests {
     use super::*;
 
     /// A cell on this device, with ntfs-3g at work.
-    fn own(device: &str, group: Option<&str>) -> Own {
-        Own {
+    fn own(device: &str, group: Option<&str>) -> CellIdentifiers {
+        CellIdentifiers {
             devices: vec![device.to_owned()],
             words: ["mkntfs", "-f", "ntfs-3g", "umount"]
                 .map(str::to_owned)
@@ -293,7 +293,7 @@ mod tests {
     }
 
     /// Whom one event is about.
-    fn whom(lines: &[&str], own: &Own) -> About {
+    fn whom(lines: &[&str], own: &CellIdentifiers) -> EventSubject {
         let at = Some(Nanos(0));
         let line = |line: &&str| LogLine {
             at,
@@ -319,7 +319,7 @@ mod tests {
         ]
     }
 
-    fn whom_killed(group: &str, name: &str, own: &Own) -> About {
+    fn whom_killed(group: &str, name: &str, own: &CellIdentifiers) -> EventSubject {
         let lines = killed(group, name);
         whom(&lines.each_ref().map(String::as_str), own)
     }
@@ -342,11 +342,14 @@ mod tests {
     #[test]
     fn of_a_flood_the_beginning_and_the_end_are_kept() {
         let flood = |lines| -> Vec<KernelEvent> {
-            let line = |n| KernelEvent::of_line(format!("<4> line {n}"));
+            let line = |n| KernelEvent::from_line(format!("<4> line {n}"));
             (0..lines).map(line).collect()
         };
         let lines = |events: Vec<KernelEvent>| -> Vec<String> {
-            cut(events).into_iter().flat_map(|e| e.lines).collect()
+            limit_size(events)
+                .into_iter()
+                .flat_map(|e| e.lines)
+                .collect()
         };
         let kept = lines(flood(2000));
         assert_eq!(kept.len(), 501);
@@ -355,10 +358,10 @@ mod tests {
             ("<4> line 0", "<4> line 1999")
         );
         assert_eq!(kept[350], "<4> … 1500 lines left out …");
-        assert_eq!(cut(flood(500)), flood(500));
+        assert_eq!(limit_size(flood(500)), flood(500));
         let endless = KernelEvent {
             lines: (0..2000).map(|n| format!("<4> line {n}")).collect(),
-            ..KernelEvent::of_line("<4> line 0")
+            ..KernelEvent::from_line("<4> line 0")
         };
         assert_eq!(lines(vec![endless]).len(), 501);
     }
@@ -370,26 +373,35 @@ mod tests {
             "<3> I/O error, dev loop1, sector 0",
             "<3> EXT4-fs (loop10): error",
         ] {
-            assert_eq!(ours(line, "loop0"), About::Another, "{line}");
+            assert_eq!(ours(line, "loop0"), EventSubject::OtherProcess, "{line}");
         }
-        assert_eq!(ours("<3> EXT4-fs (loop1): error", "loop10"), About::Another);
-        assert_eq!(ours("<3> EXT4-fs (loop1): error", "loop1"), About::Cell);
-        assert_eq!(ours("<4> loop1 lies above loop2", "loop2"), About::Cell);
+        assert_eq!(
+            ours("<3> EXT4-fs (loop1): error", "loop10"),
+            EventSubject::OtherProcess
+        );
+        assert_eq!(
+            ours("<3> EXT4-fs (loop1): error", "loop1"),
+            EventSubject::Cell
+        );
+        assert_eq!(
+            ours("<4> loop1 lies above loop2", "loop2"),
+            EventSubject::Cell
+        );
         assert_eq!(
             ours("<3> Aborting journal on device loop2-8.", "loop2"),
-            About::Cell
+            EventSubject::Cell
         );
         assert_eq!(
             ours("<3> I/O error, dev sdb, sector 0", "sdb1"),
-            About::Cell
+            EventSubject::Cell
         );
         assert_eq!(
             ours("<3> I/O error, dev nvme0n1, sector 0", "nvme0n1p2"),
-            About::Cell
+            EventSubject::Cell
         );
         assert_eq!(
             ours("<3> I/O error, dev sda, sector 0", "loop0"),
-            About::Nobody,
+            EventSubject::Unattributed,
             "the image may lie there"
         );
         assert_eq!(
@@ -397,7 +409,7 @@ mod tests {
                 "<1> BUG: unable to handle page fault in loop_queue_work",
                 "loop0"
             ),
-            About::Nobody
+            EventSubject::Unattributed
         );
     }
 
@@ -405,21 +417,27 @@ mod tests {
     #[test]
     fn a_kill_at_the_limit_of_another_group_is_anothers() {
         let unlimited = own("loop0", None);
-        assert_eq!(whom_killed("/build", "rustc", &unlimited), About::Another);
-        assert_eq!(whom_killed("/build", "ntfs-3g", &unlimited), About::Cell);
+        assert_eq!(
+            whom_killed("/build", "rustc", &unlimited),
+            EventSubject::OtherProcess
+        );
+        assert_eq!(
+            whom_killed("/build", "ntfs-3g", &unlimited),
+            EventSubject::Cell
+        );
         let limited = own("loop0", Some("fsarena-812"));
         assert_eq!(
             whom_killed("/docker/ab/fsarena-812", "rustc", &limited),
-            About::Cell
+            EventSubject::Cell
         );
         assert_eq!(
             whom_killed("/docker/ab/fsarena-81", "ntfs-3g", &limited),
-            About::Another
+            EventSubject::OtherProcess
         );
         let text = "<3> Out of memory: Killed process 9001 (chromium) total-vm:1kB, anon-rss:1kB";
         assert_eq!(
             whom(&[text], &unlimited),
-            About::Nobody,
+            EventSubject::Unattributed,
             "the machine's memory is the cell's, too"
         );
     }
@@ -429,23 +447,23 @@ mod tests {
         let whom = |line| whom(&[line], &own("loop0", None));
         assert_eq!(
             whom("<6> ntfs-3g[812]: segfault at 18 ip 00005581 sp 00007ffd error 4 in ntfs-3g"),
-            About::Cell
+            EventSubject::Cell
         );
         assert_eq!(
             whom("<6> traps: mount.ntfs-3g[812] general protection fault ip:55 sp:7f error:0"),
-            About::Cell
+            EventSubject::Cell
         );
         assert_eq!(
             whom("<6> chromium[9]: segfault at 18 ip 00005581 sp 00007ffd error 4"),
-            About::Another
+            EventSubject::OtherProcess
         );
         assert_eq!(
             whom("<3> INFO: task fsarena:812 blocked for more than 120 seconds."),
-            About::Cell
+            EventSubject::Cell
         );
         assert_eq!(
             whom("<3> INFO: task kworker/0:1:12 blocked for more than 120 seconds."),
-            About::Nobody
+            EventSubject::Unattributed
         );
     }
 
@@ -460,13 +478,16 @@ mod tests {
             "<3> EXT4-fs error (device loop0): oh",
             "<4> clocksource: oh",
         ];
-        let kept = of_cell(lines.map(line).into(), &own("loop0", None));
+        let kept = events_for_cell(lines.map(line).into(), &own("loop0", None));
         let kept: Vec<_> = kept.iter().map(|e| (e.title.as_str(), e.concern)).collect();
         assert_eq!(
             kept,
-            [(lines[1], Concern::Cell), (lines[2], Concern::Unknown)]
+            [
+                (lines[1], Attribution::Cell),
+                (lines[2], Attribution::Unknown)
+            ]
         );
-        let in_guest = of_guest(lines.map(line).into());
-        assert!(in_guest.iter().all(|e| e.concern == Concern::Cell));
+        let in_guest = events_for_guest(lines.map(line).into());
+        assert!(in_guest.iter().all(|e| e.concern == Attribution::Cell));
     }
 }

@@ -4,49 +4,51 @@
 //! `crashed`. Which cells run, and where results go, is decided elsewhere.
 
 mod agent;
-mod cached;
+mod blob_store;
+mod cache_executor;
+pub mod call_trace;
 mod cell_cache;
+mod cell_claim;
 mod cell_devices;
 mod cell_key;
-mod claim;
-mod collector;
 pub mod console;
-pub mod death;
 mod ending;
 pub mod events;
 #[cfg(test)]
 mod fixture;
 mod guest_cell;
-mod host;
-mod in_guest;
+mod guest_executor;
+mod host_executor;
+mod host_snapshot;
+pub mod hung_tasks;
+pub mod kernel_crash;
 pub mod kernel_log;
 pub mod memory;
 mod monitor;
+mod result_builder;
 mod secret;
-mod shelf;
 mod snapshot;
-pub mod stuck;
-mod surroundings;
-pub mod trace;
-mod trouble;
+mod warn_once;
 mod watched_time;
 
 use model::CellResult;
-use wire::{Event, Job, Stopped};
+use wire::{AbortReason, CellEvent, CellJob};
 
-pub use cached::{CachedExecutor, Repeatable};
-pub use cell_cache::{CellCache, Unusable};
+pub use blob_store::{BlobStore, DirectoryStore};
+pub use cache_executor::{Cacheable, CachedExecutor};
+pub use cell_cache::{CacheError, CellCache};
 pub use cell_key::CellKey;
-pub use collector::Collector;
-pub use ending::{Ending, GuestEnd, Stall};
-pub use guest_cell::{Disk, GuestCell, NotInGuest, span, volume_in_guest};
-pub use host::HostExecutor;
-pub use in_guest::GuestExecutor;
-pub use memory::{MemoryError, MemoryLimit};
+pub use ending::{CellEnd, GuestEnd, StallKind};
+pub use guest_cell::{
+    DiskLocation, StandaloneGuestCell, UnsupportedInGuest, guest_volume, multi_device,
+};
+pub use guest_executor::GuestExecutor;
+pub use host_executor::HostExecutor;
+pub use host_snapshot::HostSnapshot;
+pub use memory::{MemoryCgroup, MemoryError};
+pub use result_builder::CellResultBuilder;
 pub use secret::SECRET;
-pub use shelf::{DirectoryShelf, Shelf};
-pub use snapshot::Snapshots;
-pub use surroundings::Surroundings;
+pub use snapshot::SnapshotPool;
 
 /// Runs one cell.
 pub trait Executor {
@@ -58,7 +60,7 @@ pub trait Executor {
     /// Only when the user interrupted it or it was withdrawn; everything the cell had started has ended then, too.
     fn execute(
         &mut self,
-        job: &Job,
-        observe: &mut dyn FnMut(&Event),
-    ) -> Result<CellResult, Stopped>;
+        job: &CellJob,
+        observe: &mut dyn FnMut(&CellEvent),
+    ) -> Result<CellResult, AbortReason>;
 }

@@ -38,12 +38,12 @@ const THIS_PROCESS: &str = "0";
 
 /// A control group with a memory limit; removed when dropped.
 #[derive(Debug)]
-pub struct MemoryLimit {
+pub struct MemoryCgroup {
     group: PathBuf,
     limit: Bytes,
 }
 
-impl MemoryLimit {
+impl MemoryCgroup {
     /// Makes a group of this name with a limit. One that a killed run left behind is used again.
     ///
     /// # Errors
@@ -69,12 +69,12 @@ impl MemoryLimit {
     ///
     /// # Errors
     /// When one of the processes is gone already.
-    pub fn hold(&self, pid: Pid) -> io::Result<()> {
-        process::move_family(pid, &self.group.join("cgroup.procs"))
+    pub fn add_process(&self, pid: Pid) -> io::Result<()> {
+        process::move_to_cgroup(pid, &self.group.join("cgroup.procs"))
     }
 }
 
-impl MemoryLimit {
+impl MemoryCgroup {
     /// Puts this process under the limit, with what it starts from now on.
     ///
     /// # Errors
@@ -87,13 +87,13 @@ impl MemoryLimit {
     ///
     /// # Errors
     /// When the kernel refuses.
-    pub fn leave(&self) -> io::Result<()> {
+    pub fn move_to_parent(&self) -> io::Result<()> {
         let around = self.group.parent().unwrap_or(&self.group);
         fs::write(around.join("cgroup.procs"), THIS_PROCESS)
     }
 
     /// Its group, where that is of version 2, in which a process is in no other group at the same time.
-    pub fn unified(&self) -> Option<&Path> {
+    pub fn cgroup_v2_path(&self) -> Option<&Path> {
         let group = self.group.as_path();
         group
             .starts_with(UNIFIED)
@@ -128,7 +128,7 @@ pub fn kills(text: &str) -> Option<u64> {
         .find_map(|line| line.strip_prefix("oom_kill ")?.trim().parse().ok())
 }
 
-impl Drop for MemoryLimit {
+impl Drop for MemoryCgroup {
     fn drop(&mut self) {
         // A group that still holds a process that cannot be killed stays; the next run uses it again.
         let _ = fs::remove_dir(&self.group);
@@ -143,7 +143,7 @@ fn hierarchy() -> Result<(PathBuf, &'static str), MemoryError> {
     let version_1 = Path::new(VERSION_1);
     if version_1.join("memory.limit_in_bytes").exists() {
         let groups = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
-        let own = own_group(&groups)
+        let own = current_cgroup(&groups)
             .map(|group| version_1.join(group))
             .filter(|p| p.is_dir());
         return Ok((
@@ -166,7 +166,7 @@ fn hierarchy() -> Result<(PathBuf, &'static str), MemoryError> {
 
 /// The memory group that a process is in, relative to the top, from the text of its `cgroup`.
 /// Format: `4:memory:/path`, cgroups(7).
-pub fn own_group(groups: &str) -> Option<&str> {
+pub fn current_cgroup(groups: &str) -> Option<&str> {
     groups.lines().find_map(|line| {
         let (_, rest) = line.split_once(':')?;
         let (controllers, path) = rest.split_once(':')?;
@@ -193,7 +193,7 @@ mod tests {
     #[test]
     fn the_memory_group_is_found_among_others() {
         let groups = "9:name=systemd:/\n4:cpu,memory:/slice/a:b\n0::/unified\n";
-        assert_eq!(own_group(groups), Some("slice/a:b"));
-        assert_eq!(own_group("0::/unified\n"), None);
+        assert_eq!(current_cgroup(groups), Some("slice/a:b"));
+        assert_eq!(current_cgroup("0::/unified\n"), None);
     }
 }

@@ -12,13 +12,13 @@ use serde_json::{Value, json};
 use sys::clock;
 
 /// How often a machine is asked how many instructions it has executed.
-const ASK: Nanos = Nanos(250_000_000);
+const INSTRUCTION_POLL_INTERVAL: Nanos = Nanos(250_000_000);
 /// How the answer to that is known.
 const COUNT: &str = "instructions";
 
 /// A machine whose commands come from its standard input, and answers go to its standard output.
 #[derive(Debug)]
-pub(crate) struct Monitor {
+pub(crate) struct QmpMonitor {
     input: ChildStdin,
     output: ChildStdout,
     /// What was read and is no whole line yet.
@@ -29,7 +29,7 @@ pub(crate) struct Monitor {
     asked: Option<Nanos>,
 }
 
-impl Monitor {
+impl QmpMonitor {
     /// The monitor of a machine that was just started, both of whose streams are pipes.
     ///
     /// # Errors
@@ -44,7 +44,7 @@ impl Monitor {
             count: Some(0),
             asked: Some(clock::now()),
         };
-        monitor.tell(&json!({"execute": "qmp_capabilities"}))?;
+        monitor.send(&json!({"execute": "qmp_capabilities"}))?;
         Ok(monitor)
     }
 
@@ -52,7 +52,7 @@ impl Monitor {
     ///
     /// # Errors
     /// When it cannot be written.
-    pub(crate) fn tell(&mut self, command: &Value) -> io::Result<()> {
+    pub(crate) fn send(&mut self, command: &Value) -> io::Result<()> {
         match writeln!(self.input, "{command}") {
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
             written => written,
@@ -63,7 +63,7 @@ impl Monitor {
     ///
     /// # Errors
     /// `UnexpectedEof` when it has ended.
-    pub(crate) fn hear(&mut self, within: Duration) -> io::Result<Option<Value>> {
+    pub(crate) fn receive(&mut self, within: Duration) -> io::Result<Option<Value>> {
         let begun = clock::now();
         loop {
             if let Some(said) = self.line() {
@@ -75,7 +75,7 @@ impl Monitor {
                 self.asked = Some(clock::now());
                 continue;
             }
-            let left = within.saturating_sub(clock::since(begun).as_duration());
+            let left = within.saturating_sub(clock::since(begun).to_duration());
             let left = PollTimeout::try_from(left).unwrap_or(PollTimeout::MAX);
             let mut ready = [PollFd::new(self.output.as_fd(), PollFlags::POLLIN)];
             match poll(&mut ready, left) {
@@ -93,11 +93,14 @@ impl Monitor {
     /// Asks, now and then, how many instructions the machine has executed; [`Monitor::hear`] takes the answer. Nothing of
     /// that reaches the machine: what asks is no device of it.
     fn ask(&mut self) -> io::Result<()> {
-        if self.asked.is_none_or(|asked| clock::since(asked) < ASK) {
+        if self
+            .asked
+            .is_none_or(|asked| clock::since(asked) < INSTRUCTION_POLL_INTERVAL)
+        {
             return Ok(());
         }
         self.asked = None;
-        self.tell(&json!({"execute": "query-replay", "id": COUNT}))
+        self.send(&json!({"execute": "query-replay", "id": COUNT}))
     }
 
     /// The next line that is whole; what is no JSON is `null`.
@@ -111,16 +114,16 @@ impl Monitor {
 /// How far a guest in virtual time has come, by the instructions that it has executed. A machine that is busy runs it more
 /// slowly, and gives it up no sooner.
 #[derive(Debug)]
-pub(crate) struct Progress {
-    monitor: Monitor,
+pub(crate) struct GuestProgress {
+    monitor: QmpMonitor,
     before: u64,
     /// The count when something moved in it last.
     moved: u64,
 }
 
-impl Progress {
+impl GuestProgress {
     /// Of a guest that was just started.
-    pub(crate) const fn of(monitor: Monitor) -> Self {
+    pub(crate) const fn of(monitor: QmpMonitor) -> Self {
         Self {
             monitor,
             before: 0,
@@ -129,7 +132,7 @@ impl Progress {
     }
 
     /// Its monitor.
-    pub(crate) const fn monitor(&mut self) -> &mut Monitor {
+    pub(crate) const fn monitor(&mut self) -> &mut QmpMonitor {
         &mut self.monitor
     }
 
@@ -156,8 +159,8 @@ impl Progress {
     }
 
     /// The same where nobody else hears what the machine says, none of which matters but the count.
-    pub(crate) fn hear_and_pass(&mut self, passed: Nanos) -> Nanos {
-        while let Ok(Some(_)) = self.monitor.hear(Duration::ZERO) {}
+    pub(crate) fn poll_and_advance(&mut self, passed: Nanos) -> Nanos {
+        while let Ok(Some(_)) = self.monitor.receive(Duration::ZERO) {}
         self.pass(passed)
     }
 }
@@ -165,12 +168,12 @@ impl Progress {
 /// A second of a guest is so many instructions: about what QEMU emulates in one on a processor of 3 GHz.
 const A_SECOND: u64 = 250_000_000;
 /// The part of the time that counts whatever the guest does, so that one that never runs again is given up all the same.
-const WHATEVER: u64 = 10;
+const REAL_TIME_DIVISOR: u64 = 10;
 
 /// Nine tenths by what was executed, and one by the clock.
 const fn counted(executed: u64, passed: Nanos) -> Nanos {
     let by_work = executed.saturating_mul(1_000_000_000 / A_SECOND);
-    Nanos(by_work / WHATEVER * (WHATEVER - 1) + passed.0 / WHATEVER)
+    Nanos(by_work / REAL_TIME_DIVISOR * (REAL_TIME_DIVISOR - 1) + passed.0 / REAL_TIME_DIVISOR)
 }
 
 #[cfg(test)]
@@ -182,14 +185,14 @@ mod tests {
     const SECOND: Nanos = Nanos::from_secs(1);
 
     /// A machine that says this, and then nothing.
-    fn machine(says: &str) -> (Child, Monitor) {
+    fn machine(says: &str) -> (Child, QmpMonitor) {
         let mut child = Command::new("sh")
             .args(["-c", &format!("printf '{says}'; exec cat >/dev/null")])
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
-        let monitor = Monitor::of(&mut child).unwrap();
+        let monitor = QmpMonitor::of(&mut child).unwrap();
         (child, monitor)
     }
 
@@ -213,18 +216,22 @@ mod tests {
         );
         // It says so at once; a busy machine may be slow to start it.
         let long = Duration::from_secs(60);
-        let greeting = monitor.hear(long).unwrap().unwrap();
+        let greeting = monitor.receive(long).unwrap().unwrap();
         assert!(greeting["QMP"].is_object());
-        let stopped = monitor.hear(long).unwrap().unwrap();
+        let stopped = monitor.receive(long).unwrap().unwrap();
         assert_eq!(
             (stopped["event"].as_str(), monitor.count),
             (Some("STOP"), Some(70))
         );
-        assert_eq!(monitor.hear(Duration::ZERO).unwrap(), None, "half a line");
+        assert_eq!(
+            monitor.receive(Duration::ZERO).unwrap(),
+            None,
+            "half a line"
+        );
         child.kill().unwrap();
         child.wait().unwrap();
-        let ended = monitor.hear(long).unwrap_err();
+        let ended = monitor.receive(long).unwrap_err();
         assert_eq!(ended.kind(), io::ErrorKind::UnexpectedEof);
-        monitor.tell(&json!({"execute": "quit"})).unwrap();
+        monitor.send(&json!({"execute": "quit"})).unwrap();
     }
 }

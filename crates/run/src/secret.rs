@@ -10,16 +10,16 @@ pub const SECRET: usize = 32;
 
 /// What only those have who may keep entries.
 #[derive(Clone)]
-pub struct Secret([u8; SECRET]);
+pub struct CacheKey([u8; SECRET]);
 
 /// It is shown to nobody.
-impl fmt::Debug for Secret {
+impl fmt::Debug for CacheKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Secret")
     }
 }
 
-impl Secret {
+impl CacheKey {
     /// This one.
     pub const fn new(bytes: [u8; SECRET]) -> Self {
         Self(bytes)

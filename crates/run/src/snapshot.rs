@@ -19,22 +19,22 @@ use std::time::Duration;
 
 use model::Nanos;
 use serde_json::{Value, json};
-use sys::{clock, memory_file};
+use sys::{clock, memfd};
 
 use crate::cell_key::CellKey;
-use crate::monitor::{Monitor, Progress};
-use crate::trouble::Trouble;
+use crate::monitor::{GuestProgress, QmpMonitor};
+use crate::warn_once::WarnOnce;
 
 /// How many are kept, of some hundred MB each: a campaign has one for each size of its disks.
 const KEPT: usize = 4;
-const ATTENTION: Duration = Duration::from_millis(20);
+const STOP_POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 /// Saved machines, each for all guests that boot alike.
 #[derive(Default)]
-pub struct Snapshots {
+pub struct SnapshotPool {
     /// Nothing where a machine of this kind cannot be saved, or does not go on.
     known: Mutex<Vec<(CellKey, Option<Arc<Snapshot>>)>>,
-    trouble: Trouble,
+    trouble: WarnOnce,
 }
 
 /// A machine that was saved.
@@ -45,7 +45,7 @@ pub struct Snapshot {
     console: Vec<u8>,
 }
 
-impl Snapshots {
+impl SnapshotPool {
     /// The machine of this kind, made where there is none yet; nothing where that cannot be done. Others wait meanwhile:
     /// most of them for the same.
     pub(crate) fn get(
@@ -62,7 +62,7 @@ impl Snapshots {
         if let Err(error) = &made
             && !stop.load(Ordering::Relaxed)
         {
-            self.say(&format!("a guest cannot be saved: {error}"));
+            self.warn(&format!("a guest cannot be saved: {error}"));
         }
         let made = made.ok();
         // Who was interrupted knows nothing of the others.
@@ -76,27 +76,27 @@ impl Snapshots {
     }
 
     /// How many machines are kept.
-    pub fn kept(&self) -> usize {
+    pub fn len(&self) -> usize {
         let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         known.iter().filter(|(_, made)| made.is_some()).count()
     }
 
     /// No guest is to begin with it any more.
-    pub(crate) fn give_up(&self, kind: CellKey) {
+    pub(crate) fn discard(&self, kind: CellKey) {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         known.retain(|(of, _)| *of != kind);
         known.push((kind, None));
-        self.say("a guest does not go on where it was saved");
+        self.warn("a guest does not go on where it was saved");
     }
 
     /// Something that the user is to know; what comes first is told, and no more.
-    pub(crate) fn say(&self, why: &str) {
-        self.trouble.say(|| why.to_owned());
+    pub(crate) fn warn(&self, why: &str) {
+        self.trouble.set(|| why.to_owned());
     }
 
     /// Why guests boot that could have begun where another was saved; once, to whoever asks first.
-    pub fn untold(&self) -> Option<String> {
-        self.trouble.untold()
+    pub fn take_warning(&self) -> Option<String> {
+        self.trouble.take()
     }
 }
 
@@ -110,17 +110,17 @@ impl Snapshot {
         within: Nanos,
         stop: &AtomicBool,
     ) -> io::Result<Self> {
-        let memory = memory_file::create("memory")?;
-        let state = memory_file::create("state")?;
-        let console = memory_file::create("console")?;
-        let said = memory_file::path(&console);
-        let mut command = start(&memory_file::path(&memory), &said);
+        let memory = memfd::memfd("memory")?;
+        let state = memfd::memfd("state")?;
+        let console = memfd::memfd("console")?;
+        let said = memfd::path(&console);
+        let mut command = start(&memfd::path(&memory), &said);
         let mut machine = Running::start(&mut command, within, stop)?;
         machine.wait_for(|said| said["event"] == "STOP")?;
-        let to = memory_file::path(&state);
+        let to = memfd::path(&state);
         let save = json!({"filename": to, "live": false});
         let monitor = machine.progress.monitor();
-        monitor.tell(&json!({"execute": "xen-save-devices-state", "arguments": save, "id": 1}))?;
+        monitor.send(&json!({"execute": "xen-save-devices-state", "arguments": save, "id": 1}))?;
         let answer = machine.wait_for(|said| said["id"] == 1)?;
         if let Some(error) = answer.get("error") {
             return Err(io::Error::other(error.to_string()));
@@ -135,12 +135,12 @@ impl Snapshot {
 
     /// A copy of its memory, for one machine.
     pub(crate) fn memory(&self) -> io::Result<File> {
-        memory_file::copy(&self.memory, "memory")
+        memfd::copy(&self.memory, "memory")
     }
 
     /// Where its state is.
     pub(crate) fn state(&self) -> PathBuf {
-        memory_file::path(&self.state)
+        memfd::path(&self.state)
     }
 
     /// What its console had said.
@@ -152,7 +152,7 @@ impl Snapshot {
 /// A machine that has not come yet to where it is saved. It ends with this.
 struct Running<'a> {
     child: Child,
-    progress: Progress,
+    progress: GuestProgress,
     /// What it writes to standard error.
     complaints: File,
     left: Nanos,
@@ -161,17 +161,17 @@ struct Running<'a> {
 
 impl<'a> Running<'a> {
     fn start(command: &mut Command, within: Nanos, stop: &'a AtomicBool) -> io::Result<Self> {
-        let complaints = memory_file::create("complaints")?;
+        let complaints = memfd::memfd("complaints")?;
         let mut child = command
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(complaints.try_clone()?)
             .process_group(0)
             .spawn()?;
-        let monitor = Monitor::of(&mut child)?;
+        let monitor = QmpMonitor::of(&mut child)?;
         Ok(Self {
             child,
-            progress: Progress::of(monitor),
+            progress: GuestProgress::of(monitor),
             complaints,
             left: within,
             stop,
@@ -180,7 +180,7 @@ impl<'a> Running<'a> {
 
     fn why_it_ended(&self) -> String {
         const ENDED: &str = "QEMU ended before it was saved";
-        let complaints = fs::read_to_string(memory_file::path(&self.complaints));
+        let complaints = fs::read_to_string(memfd::path(&self.complaints));
         let last = complaints.ok();
         let last = last.as_deref().and_then(|text| text.trim().lines().last());
         last.map_or_else(|| ENDED.to_owned(), |last| format!("{ENDED}: {last}"))
@@ -189,7 +189,7 @@ impl<'a> Running<'a> {
     fn wait_for(&mut self, is_it: impl Fn(&Value) -> bool) -> io::Result<Value> {
         let mut before = clock::now();
         loop {
-            match self.progress.monitor().hear(ATTENTION) {
+            match self.progress.monitor().receive(STOP_POLL_INTERVAL) {
                 Ok(Some(said)) if is_it(&said) => return Ok(said),
                 Ok(_) => {}
                 Err(_) => return Err(io::Error::other(self.why_it_ended())),
@@ -218,8 +218,8 @@ mod tests {
 
     fn snapshot() -> io::Result<Snapshot> {
         Ok(Snapshot {
-            memory: memory_file::create("memory")?,
-            state: memory_file::create("state")?,
+            memory: memfd::memfd("memory")?,
+            state: memfd::memfd("state")?,
             console: Vec::new(),
         })
     }
@@ -229,12 +229,12 @@ mod tests {
     }
 
     fn kind(number: u8) -> CellKey {
-        CellKey::of(&[number])
+        CellKey::sha256(&[number])
     }
 
     #[test]
     fn each_kind_is_saved_once_and_where_it_fails_never_again() {
-        let (snapshots, stop) = (Snapshots::default(), AtomicBool::new(false));
+        let (snapshots, stop) = (SnapshotPool::default(), AtomicBool::new(false));
         assert!(snapshots.get(kind(0), &stop, snapshot).is_some());
         assert!(
             snapshots
@@ -248,11 +248,15 @@ mod tests {
                 .is_none()
         );
         assert_eq!(
-            snapshots.untold().as_deref(),
+            snapshots.take_warning().as_deref(),
             Some("a guest cannot be saved: no")
         );
-        snapshots.give_up(kind(0));
-        assert_eq!(snapshots.untold(), None, "the user has been told once");
+        snapshots.discard(kind(0));
+        assert_eq!(
+            snapshots.take_warning(),
+            None,
+            "the user has been told once"
+        );
         assert!(
             snapshots
                 .get(kind(0), &stop, || panic!("given up"))
@@ -261,12 +265,12 @@ mod tests {
         for number in 2..10 {
             snapshots.get(kind(number), &stop, snapshot);
         }
-        assert_eq!(snapshots.kept(), KEPT);
+        assert_eq!(snapshots.len(), KEPT);
     }
 
     #[test]
     fn who_is_interrupted_says_nothing_of_the_others() {
-        let (snapshots, stop) = (Snapshots::default(), AtomicBool::new(true));
+        let (snapshots, stop) = (SnapshotPool::default(), AtomicBool::new(true));
         assert!(snapshots.get(kind(0), &stop, fails).is_none());
         assert!(snapshots.get(kind(0), &stop, snapshot).is_some());
     }

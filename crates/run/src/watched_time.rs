@@ -6,13 +6,13 @@ use model::Nanos;
 use sys::clock;
 
 /// What may lie between two looks at the clock on a very busy machine; what is longer is no wait.
-const LONGEST: Nanos = Nanos(1_000_000_000);
+const MAX_WATCHED_TIME: Nanos = Nanos(1_000_000_000);
 /// Shorter absences are the business of a busy machine.
-const TOLD: Nanos = Nanos::from_secs(2);
+const MIN_REPORTED_SUSPENSION: Nanos = Nanos::from_secs(2);
 
 /// Time that passes in looks at the clocks.
 #[derive(Debug)]
-pub struct WatchedTime {
+pub struct AwakeTime {
     last: Reading,
     /// How long this process did not run.
     stopped: Nanos,
@@ -27,26 +27,26 @@ struct Reading {
     all: Nanos,
 }
 
-impl WatchedTime {
+impl AwakeTime {
     /// Begins now.
     pub fn start() -> Self {
         Self::from(Reading::now())
     }
 
     /// What passed since the last look, as far as this process was there.
-    pub fn look(&mut self) -> Nanos {
-        self.advance(Reading::now())
+    pub fn advance(&mut self) -> Nanos {
+        self.advance_to(Reading::now())
     }
 
     /// What a reader of the times should know.
-    pub fn remark(&self) -> Option<String> {
+    pub fn warning(&self) -> Option<String> {
         let absences = [
             (self.suspended, "the machine was suspended for"),
             (self.stopped, "fsarena was stopped, or not run at all, for"),
         ];
         let told: Vec<String> = absences
             .into_iter()
-            .filter(|(time, _)| *time >= TOLD)
+            .filter(|(time, _)| *time >= MIN_REPORTED_SUSPENSION)
             .map(|(time, what)| format!("{what} {time}"))
             .collect();
         let told = told.join(", ");
@@ -61,13 +61,13 @@ impl WatchedTime {
         }
     }
 
-    fn advance(&mut self, now: Reading) -> Nanos {
+    fn advance_to(&mut self, now: Reading) -> Nanos {
         let passed = now.running.0.saturating_sub(self.last.running.0);
         let all = now.all.0.saturating_sub(self.last.all.0);
         self.last = now;
         self.suspended.0 += all.saturating_sub(passed);
-        self.stopped.0 += passed.saturating_sub(LONGEST.0);
-        Nanos(passed.min(LONGEST.0))
+        self.stopped.0 += passed.saturating_sub(MAX_WATCHED_TIME.0);
+        Nanos(passed.min(MAX_WATCHED_TIME.0))
     }
 }
 
@@ -75,7 +75,7 @@ impl Reading {
     fn now() -> Self {
         Self {
             running: clock::now(),
-            all: clock::with_suspension(),
+            all: clock::boottime(),
         }
     }
 }
@@ -96,18 +96,18 @@ mod tests {
 
     #[test]
     fn ordinary_ticks_count_in_full() {
-        let mut time = WatchedTime::from(at(0, 7));
+        let mut time = AwakeTime::from(at(0, 7));
         let counted: u64 = (1..=100)
-            .map(|n| time.advance(at(n * TICK, 7 + n * TICK)).0)
+            .map(|n| time.advance_to(at(n * TICK, 7 + n * TICK)).0)
             .sum();
-        assert_eq!((counted, time.remark()), (100 * TICK, None));
+        assert_eq!((counted, time.warning()), (100 * TICK, None));
     }
 
     #[test]
     fn a_suspended_machine_waits_for_nobody() {
-        let mut time = WatchedTime::from(at(0, 0));
-        assert_eq!(time.advance(at(TICK, TICK + 60 * MINUTE)), Nanos(TICK));
-        let remark = time.remark().unwrap();
+        let mut time = AwakeTime::from(at(0, 0));
+        assert_eq!(time.advance_to(at(TICK, TICK + 60 * MINUTE)), Nanos(TICK));
+        let remark = time.warning().unwrap();
         assert!(
             remark.starts_with("the machine was suspended for 60.0 min"),
             "{remark}"
@@ -116,8 +116,11 @@ mod tests {
 
     #[test]
     fn a_stopped_watcher_waits_for_nobody() {
-        let mut time = WatchedTime::from(at(0, 0));
-        assert_eq!(time.advance(at(10 * MINUTE, 10 * MINUTE)), LONGEST);
-        assert!(time.remark().unwrap().contains("fsarena was stopped"));
+        let mut time = AwakeTime::from(at(0, 0));
+        assert_eq!(
+            time.advance_to(at(10 * MINUTE, 10 * MINUTE)),
+            MAX_WATCHED_TIME
+        );
+        assert!(time.warning().unwrap().contains("fsarena was stopped"));
     }
 }

@@ -40,7 +40,7 @@ pub enum StoreError {
     },
     /// There is a directory, a pipe or a device of that name.
     #[error("{} is no file, and so no database of fsarena: give another --db", path.display())]
-    NoFile {
+    NotAFile {
         /// What was named.
         path: PathBuf,
     },
@@ -59,7 +59,7 @@ pub enum StoreError {
     },
     /// The file is a database of some other program, or no database.
     #[error("{} is not a database of fsarena: give another --db", path.display())]
-    NotOurs {
+    NotAnFsarenaDatabase {
         /// The file.
         path: PathBuf,
     },
@@ -97,7 +97,7 @@ pub enum StoreError {
         "the disk of the database {} is full: free some room, then `fsarena resume` it (with --db, where that was given)",
         path.display()
     )]
-    Full {
+    DiskFull {
         /// The file.
         path: PathBuf,
     },
@@ -107,7 +107,7 @@ pub enum StoreError {
          file sizes (ulimit -f)",
         path.display()
     )]
-    Disk {
+    IoError {
         /// The file.
         path: PathBuf,
         /// What SQLite says.
@@ -146,7 +146,7 @@ pub enum StoreError {
     },
     /// Cells that were to be added do not follow the plan: another program has added some.
     #[error("campaign {campaign} has {planned} planned cells, behind which these do not belong")]
-    NotNext {
+    NonContiguousPlan {
         /// The campaign.
         campaign: CampaignId,
         /// Cells that are planned.
@@ -154,7 +154,7 @@ pub enum StoreError {
     },
     /// What is to be stored cannot be said in JSON.
     #[error("cannot store the {what}: {source}")]
-    NotJson {
+    InvalidJson {
         /// What was to be stored.
         what: &'static str,
         /// Why.
@@ -172,7 +172,7 @@ pub enum StoreError {
 
 /// What went wrong, before it is said in which file.
 #[derive(Debug)]
-pub enum Trouble {
+pub enum RowError {
     /// It is known.
     Known(StoreError),
     /// SQLite said it.
@@ -183,21 +183,21 @@ pub enum Trouble {
     DamagedPart { what: String, why: String },
 }
 
-impl From<StoreError> for Trouble {
+impl From<StoreError> for RowError {
     fn from(error: StoreError) -> Self {
         Self::Known(error)
     }
 }
 
-impl From<rusqlite::Error> for Trouble {
+impl From<rusqlite::Error> for RowError {
     fn from(error: rusqlite::Error) -> Self {
         Self::Sqlite(error)
     }
 }
 
-impl Trouble {
+impl RowError {
     /// Says which row it is about, where it is about one. Its keys may be what is damaged.
-    pub fn of(self, row: &rusqlite::Result<String>) -> Self {
+    pub fn with_row(self, row: &rusqlite::Result<String>) -> Self {
         let why = match self {
             Self::Damaged(why) => why,
             Self::Sqlite(error) if is_of_a_value(&error) => error.to_string(),
@@ -213,7 +213,7 @@ impl Trouble {
     }
 
     /// Says in which file it is, and what to do.
-    pub fn in_file(self, path: &Path) -> StoreError {
+    pub fn with_path(self, path: &Path) -> StoreError {
         let path = path.to_owned();
         let error = match self {
             Self::Known(error) => return error,
@@ -234,11 +234,11 @@ impl Trouble {
         };
         match code {
             Some(ErrorCode::DatabaseCorrupt | ErrorCode::Unknown) => damaged(path, text),
-            Some(ErrorCode::NotADatabase) => StoreError::NotOurs { path },
+            Some(ErrorCode::NotADatabase) => StoreError::NotAnFsarenaDatabase { path },
             Some(ErrorCode::ReadOnly) => StoreError::ReadOnly { path },
             Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => StoreError::Busy { path },
-            Some(ErrorCode::DiskFull) => StoreError::Full { path },
-            Some(ErrorCode::SystemIoFailure) => StoreError::Disk { path, error },
+            Some(ErrorCode::DiskFull) => StoreError::DiskFull { path },
+            Some(ErrorCode::SystemIoFailure) => StoreError::IoError { path, error },
             Some(ErrorCode::CannotOpen | ErrorCode::PermissionDenied) => {
                 StoreError::CannotOpen { path, error }
             }
@@ -250,12 +250,12 @@ impl Trouble {
 
 /// The file as a whole is damaged. SQLite may quote what it found, of any length.
 fn damaged(path: PathBuf, why: String) -> StoreError {
-    const MOST: usize = 120;
+    const MAX_ERROR_SIZE: usize = 120;
     let first = why.lines().next().unwrap_or_default();
     StoreError::Damaged {
         path,
         what: None,
-        why: first.chars().take(MOST).collect(),
+        why: first.chars().take(MAX_ERROR_SIZE).collect(),
     }
 }
 

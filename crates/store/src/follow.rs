@@ -2,25 +2,25 @@
 
 use std::collections::BTreeMap;
 
-use model::{CampaignResults, CellId, CellResult, Nanos, StoredCell};
+use model::{CampaignResults, CellId, CellRecord, CellResult, Nanos};
 
-use crate::error::Trouble;
+use crate::error::RowError;
 use crate::read::{
     add_rounds, calibration, definition, environments, parse, planned, require, time,
 };
-use crate::row::{CELL, PLANNED_CELL, View};
+use crate::row::{CELL, PLANNED_CELL, ReadView};
 use crate::{CampaignId, Store, StoreError};
 
 /// A campaign as it was when it was read last.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Followed {
+pub struct CampaignFollower {
     results: CampaignResults,
     session: Option<Nanos>,
     /// The last row of results that was read; rows are never removed, so that new ones have greater numbers.
     last: i64,
 }
 
-impl Followed {
+impl CampaignFollower {
     /// All that was stored of it by then, without journals of disks.
     pub const fn results(&self) -> &CampaignResults {
         &self.results
@@ -37,9 +37,9 @@ impl Store {
     ///
     /// # Errors
     /// When there is no such campaign, or what is stored is damaged.
-    pub fn follow(&self, id: CampaignId) -> Result<Followed, StoreError> {
-        let (started, campaign) = self.reading(|view| definition(view, id))?;
-        let mut followed = Followed {
+    pub fn follow(&self, id: CampaignId) -> Result<CampaignFollower, StoreError> {
+        let (started, campaign) = self.read_transaction(|view| definition(view, id))?;
+        let mut followed = CampaignFollower {
             results: CampaignResults {
                 id: id.0,
                 started,
@@ -59,9 +59,9 @@ impl Store {
     ///
     /// # Errors
     /// When what is stored is damaged.
-    pub fn catch_up(&self, followed: &mut Followed) -> Result<bool, StoreError> {
+    pub fn catch_up(&self, followed: &mut CampaignFollower) -> Result<bool, StoreError> {
         let id = CampaignId(followed.results.id);
-        self.reading(|view| {
+        self.read_transaction(|view| {
             require(view.connection, id)?;
             let session = session(view, id)?;
             let last = last_row(view, id)?;
@@ -82,14 +82,14 @@ impl Store {
                     stored.result = Some(result);
                 }
             }
-            results.check().map_err(Trouble::Damaged)?;
+            results.validate().map_err(RowError::Damaged)?;
             (followed.session, followed.last) = (session, last);
             Ok(true)
         })
     }
 }
 
-fn session(view: View<'_>, id: CampaignId) -> Result<Option<Nanos>, Trouble> {
+fn session(view: ReadView<'_>, id: CampaignId) -> Result<Option<Nanos>, RowError> {
     let sql = "SELECT max(started) AS started FROM session WHERE campaign = ?1 HAVING count(*) > 0";
     let mut query = view.connection.prepare_cached(sql)?;
     let mut rows = query.query([id.0])?;
@@ -99,29 +99,33 @@ fn session(view: View<'_>, id: CampaignId) -> Result<Option<Nanos>, Trouble> {
     })
 }
 
-fn last_row(view: View<'_>, id: CampaignId) -> Result<i64, Trouble> {
+fn last_row(view: ReadView<'_>, id: CampaignId) -> Result<i64, RowError> {
     let sql = "SELECT coalesce(max(rowid), 0) FROM cell WHERE campaign = ?1";
     let mut query = view.connection.prepare_cached(sql)?;
     Ok(query.query_row([id.0], |row| row.get(0))?)
 }
 
 /// Cells that were planned behind the first ones.
-fn further_cells(view: View<'_>, id: CampaignId, known: usize) -> Result<Vec<StoredCell>, Trouble> {
+fn further_cells(
+    view: ReadView<'_>,
+    id: CampaignId,
+    known: usize,
+) -> Result<Vec<CellRecord>, RowError> {
     let rest = "WHERE campaign = ?1 AND cell >= ?2 ORDER BY cell";
     let known = i64::try_from(known).unwrap_or(i64::MAX);
     let cells = PLANNED_CELL.select(view, rest, [id.0, known], planned)?;
     let cells = cells
         .into_iter()
-        .map(|cell| StoredCell { cell, result: None });
+        .map(|cell| CellRecord { cell, result: None });
     Ok(cells.collect())
 }
 
 /// The results behind a row.
 fn news(
-    view: View<'_>,
+    view: ReadView<'_>,
     id: CampaignId,
     last: i64,
-) -> Result<BTreeMap<CellId, CellResult>, Trouble> {
+) -> Result<BTreeMap<CellId, CellResult>, RowError> {
     let rest = "WHERE campaign = ?1 AND rowid > ?2";
     let found = CELL.select(view, rest, [id.0, last], |row| {
         let mut result: CellResult = parse(row, "result")?;

@@ -11,10 +11,10 @@ use rusqlite::types::Value;
 use rusqlite::{Row, Transaction};
 use sha2::{Digest, Sha256};
 
-use crate::error::Trouble;
+use crate::error::RowError;
 use crate::read::planned;
-use crate::row::{CALIBRATION, CAMPAIGN, CELL, IMPORTED, PLANNED_CELL, SESSION, View};
-use crate::write::{insert_phase, insert_plan, integer, json, next_id, word};
+use crate::row::{CALIBRATION, CAMPAIGN, CELL, IMPORTED, PLANNED_CELL, ReadView, SESSION};
+use crate::write::{insert_phase, insert_plan, integer, json, next_id, serde_name};
 use crate::{CampaignId, Store, StoreError, schema};
 
 /// Where campaigns come from.
@@ -28,7 +28,7 @@ pub enum ImportSource<'a> {
 
 /// A campaign that was to be taken in.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Taken {
+pub struct ImportedRow {
     /// Its number here.
     pub id: CampaignId,
     /// Whether it was not here before, under whatever number.
@@ -63,29 +63,31 @@ struct CellRow {
 }
 
 /// Calls what takes the rows of a campaign's cells, one after the other: all together may be large.
-type EachCell<'a> =
-    &'a dyn Fn(&mut dyn FnMut(CellRow) -> Result<(), Trouble>) -> Result<(), Trouble>;
+type CellVisitor<'a> =
+    &'a dyn Fn(&mut dyn FnMut(CellRow) -> Result<(), RowError>) -> Result<(), RowError>;
 
 impl Store {
     /// Takes in campaigns, all or none; of those that are here already, to the letter, it says where.
     ///
     /// # Errors
     /// When something is damaged, there or here, or SQLite refuses; nothing is stored then.
-    pub fn import(&mut self, sources: &[ImportSource<'_>]) -> Result<Vec<Taken>, StoreError> {
+    pub fn import(&mut self, sources: &[ImportSource<'_>]) -> Result<Vec<ImportedRow>, StoreError> {
         let own = self.path().to_owned();
-        self.writing(|transaction| {
+        self.write_transaction(|transaction| {
             let mut taken = Vec::new();
             for source in sources {
                 match source {
                     ImportSource::Results(results) => {
                         let incoming = of_results(results)?;
-                        let each = |take: &mut dyn FnMut(CellRow) -> Result<(), Trouble>| {
+                        let each = |take: &mut dyn FnMut(CellRow) -> Result<(), RowError>| {
                             cells_of(results).try_for_each(|row| take(row?))
                         };
                         taken.push(take(transaction, &incoming, &each)?);
                     }
                     ImportSource::Database(other) => {
-                        taken.extend(other.reading(|view| take_all(transaction, &own, view))?);
+                        taken.extend(
+                            other.read_transaction(|view| take_all(transaction, &own, view))?,
+                        );
                     }
                 }
             }
@@ -98,16 +100,17 @@ impl Store {
 fn take_all(
     transaction: &Transaction<'_>,
     own: &Path,
-    view: View<'_>,
-) -> Result<Vec<Taken>, Trouble> {
+    view: ReadView<'_>,
+) -> Result<Vec<ImportedRow>, RowError> {
     let ids = CAMPAIGN.select(view, "ORDER BY id", [], |row| {
         Ok(row.get("id").map(CampaignId)?)
     })?;
     let mut taken = Vec::new();
     for id in ids {
         let incoming = of_database(view, id)?;
-        let each = |take: &mut dyn FnMut(CellRow) -> Result<(), Trouble>| each_cell(view, id, take);
-        let here = |trouble: Trouble| Trouble::Known(trouble.in_file(own));
+        let each =
+            |take: &mut dyn FnMut(CellRow) -> Result<(), RowError>| each_cell(view, id, take);
+        let here = |trouble: RowError| RowError::Known(trouble.with_path(own));
         // Read once without writing, so that damage there is told of there.
         fingerprint(&incoming, &each)?;
         taken.push(take(transaction, &incoming, &each).map_err(here)?);
@@ -119,15 +122,15 @@ fn take_all(
 fn take(
     transaction: &Transaction<'_>,
     incoming: &Incoming,
-    each: EachCell<'_>,
-) -> Result<Taken, Trouble> {
+    each: CellVisitor<'_>,
+) -> Result<ImportedRow, RowError> {
     let here = equal(transaction, incoming, each)?;
     let is_new = here.is_none();
     let id = match here {
         Some(id) => id,
         None => insert(transaction, incoming, each)?,
     };
-    Ok(Taken {
+    Ok(ImportedRow {
         id,
         is_new,
         name: incoming.name.clone(),
@@ -139,9 +142,9 @@ fn take(
 fn equal(
     transaction: &Transaction<'_>,
     incoming: &Incoming,
-    each: EachCell<'_>,
-) -> Result<Option<CampaignId>, Trouble> {
-    let view = View {
+    each: CellVisitor<'_>,
+) -> Result<Option<CampaignId>, RowError> {
+    let view = ReadView {
         connection: transaction,
         digests: true,
     };
@@ -154,7 +157,8 @@ fn equal(
     let wanted = fingerprint(incoming, each)?;
     for id in alike {
         let known = of_database(view, id)?;
-        let each = |take: &mut dyn FnMut(CellRow) -> Result<(), Trouble>| each_cell(view, id, take);
+        let each =
+            |take: &mut dyn FnMut(CellRow) -> Result<(), RowError>| each_cell(view, id, take);
         if fingerprint(&known, &each)? == wanted {
             return Ok(Some(id));
         }
@@ -165,8 +169,8 @@ fn equal(
 fn insert(
     transaction: &Transaction<'_>,
     incoming: &Incoming,
-    each: EachCell<'_>,
-) -> Result<CampaignId, Trouble> {
+    each: CellVisitor<'_>,
+) -> Result<CampaignId, RowError> {
     let id = CampaignId(next_id(transaction, "campaign")?);
     let text = |text: &String| Value::from(text.clone());
     let values = vec![
@@ -207,14 +211,14 @@ fn insert_cell(
     sessions: &[i64],
     plan: &BTreeMap<CellId, &Cell>,
     row: CellRow,
-) -> Result<(), Trouble> {
-    let unknown = || Trouble::Damaged(format!("cell {} has no session", row.cell.0));
+) -> Result<(), RowError> {
+    let unknown = || RowError::Damaged(format!("cell {} has no session", row.cell.0));
     let session = *sessions.get(row.session).ok_or_else(unknown)?;
     let cell = plan.get(&row.cell).copied();
     let cell =
-        cell.ok_or_else(|| Trouble::Damaged(format!("cell {} is not planned", row.cell.0)))?;
+        cell.ok_or_else(|| RowError::Damaged(format!("cell {} is not planned", row.cell.0)))?;
     let result: CellResult = serde_json::from_str(&row.result)
-        .map_err(|error| Trouble::Damaged(format!("the result of cell {}: {error}", cell.id.0)))?;
+        .map_err(|error| RowError::Damaged(format!("the result of cell {}: {error}", cell.id.0)))?;
     let values = vec![
         id.0.into(),
         row.cell.0.into(),
@@ -231,7 +235,7 @@ fn insert_cell(
     Ok(())
 }
 
-fn of_results(results: &CampaignResults) -> Result<Incoming, Trouble> {
+fn of_results(results: &CampaignResults) -> Result<Incoming, RowError> {
     let campaign = &results.campaign;
     let started = nanos(results.started);
     let mut sessions = Vec::new();
@@ -247,7 +251,7 @@ fn of_results(results: &CampaignResults) -> Result<Incoming, Trouble> {
         name: campaign.name.clone(),
         started,
         profile: campaign.profile.name().to_owned(),
-        backend: word(&campaign.backend)?,
+        backend: serde_name(&campaign.backend)?,
         definition: json("campaign", campaign)?,
         sessions,
         plan: results
@@ -260,7 +264,7 @@ fn of_results(results: &CampaignResults) -> Result<Incoming, Trouble> {
 }
 
 /// Cells with a result. In which session each was, such a campaign does not say: the last.
-fn cells_of(results: &CampaignResults) -> impl Iterator<Item = Result<CellRow, Trouble>> {
+fn cells_of(results: &CampaignResults) -> impl Iterator<Item = Result<CellRow, RowError>> {
     let session = results.environments.len().saturating_sub(1);
     let done = results.cells.iter();
     let done = done.filter_map(|stored| Some((stored.cell.id, stored.result.as_ref()?)));
@@ -276,7 +280,7 @@ fn cells_of(results: &CampaignResults) -> impl Iterator<Item = Result<CellRow, T
     })
 }
 
-fn of_database(view: View<'_>, id: CampaignId) -> Result<Incoming, Trouble> {
+fn of_database(view: ReadView<'_>, id: CampaignId) -> Result<Incoming, RowError> {
     let rest = "WHERE campaign = ?1 ORDER BY id";
     let sessions = SESSION.select(view, rest, [id.0], |row| {
         Ok((row.get("started")?, row.get("environment")?))
@@ -313,10 +317,10 @@ fn of_database(view: View<'_>, id: CampaignId) -> Result<Incoming, Trouble> {
 }
 
 fn each_cell(
-    view: View<'_>,
+    view: ReadView<'_>,
     id: CampaignId,
-    take: &mut dyn FnMut(CellRow) -> Result<(), Trouble>,
-) -> Result<(), Trouble> {
+    take: &mut dyn FnMut(CellRow) -> Result<(), RowError>,
+) -> Result<(), RowError> {
     let sessions = SESSION.select(view, "WHERE campaign = ?1 ORDER BY id", [id.0], |row| {
         Ok(row.get::<_, i64>("id")?)
     })?;
@@ -331,7 +335,7 @@ fn each_cell(
             let place = sessions.iter().position(|known| *known == session);
             Ok(CellRow {
                 cell: CellId(row.get("cell")?),
-                session: place.ok_or_else(|| Trouble::Damaged("it has no session".into()))?,
+                session: place.ok_or_else(|| RowError::Damaged("it has no session".into()))?,
                 status: row.get("status")?,
                 started: row.get("started")?,
                 elapsed: row.get("elapsed")?,
@@ -344,7 +348,7 @@ fn each_cell(
 }
 
 /// A digest of all that a campaign's rows hold, but for their keys.
-fn fingerprint(incoming: &Incoming, each: EachCell<'_>) -> Result<[u8; 32], Trouble> {
+fn fingerprint(incoming: &Incoming, each: CellVisitor<'_>) -> Result<[u8; 32], RowError> {
     let mut digest = Sha256::new();
     let mut add = |text: &str| {
         digest.update((text.len() as u64).to_le_bytes());

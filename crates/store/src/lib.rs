@@ -15,8 +15,8 @@ mod summary;
 mod write;
 
 pub use error::StoreError;
-pub use follow::Followed;
-pub use import::{ImportSource, Taken};
+pub use follow::CampaignFollower;
+pub use import::{ImportSource, ImportedRow};
 pub use model::CampaignId;
 pub use open::Store;
 pub use summary::CampaignSummary;

@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, ErrorCode, MAIN_DB, OpenFlags, Transaction, TransactionBehavior};
 
-use crate::error::Trouble;
-use crate::row::View;
+use crate::error::RowError;
+use crate::row::ReadView;
 use crate::{StoreError, schema};
 
 /// How long one waits for another program before one gives up.
@@ -45,7 +45,7 @@ impl Store {
             })?;
         }
         is_there(&path)?;
-        let connection = writer(&path).map_err(|trouble| trouble.in_file(&path))?;
+        let connection = writer(&path).map_err(|trouble| trouble.with_path(&path))?;
         Ok(Self {
             connection,
             path,
@@ -58,12 +58,12 @@ impl Store {
     ///
     /// # Errors
     /// When the file cannot be read, or is another program's or of a newer fsarena.
-    pub fn open_to_read(path: &Path) -> Result<Option<Self>, StoreError> {
+    pub fn open_read_only(path: &Path) -> Result<Option<Self>, StoreError> {
         let path = absolute(path)?;
         if !is_there(&path)? {
             return Ok(None);
         }
-        let reader = reader(&path).map_err(|trouble| trouble.in_file(&path))?;
+        let reader = reader(&path).map_err(|trouble| trouble.with_path(&path))?;
         Self::of_reader(reader, path)
     }
 
@@ -72,12 +72,12 @@ impl Store {
     ///
     /// # Errors
     /// As for [`Store::open_to_read`].
-    pub fn open_untouched(path: &Path) -> Result<Option<Self>, StoreError> {
+    pub fn open_immutable(path: &Path) -> Result<Option<Self>, StoreError> {
         let path = absolute(path)?;
         if !is_there(&path)? {
             return Ok(None);
         }
-        let reader = that_may_only_read(&path).map_err(|trouble| trouble.in_file(&path))?;
+        let reader = that_may_only_read(&path).map_err(|trouble| trouble.with_path(&path))?;
         Self::of_reader(reader, path)
     }
 
@@ -98,32 +98,32 @@ impl Store {
             path,
             digests: false,
         };
-        store.digests = store.reading(|view| schema::has_digests(view.connection))?;
+        store.digests = store.read_transaction(|view| schema::has_digests(view.connection))?;
         Ok(Some(store))
     }
 
     /// Reads one state of the database, even while another program records cells.
-    pub(crate) fn reading<T>(
+    pub(crate) fn read_transaction<T>(
         &self,
-        read: impl FnOnce(View<'_>) -> Result<T, Trouble>,
+        read: impl FnOnce(ReadView<'_>) -> Result<T, RowError>,
     ) -> Result<T, StoreError> {
         let read = || {
             let snapshot = self.connection.unchecked_transaction()?;
-            let value = read(View {
+            let value = read(ReadView {
                 connection: &snapshot,
                 digests: self.digests,
             })?;
             snapshot.finish()?;
             Ok(value)
         };
-        read().map_err(|trouble: Trouble| trouble.in_file(&self.path))
+        read().map_err(|trouble: RowError| trouble.with_path(&self.path))
     }
 
     /// Writes all or nothing, in a transaction that locks out other writers from its beginning, so
     /// that what was checked still holds when it is written.
-    pub(crate) fn writing<T>(
+    pub(crate) fn write_transaction<T>(
         &mut self,
-        write: impl FnOnce(&Transaction<'_>) -> Result<T, Trouble>,
+        write: impl FnOnce(&Transaction<'_>) -> Result<T, RowError>,
     ) -> Result<T, StoreError> {
         let Self {
             connection, path, ..
@@ -135,7 +135,7 @@ impl Store {
             transaction.commit()?;
             Ok(value)
         };
-        write().map_err(|trouble: Trouble| trouble.in_file(path))
+        write().map_err(|trouble: RowError| trouble.with_path(path))
     }
 }
 
@@ -152,7 +152,7 @@ fn absolute(path: &Path) -> Result<PathBuf, StoreError> {
 fn is_there(path: &Path) -> Result<bool, StoreError> {
     let path = path.to_owned();
     match fs::metadata(&path) {
-        Ok(metadata) if !metadata.is_file() => return Err(StoreError::NoFile { path }),
+        Ok(metadata) if !metadata.is_file() => return Err(StoreError::NotAFile { path }),
         Ok(metadata) if metadata.len() == 0 => return Ok(false),
         Ok(_) => {}
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
@@ -165,7 +165,7 @@ fn is_there(path: &Path) -> Result<bool, StoreError> {
     });
     match read {
         Ok(_) if begin == SQLITE => Ok(true),
-        Ok(_) => Err(StoreError::NotOurs { path }),
+        Ok(_) => Err(StoreError::NotAnFsarenaDatabase { path }),
         Err(source) => Err(StoreError::Unreachable { path, source }),
     }
 }
@@ -177,7 +177,7 @@ fn connect(address: impl AsRef<Path>, flags: OpenFlags) -> rusqlite::Result<Conn
     Ok(connection)
 }
 
-fn writer(path: &Path) -> Result<Connection, Trouble> {
+fn writer(path: &Path) -> Result<Connection, RowError> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
     let mut connection = connect(path, flags)?;
     if connection.is_readonly(MAIN_DB)? {
@@ -198,12 +198,12 @@ fn writer(path: &Path) -> Result<Connection, Trouble> {
 }
 
 /// Looks the whole file through: its pages, its indices, its rows, and whether they belong together.
-fn require_sound(connection: &Connection) -> Result<(), Trouble> {
+fn require_sound(connection: &Connection) -> Result<(), RowError> {
     let said: String = connection.query_row("PRAGMA integrity_check(1)", [], |row| row.get(0))?;
     if said != "ok" {
         // Before it stands which part of the database it is about.
         let why = said.lines().last().unwrap_or_default();
-        return Err(Trouble::Damaged(why.to_owned()));
+        return Err(RowError::Damaged(why.to_owned()));
     }
     // Of phases and measurements there are many; they are derived, and never read back.
     for table in ["session", "planned_cell", "cell"] {
@@ -212,7 +212,7 @@ fn require_sound(connection: &Connection) -> Result<(), Trouble> {
         ))?;
         if stray.exists([])? {
             let why = format!("rows of its table {table} belong to nothing");
-            return Err(Trouble::Damaged(why));
+            return Err(RowError::Damaged(why));
         }
     }
     Ok(())
@@ -235,11 +235,11 @@ fn write_ahead(connection: &Connection) -> rusqlite::Result<()> {
 }
 
 /// A connection that does not write, with the database's schema.
-fn reader(path: &Path) -> Result<(Connection, u32), Trouble> {
+fn reader(path: &Path) -> Result<(Connection, u32), RowError> {
     match that_could_write(path) {
         Ok(Some(found)) => Ok(found),
         Ok(None) => that_may_only_read(path),
-        Err(Trouble::Sqlite(error)) if lacks_a_log(&error) => that_may_only_read(path),
+        Err(RowError::Sqlite(error)) if lacks_a_log(&error) => that_may_only_read(path),
         Err(trouble) => Err(trouble),
     }
 }
@@ -253,7 +253,7 @@ fn lacks_a_log(error: &rusqlite::Error) -> bool {
 
 /// What a killed writer has left in the log can only be read by one who may write it back. `None` where
 /// the file may not be written.
-fn that_could_write(path: &Path) -> Result<Option<(Connection, u32)>, Trouble> {
+fn that_could_write(path: &Path) -> Result<Option<(Connection, u32)>, RowError> {
     let connection = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
     if connection.is_readonly(MAIN_DB)? {
         return Ok(None);
@@ -263,7 +263,7 @@ fn that_could_write(path: &Path) -> Result<Option<(Connection, u32)>, Trouble> {
     Ok(Some((connection, found)))
 }
 
-fn that_may_only_read(path: &Path) -> Result<(Connection, u32), Trouble> {
+fn that_may_only_read(path: &Path) -> Result<(Connection, u32), RowError> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
     let connection = connect(read_only(path), flags)?;
     connection.pragma_update(None, "trusted_schema", false)?;
@@ -273,7 +273,7 @@ fn that_may_only_read(path: &Path) -> Result<(Connection, u32), Trouble> {
 }
 
 /// Refuses a database of somebody else's in which something runs when it is read: a view may never end.
-fn require_tables(connection: &Connection, path: &Path) -> Result<(), Trouble> {
+fn require_tables(connection: &Connection, path: &Path) -> Result<(), RowError> {
     let others = "SELECT count(*) FROM sqlite_schema \
                   WHERE type = 'view' OR type = 'table' AND (sql LIKE '%virtual%' OR sql LIKE '%generated%')";
     let others: u32 = connection.query_row(others, [], |row| row.get(0))?;
@@ -281,7 +281,7 @@ fn require_tables(connection: &Connection, path: &Path) -> Result<(), Trouble> {
         0 => Ok(()),
         _ => {
             let path = path.to_owned();
-            Err(StoreError::NotOurs { path }.into())
+            Err(StoreError::NotAnFsarenaDatabase { path }.into())
         }
     }
 }
@@ -340,7 +340,7 @@ mod tests {
     #[test]
     fn who_looks_does_not_write() {
         let (_directory, path) = made();
-        let store = Store::open_to_read(&path).unwrap().unwrap();
+        let store = Store::open_read_only(&path).unwrap().unwrap();
         let sql = "INSERT INTO session (campaign, started, environment) VALUES (1, 1, '{}')";
         let refused = store.connection.execute(sql, []).unwrap_err();
         assert_eq!(refused.sqlite_error_code(), Some(ErrorCode::ReadOnly));
@@ -353,7 +353,7 @@ mod tests {
         let other = Connection::open(&path).unwrap();
         other.execute_batch("BEGIN EXCLUSIVE").unwrap();
         store.connection.busy_timeout(Duration::ZERO).unwrap();
-        let error = store.writing(|_| Ok(())).unwrap_err();
+        let error = store.write_transaction(|_| Ok(())).unwrap_err();
         assert!(matches!(error, StoreError::Busy { .. }), "{error}");
         // A log lets one read meanwhile.
         assert_eq!(store.latest().unwrap(), None);
@@ -372,12 +372,12 @@ mod tests {
             .pragma_update(None, "max_page_count", pages)
             .unwrap();
         let error = store
-            .writing(|transaction| {
+            .write_transaction(|transaction| {
                 let large = "CREATE TABLE large (x); INSERT INTO large VALUES (zeroblob(1000000))";
                 Ok(transaction.execute_batch(large)?)
             })
             .unwrap_err();
-        assert!(matches!(error, StoreError::Full { .. }), "{error}");
+        assert!(matches!(error, StoreError::DiskFull { .. }), "{error}");
         assert!(error.to_string().contains("free some"), "{error}");
         drop(store);
         assert_eq!(Store::open(&path).unwrap().campaigns().unwrap(), []);

@@ -3,14 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use model::{
-    Calibration, Campaign, CampaignResults, Cell, CellId, CellResult, Environment, JournalPart,
-    Nanos, StoredCell,
+    Calibration, Campaign, CampaignResults, Cell, CellId, CellRecord, CellResult, Environment,
+    Nanos, RequestLogChunk,
 };
 use rusqlite::{Connection, OptionalExtension, Row};
 use serde::de::DeserializeOwned;
 
-use crate::error::Trouble;
-use crate::row::{CALIBRATION, CAMPAIGN, CELL, IMPORTED, PLANNED_CELL, SESSION, View};
+use crate::error::RowError;
+use crate::row::{CALIBRATION, CAMPAIGN, CELL, IMPORTED, PLANNED_CELL, ReadView, SESSION};
 use crate::{CampaignId, Store, StoreError, schema};
 
 impl Store {
@@ -19,7 +19,7 @@ impl Store {
     /// # Errors
     /// When there is no such campaign, or what is stored is damaged.
     pub fn load(&self, id: CampaignId) -> Result<CampaignResults, StoreError> {
-        self.reading(|view| {
+        self.read_transaction(|view| {
             let (started, mut campaign) = definition(view, id)?;
             let cells = cells(view, id)?;
             add_rounds(&mut campaign, &cells);
@@ -31,7 +31,7 @@ impl Store {
                 calibration: calibration(view, id)?,
                 cells,
             };
-            results.check().map_err(Trouble::Damaged)?;
+            results.validate().map_err(RowError::Damaged)?;
             Ok(results)
         })
     }
@@ -40,8 +40,12 @@ impl Store {
     ///
     /// # Errors
     /// When there is no such campaign, or what is stored is damaged.
-    pub fn journal(&self, id: CampaignId, cell: CellId) -> Result<Vec<JournalPart>, StoreError> {
-        self.reading(|view| {
+    pub fn journal(
+        &self,
+        id: CampaignId,
+        cell: CellId,
+    ) -> Result<Vec<RequestLogChunk>, StoreError> {
+        self.read_transaction(|view| {
             require(view.connection, id)?;
             let rest = "WHERE campaign = ?1 AND cell = ?2";
             let found = CELL.select(view, rest, [id.0, cell.0.into()], |row| {
@@ -56,8 +60,8 @@ impl Store {
     ///
     /// # Errors
     /// When there is no such campaign or SQLite refuses.
-    pub fn done(&self, id: CampaignId) -> Result<BTreeSet<CellId>, StoreError> {
-        self.reading(|view| {
+    pub fn finished_cells(&self, id: CampaignId) -> Result<BTreeSet<CellId>, StoreError> {
+        self.read_transaction(|view| {
             require(view.connection, id)?;
             let sql = "SELECT cell FROM cell WHERE campaign = ?1";
             let mut query = view.connection.prepare(sql)?;
@@ -74,7 +78,7 @@ impl Store {
         &self,
         id: CampaignId,
     ) -> Result<BTreeMap<(String, String), Vec<Nanos>>, StoreError> {
-        self.reading(|view| {
+        self.read_transaction(|view| {
             require(view.connection, id)?;
             let sql = "SELECT contender, test, elapsed FROM cell JOIN planned_cell \
                        USING (campaign, cell) WHERE campaign = ?1 ORDER BY cell";
@@ -94,7 +98,7 @@ impl Store {
     /// # Errors
     /// When SQLite refuses.
     pub fn latest(&self) -> Result<Option<CampaignId>, StoreError> {
-        self.reading(|view| {
+        self.read_transaction(|view| {
             let sql = "SELECT max(id) FROM campaign";
             let id: Option<i64> = view.connection.query_row(sql, [], |row| row.get(0))?;
             Ok(id.map(CampaignId))
@@ -106,7 +110,7 @@ impl Store {
     /// # Errors
     /// When SQLite refuses, or what is stored is damaged.
     pub fn is_imported(&self, id: CampaignId) -> Result<bool, StoreError> {
-        self.reading(|view| {
+        self.read_transaction(|view| {
             if !schema::has_table(view.connection, "imported")? {
                 return Ok(false);
             }
@@ -120,7 +124,7 @@ impl Store {
     /// # Errors
     /// When SQLite refuses, or what is stored is damaged.
     pub fn last_calibration(&self) -> Result<Option<Calibration>, StoreError> {
-        self.reading(|view| {
+        self.read_transaction(|view| {
             if !schema::has_table(view.connection, "calibration")? {
                 return Ok(None);
             }
@@ -135,15 +139,15 @@ impl Store {
 }
 
 /// The definition never changes; rounds that were added are in the plan.
-pub fn add_rounds(campaign: &mut Campaign, cells: &[StoredCell]) {
-    if campaign.until.is_some() || campaign.budget.is_some() {
+pub fn add_rounds(campaign: &mut Campaign, cells: &[CellRecord]) {
+    if campaign.stopping_rule.is_some() || campaign.budget.is_some() {
         let planned = cells.iter().map(|stored| stored.cell.round).max();
         campaign.rounds = campaign.rounds.max(planned.unwrap_or(0));
     }
 }
 
 /// Whether there is such a campaign.
-pub fn require(connection: &Connection, id: CampaignId) -> Result<(), Trouble> {
+pub fn require(connection: &Connection, id: CampaignId) -> Result<(), RowError> {
     let sql = "SELECT EXISTS (SELECT 1 FROM campaign WHERE id = ?1)";
     match connection.query_row(sql, [id.0], |row| row.get(0))? {
         true => Ok(()),
@@ -152,7 +156,7 @@ pub fn require(connection: &Connection, id: CampaignId) -> Result<(), Trouble> {
 }
 
 /// When a campaign was begun, and what it was to be.
-pub fn definition(view: View<'_>, id: CampaignId) -> Result<(Nanos, Campaign), Trouble> {
+pub fn definition(view: ReadView<'_>, id: CampaignId) -> Result<(Nanos, Campaign), RowError> {
     let found = CAMPAIGN.select(view, "WHERE id = ?1", [id.0], |row| {
         Ok((time(row, "started")?, parse(row, "definition")?))
     })?;
@@ -163,14 +167,14 @@ pub fn definition(view: View<'_>, id: CampaignId) -> Result<(Nanos, Campaign), T
 }
 
 /// On what its sessions began, in order.
-pub fn environments(view: View<'_>, id: CampaignId) -> Result<Vec<Environment>, Trouble> {
+pub fn environments(view: ReadView<'_>, id: CampaignId) -> Result<Vec<Environment>, RowError> {
     let rest = "WHERE campaign = ?1 ORDER BY id";
     SESSION.select(view, rest, [id.0], |row| parse(row, "environment"))
 }
 
 /// The campaign's calibration. A database of an older version that may only be read has no table
 /// for it.
-pub fn calibration(view: View<'_>, id: CampaignId) -> Result<Option<Calibration>, Trouble> {
+pub fn calibration(view: ReadView<'_>, id: CampaignId) -> Result<Option<Calibration>, RowError> {
     if !schema::has_table(view.connection, "calibration")? {
         return Ok(None);
     }
@@ -179,7 +183,7 @@ pub fn calibration(view: View<'_>, id: CampaignId) -> Result<Option<Calibration>
     Ok(found.into_iter().next())
 }
 
-fn cells(view: View<'_>, id: CampaignId) -> Result<Vec<StoredCell>, Trouble> {
+fn cells(view: ReadView<'_>, id: CampaignId) -> Result<Vec<CellRecord>, RowError> {
     let rest = "WHERE campaign = ?1 ORDER BY cell";
     let planned = PLANNED_CELL.select(view, rest, [id.0], planned)?;
     let results = CELL.select(view, rest, [id.0], |row| {
@@ -189,7 +193,7 @@ fn cells(view: View<'_>, id: CampaignId) -> Result<Vec<StoredCell>, Trouble> {
         Ok((CellId(row.get("cell")?), result))
     })?;
     let mut results: BTreeMap<CellId, CellResult> = results.into_iter().collect();
-    let stored = planned.into_iter().map(|cell| StoredCell {
+    let stored = planned.into_iter().map(|cell| CellRecord {
         result: results.remove(&cell.id),
         cell,
     });
@@ -197,11 +201,11 @@ fn cells(view: View<'_>, id: CampaignId) -> Result<Vec<StoredCell>, Trouble> {
 }
 
 /// A cell of a plan.
-pub fn planned(row: &Row<'_>) -> Result<Cell, Trouble> {
+pub fn planned(row: &Row<'_>) -> Result<Cell, RowError> {
     let seed: String = row.get("seed")?;
     let seed = seed
         .parse()
-        .map_err(|_| Trouble::Damaged("its seed is no number".into()))?;
+        .map_err(|_| RowError::Damaged("its seed is no number".into()))?;
     Ok(Cell {
         id: CellId(row.get("cell")?),
         contender: row.get("contender")?,
@@ -219,7 +223,7 @@ pub fn time(row: &Row<'_>, column: &str) -> rusqlite::Result<Nanos> {
 }
 
 /// A column of JSON.
-pub fn parse<T: DeserializeOwned>(row: &Row<'_>, column: &str) -> Result<T, Trouble> {
+pub fn parse<T: DeserializeOwned>(row: &Row<'_>, column: &str) -> Result<T, RowError> {
     let text: String = row.get(column)?;
-    serde_json::from_str(&text).map_err(|error| Trouble::Damaged(error.to_string()))
+    serde_json::from_str(&text).map_err(|error| RowError::Damaged(error.to_string()))
 }

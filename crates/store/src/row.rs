@@ -10,11 +10,11 @@ use rusqlite::types::{Value, ValueRef};
 use rusqlite::{Connection, Params, Row, params_from_iter};
 use sha2::{Digest, Sha256};
 
-use crate::error::Trouble;
+use crate::error::RowError;
 
 /// One state of the database, as one program sees it that reads.
 #[derive(Clone, Copy)]
-pub struct View<'a> {
+pub struct ReadView<'a> {
     /// To the database, in a transaction.
     pub connection: &'a Connection,
     /// Whether rows have digests, which those of older versions that may only be read have not.
@@ -22,7 +22,7 @@ pub struct View<'a> {
 }
 
 /// A table whose rows have digests.
-pub struct Table {
+pub struct TableSpec {
     name: &'static str,
     /// All columns but the digest, keys first.
     columns: &'static [&'static str],
@@ -31,14 +31,14 @@ pub struct Table {
 }
 
 /// Campaigns as they were defined.
-pub const CAMPAIGN: Table = Table {
+pub const CAMPAIGN: TableSpec = TableSpec {
     name: "campaign",
     columns: &["id", "name", "started", "profile", "backend", "definition"],
     called: |row| Ok(format!("definition of campaign {}", key(row, "id")?)),
 };
 
 /// On what campaigns began and went on.
-pub const SESSION: Table = Table {
+pub const SESSION: TableSpec = TableSpec {
     name: "session",
     columns: &["id", "campaign", "started", "environment"],
     called: |row| {
@@ -48,7 +48,7 @@ pub const SESSION: Table = Table {
 };
 
 /// Plans.
-pub const PLANNED_CELL: Table = Table {
+pub const PLANNED_CELL: TableSpec = TableSpec {
     name: "planned_cell",
     columns: &[
         "campaign",
@@ -63,7 +63,7 @@ pub const PLANNED_CELL: Table = Table {
 };
 
 /// Results.
-pub const CELL: Table = Table {
+pub const CELL: TableSpec = TableSpec {
     name: "cell",
     columns: &[
         "campaign", "cell", "session", "status", "started", "elapsed", "result",
@@ -72,7 +72,7 @@ pub const CELL: Table = Table {
 };
 
 /// What fsarena costs and raw devices can do.
-pub const CALIBRATION: Table = Table {
+pub const CALIBRATION: TableSpec = TableSpec {
     name: "calibration",
     columns: &["campaign", "taken", "calibration"],
     called: |row| {
@@ -82,7 +82,7 @@ pub const CALIBRATION: Table = Table {
 };
 
 /// Campaigns that came from elsewhere.
-pub const IMPORTED: Table = Table {
+pub const IMPORTED: TableSpec = TableSpec {
     name: "imported",
     columns: &["campaign"],
     called: |row| Ok(format!("origin of campaign {}", key(row, "campaign")?)),
@@ -97,9 +97,9 @@ fn cell(row: &Row<'_>) -> rusqlite::Result<String> {
     Ok(format!("cell {cell} of campaign {campaign}"))
 }
 
-impl Table {
+impl TableSpec {
     /// Stores a row of these values, one for each column.
-    pub fn insert(&self, connection: &Connection, values: Vec<Value>) -> Result<(), Trouble> {
+    pub fn insert(&self, connection: &Connection, values: Vec<Value>) -> Result<(), RowError> {
         let digest = self.digest(values.iter().map(ValueRef::from))?;
         let places = vec!["?"; values.len() + 1].join(", ");
         let (name, columns) = (self.name, self.columns.join(", "));
@@ -115,11 +115,11 @@ impl Table {
     /// What is wrong with a row, `take` among it, is told with what the row is called.
     pub fn select<T>(
         &self,
-        view: View<'_>,
+        view: ReadView<'_>,
         rest: &str,
         parameters: impl Params,
-        take: impl Fn(&Row<'_>) -> Result<T, Trouble>,
-    ) -> Result<Vec<T>, Trouble> {
+        take: impl Fn(&Row<'_>) -> Result<T, RowError>,
+    ) -> Result<Vec<T>, RowError> {
         let digest = match view.digests {
             true => "digest",
             false => "NULL AS digest",
@@ -131,13 +131,13 @@ impl Table {
         let mut taken = Vec::new();
         while let Some(row) = rows.next()? {
             let sound = self.check(row).and_then(|()| take(row));
-            taken.push(sound.map_err(|trouble| trouble.of(&(self.called)(row)))?);
+            taken.push(sound.map_err(|trouble| trouble.with_row(&(self.called)(row)))?);
         }
         Ok(taken)
     }
 
     /// Compares a row with its digest; one of an older version has none.
-    fn check(&self, row: &Row<'_>) -> Result<(), Trouble> {
+    fn check(&self, row: &Row<'_>) -> Result<(), RowError> {
         let Some(stored) = row.get::<_, Option<Vec<u8>>>("digest")? else {
             return Ok(());
         };
@@ -146,14 +146,14 @@ impl Table {
         let values = values.collect::<Result<Vec<_>, _>>()?;
         match self.digest(values)? == *stored {
             true => Ok(()),
-            false => Err(Trouble::Damaged("it does not match its checksum".into())),
+            false => Err(RowError::Damaged("it does not match its checksum".into())),
         }
     }
 
     fn digest<'a>(
         &self,
         values: impl IntoIterator<Item = ValueRef<'a>>,
-    ) -> Result<[u8; 32], Trouble> {
+    ) -> Result<[u8; 32], RowError> {
         let mut digest = Sha256::new();
         let text = |digest: &mut Sha256, bytes: &[u8]| {
             digest.update([2]);
@@ -171,7 +171,7 @@ impl Table {
                 ValueRef::Text(bytes) => text(&mut digest, bytes),
                 ValueRef::Real(_) | ValueRef::Blob(_) => {
                     let why = "a column holds what was never stored there";
-                    return Err(Trouble::Damaged(why.into()));
+                    return Err(RowError::Damaged(why.into()));
                 }
             }
         }

@@ -5,7 +5,7 @@ use std::path::Path;
 use rusqlite::{Connection, TransactionBehavior};
 
 use crate::StoreError;
-use crate::error::Trouble;
+use crate::error::RowError;
 
 /// Marks a file as ours in SQLite's header: `fsar`.
 const APPLICATION_ID: u32 = u32::from_be_bytes(*b"fsar");
@@ -26,7 +26,7 @@ const KNOWN: u32 = MIGRATIONS.len() as u32;
 ///
 /// Everything happens in one transaction that locks out other writers, so that two programs that
 /// open a new file at once do not both create its tables.
-pub fn migrate(connection: &mut Connection, path: &Path) -> Result<(), Trouble> {
+pub fn migrate(connection: &mut Connection, path: &Path) -> Result<(), RowError> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     let found = check(&transaction, path)?;
     if found < KNOWN {
@@ -41,7 +41,7 @@ pub fn migrate(connection: &mut Connection, path: &Path) -> Result<(), Trouble> 
 }
 
 /// The schema of a database, once it is known to be ours and not too new; 0 for a new one.
-pub fn check(connection: &Connection, path: &Path) -> Result<u32, Trouble> {
+pub fn check(connection: &Connection, path: &Path) -> Result<u32, RowError> {
     // All that is read is of one state, even while another program makes the tables.
     let alone = connection.is_autocommit();
     let _snapshot = alone
@@ -53,7 +53,7 @@ pub fn check(connection: &Connection, path: &Path) -> Result<u32, Trouble> {
         connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
     let new = tables == 0 && application == 0 && found == 0;
     if !new && application != APPLICATION_ID {
-        return Err(StoreError::NotOurs {
+        return Err(StoreError::NotAnFsarenaDatabase {
             path: path.to_owned(),
         }
         .into());
@@ -67,7 +67,7 @@ pub fn check(connection: &Connection, path: &Path) -> Result<u32, Trouble> {
         .into());
     }
     if found == 0 && !new {
-        return Err(Trouble::Damaged(
+        return Err(RowError::Damaged(
             "it has lost the number of its version".into(),
         ));
     }
@@ -75,13 +75,13 @@ pub fn check(connection: &Connection, path: &Path) -> Result<u32, Trouble> {
 }
 
 /// Whether rows have digests. The columns say so, and not the number of the schema, which may be damaged.
-pub fn has_digests(connection: &Connection) -> Result<bool, Trouble> {
+pub fn has_digests(connection: &Connection) -> Result<bool, RowError> {
     let sql = "SELECT EXISTS (SELECT 1 FROM pragma_table_info('cell') WHERE name = 'digest')";
     Ok(connection.query_row(sql, [], |row| row.get(0))?)
 }
 
 /// Whether there is a table of this name: one of an older version may lack it.
-pub fn has_table(connection: &Connection, name: &str) -> Result<bool, Trouble> {
+pub fn has_table(connection: &Connection, name: &str) -> Result<bool, RowError> {
     let sql = "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE name = ?1)";
     Ok(connection.query_row(sql, [name], |row| row.get(0))?)
 }
@@ -124,7 +124,7 @@ mod tests {
             check(&connection, path).map(|_| ()),
             migrate(&mut connection, path),
         ] {
-            let told = found.unwrap_err().in_file(path).to_string();
+            let told = found.unwrap_err().with_path(path).to_string();
             assert_eq!(
                 told,
                 "the database a.db is damaged (it has lost the number of its version): put a sound copy of that file in its \

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use model::{Backend, Campaign, Nanos, Profile, Status};
+use model::{BackendKind, Campaign, Nanos, SizeProfile, Status};
 use serde::Serialize;
 
-use crate::error::Trouble;
+use crate::error::RowError;
 use crate::read::{parse, time};
-use crate::row::{CAMPAIGN, View};
+use crate::row::{CAMPAIGN, ReadView};
 use crate::{CampaignId, Store, StoreError};
 
 /// A stored campaign in one line.
@@ -20,9 +20,9 @@ pub struct CampaignSummary {
     /// When it was begun, nanoseconds since 1970.
     pub started: Nanos,
     /// How large its tests are.
-    pub profile: Profile,
+    pub profile: SizeProfile,
     /// Where its contenders live.
-    pub backend: Backend,
+    pub backend: BackendKind,
     /// The other machine on which it ran.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub host: Option<String>,
@@ -42,7 +42,7 @@ impl Store {
     /// # Errors
     /// When SQLite refuses or what is stored is damaged.
     pub fn campaigns(&self) -> Result<Vec<CampaignSummary>, StoreError> {
-        self.reading(|view| {
+        self.read_transaction(|view| {
             let stored = CAMPAIGN.select(view, "ORDER BY id", [], |row| {
                 let id = CampaignId(row.get("id")?);
                 Ok((id, time(row, "started")?, parse(row, "definition")?))
@@ -61,7 +61,7 @@ impl Store {
     /// # Errors
     /// When SQLite refuses or what is stored is damaged.
     pub fn definitions(&self) -> Result<Vec<(CampaignId, Campaign)>, StoreError> {
-        self.reading(|view| {
+        self.read_transaction(|view| {
             CAMPAIGN.select(view, "ORDER BY id", [], |row| {
                 Ok((CampaignId(row.get("id")?), parse(row, "definition")?))
             })
@@ -69,14 +69,14 @@ impl Store {
     }
 }
 
-fn planned(view: View<'_>, id: CampaignId) -> Result<u32, Trouble> {
+fn planned(view: ReadView<'_>, id: CampaignId) -> Result<u32, RowError> {
     let sql = "SELECT count(*) FROM planned_cell WHERE campaign = ?1";
     let mut query = view.connection.prepare_cached(sql)?;
     Ok(query.query_row([id.0], |row| row.get(0))?)
 }
 
 /// How many cells ended with each status. Their results are not read, so that nobody waits for that.
-fn statuses(view: View<'_>, id: CampaignId) -> Result<BTreeMap<Status, u32>, Trouble> {
+fn statuses(view: ReadView<'_>, id: CampaignId) -> Result<BTreeMap<Status, u32>, RowError> {
     let sql = "SELECT status, count(*) FROM cell WHERE campaign = ?1 GROUP BY 1";
     let mut query = view.connection.prepare_cached(sql)?;
     let rows = query.query_map([id.0], |row| {
@@ -85,7 +85,7 @@ fn statuses(view: View<'_>, id: CampaignId) -> Result<BTreeMap<Status, u32>, Tro
     let statuses = rows.map(|row| {
         let (word, count) = row?;
         let status: Result<Status, _> = serde_json::from_value(word.clone().into());
-        let damaged = |_| Trouble::Damaged(format!("a cell has the status `{word}`"));
+        let damaged = |_| RowError::Damaged(format!("a cell has the status `{word}`"));
         Ok((status.map_err(damaged)?, count))
     });
     statuses.collect()

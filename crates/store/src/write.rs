@@ -5,7 +5,7 @@ use rusqlite::types::Value;
 use rusqlite::{Connection, OptionalExtension, Transaction, params};
 use serde::Serialize;
 
-use crate::error::Trouble;
+use crate::error::RowError;
 use crate::read::require;
 use crate::row::{CALIBRATION, CAMPAIGN, CELL, PLANNED_CELL, SESSION};
 use crate::{CampaignId, Store, StoreError};
@@ -21,7 +21,7 @@ impl Store {
         plan: &[Cell],
         started: Nanos,
     ) -> Result<CampaignId, StoreError> {
-        self.writing(|transaction| insert_campaign(transaction, campaign, plan, started))
+        self.write_transaction(|transaction| insert_campaign(transaction, campaign, plan, started))
     }
 
     /// The same where the campaign of that moment may be there: of several processes that store it at once one does, and all
@@ -29,13 +29,13 @@ impl Store {
     ///
     /// # Errors
     /// As for [`Store::begin_campaign`].
-    pub fn begin_campaign_once(
+    pub fn begin_campaign_if_new(
         &mut self,
         campaign: &Campaign,
         plan: &[Cell],
         started: Nanos,
     ) -> Result<CampaignId, StoreError> {
-        self.writing(|transaction| {
+        self.write_transaction(|transaction| {
             let sql = "SELECT id FROM campaign WHERE started = ?1 AND definition = ?2";
             let found = transaction.query_row(
                 sql,
@@ -54,7 +54,7 @@ impl Store {
     /// # Errors
     /// When there is no such campaign, the cells do not follow the plan, or SQLite refuses.
     pub fn extend_plan(&mut self, campaign: CampaignId, cells: &[Cell]) -> Result<(), StoreError> {
-        self.writing(|transaction| {
+        self.write_transaction(|transaction| {
             require(transaction, campaign)?;
             let planned: u32 = transaction.query_row(
                 "SELECT count(*) FROM planned_cell WHERE campaign = ?1",
@@ -63,7 +63,7 @@ impl Store {
             )?;
             let follows = (planned..).zip(cells).all(|(id, cell)| cell.id.0 == id);
             if !follows {
-                return Err(StoreError::NotNext { campaign, planned }.into());
+                return Err(StoreError::NonContiguousPlan { campaign, planned }.into());
             }
             insert_plan(transaction, campaign, cells)
         })
@@ -79,7 +79,7 @@ impl Store {
         environment: &Environment,
         started: Nanos,
     ) -> Result<(), StoreError> {
-        self.writing(|transaction| {
+        self.write_transaction(|transaction| {
             require(transaction, campaign)?;
             let values = vec![
                 next_id(transaction, "session")?.into(),
@@ -100,7 +100,7 @@ impl Store {
         campaign: CampaignId,
         calibration: &Calibration,
     ) -> Result<(), StoreError> {
-        self.writing(|transaction| {
+        self.write_transaction(|transaction| {
             require(transaction, campaign)?;
             let values = vec![
                 campaign.0.into(),
@@ -122,7 +122,7 @@ impl Store {
         cell: &Cell,
         result: &CellResult,
     ) -> Result<(), StoreError> {
-        self.writing(|transaction| {
+        self.write_transaction(|transaction| {
             let session = latest_session(transaction, campaign)?;
             require_open(transaction, campaign, cell)?;
             let values = vec![
@@ -155,14 +155,14 @@ fn insert_campaign(
     campaign: &Campaign,
     plan: &[Cell],
     started: Nanos,
-) -> Result<CampaignId, Trouble> {
+) -> Result<CampaignId, RowError> {
     let id = CampaignId(next_id(transaction, "campaign")?);
     let values = vec![
         id.0.into(),
         campaign.name.clone().into(),
         integer(started),
         campaign.profile.name().to_owned().into(),
-        word(&campaign.backend)?.into(),
+        serde_name(&campaign.backend)?.into(),
         json("campaign", campaign)?.into(),
     ];
     CAMPAIGN.insert(transaction, values)?;
@@ -174,7 +174,7 @@ pub(crate) fn insert_plan(
     transaction: &Transaction<'_>,
     campaign: CampaignId,
     plan: &[Cell],
-) -> Result<(), Trouble> {
+) -> Result<(), RowError> {
     for cell in plan {
         let values = vec![
             campaign.0.into(),
@@ -190,7 +190,7 @@ pub(crate) fn insert_plan(
     Ok(())
 }
 
-fn latest_session(transaction: &Transaction<'_>, campaign: CampaignId) -> Result<i64, Trouble> {
+fn latest_session(transaction: &Transaction<'_>, campaign: CampaignId) -> Result<i64, RowError> {
     let session: Option<i64> = transaction.query_row(
         "SELECT max(id) FROM session WHERE campaign = ?1",
         [campaign.0],
@@ -204,7 +204,7 @@ fn require_open(
     transaction: &Transaction<'_>,
     campaign: CampaignId,
     cell: &Cell,
-) -> Result<(), Trouble> {
+) -> Result<(), RowError> {
     let recorded: Option<bool> = transaction
         .query_row(
             "SELECT EXISTS (SELECT 1 FROM cell WHERE cell.campaign = ?1 AND cell.cell = ?2)
@@ -228,7 +228,7 @@ pub fn insert_phase(
     cell: &Cell,
     position: u32,
     phase: &PhaseResult,
-) -> Result<(), Trouble> {
+) -> Result<(), RowError> {
     transaction
         .prepare_cached(
             "INSERT INTO phase (campaign, cell, position, phase, status, cache)
@@ -240,7 +240,7 @@ pub fn insert_phase(
             position,
             phase.phase,
             phase.status.name(),
-            word(&phase.cache)?,
+            serde_name(&phase.cache)?,
         ])?;
     let mut insert = transaction.prepare_cached(
         "INSERT INTO measurement
@@ -254,10 +254,10 @@ pub fn insert_phase(
             position,
             phase.phase,
             number.metric.name(),
-            word(&number.metric.unit())?,
+            serde_name(&number.metric.unit())?,
             number.value,
-            word(&number.metric.direction())?,
-            word(&number.cache)?,
+            serde_name(&number.metric.direction())?,
+            serde_name(&number.cache)?,
         ])?;
     }
     Ok(())
@@ -269,12 +269,12 @@ pub fn integer(n: Nanos) -> Value {
 }
 
 /// A value as its JSON.
-pub fn json<T: Serialize>(what: &'static str, value: &T) -> Result<String, Trouble> {
+pub fn json<T: Serialize>(what: &'static str, value: &T) -> Result<String, RowError> {
     let text = serde_json::to_string(value);
-    text.map_err(|source| StoreError::NotJson { what, source }.into())
+    text.map_err(|source| StoreError::InvalidJson { what, source }.into())
 }
 
 /// The word by which a type of the model is written in results.
-pub fn word<T: Serialize>(value: &T) -> Result<String, Trouble> {
+pub fn serde_name<T: Serialize>(value: &T) -> Result<String, RowError> {
     Ok(json("word", value)?.trim_matches('"').to_owned())
 }

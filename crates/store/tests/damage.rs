@@ -35,7 +35,7 @@ fn filled() -> (TempDir, PathBuf) {
 }
 
 fn load(path: &Path) -> Result<CampaignResults, StoreError> {
-    Store::open_to_read(path)?.unwrap().load(ID)
+    Store::open_read_only(path)?.unwrap().load(ID)
 }
 
 /// Changes rows past the triggers, as damage does.
@@ -131,7 +131,7 @@ fn what_is_read_is_what_was_stored_whichever_byte_is_damaged() {
         fs::write(&path, bytes).unwrap();
         match load(&path) {
             Ok(read) => {
-                let missing = |(a, b): (&model::StoredCell, &model::StoredCell)| {
+                let missing = |(a, b): (&model::CellRecord, &model::CellRecord)| {
                     a.cell == b.cell && (a.result == b.result || a.result.is_none())
                 };
                 assert!(
@@ -178,7 +178,7 @@ fn a_file_that_was_cut_off_is_told() {
         for error in [load(&path).unwrap_err(), Store::open(&path).unwrap_err()] {
             let known = matches!(
                 error,
-                StoreError::Damaged { .. } | StoreError::NotOurs { .. }
+                StoreError::Damaged { .. } | StoreError::NotAnFsarenaDatabase { .. }
             );
             assert!(known, "{length}: {error}");
             let line = error.to_string();
@@ -202,9 +202,9 @@ fn what_is_no_file_is_no_database() {
     for path in [directory.path(), Path::new("/dev/null")] {
         for error in [
             Store::open(path).unwrap_err(),
-            Store::open_to_read(path).unwrap_err(),
+            Store::open_read_only(path).unwrap_err(),
         ] {
-            assert!(matches!(error, StoreError::NoFile { .. }), "{error}");
+            assert!(matches!(error, StoreError::NotAFile { .. }), "{error}");
             assert!(error.to_string().contains(&path.display().to_string()));
         }
     }

@@ -19,7 +19,7 @@ fn other(path: &Path) -> Store {
         .begin_session(id, &common::environment(1), Nanos(6))
         .unwrap();
     store.calibrate(id, &common::calibration()).unwrap();
-    let result = CellResult::blank(Status::Ok);
+    let result = CellResult::with_status(Status::Ok);
     store.record(id, &plan[0], &result).unwrap();
     store
         .begin_session(id, &common::environment(1), Nanos(7))
@@ -99,6 +99,9 @@ fn a_database_that_does_something_when_it_is_read_is_none_of_ours() {
                    SELECT id, 'x' AS name FROM r";
     connection.execute_batch(endless).unwrap();
     drop(connection);
-    let refused = Store::open_untouched(&path).unwrap_err();
-    assert!(matches!(refused, StoreError::NotOurs { .. }), "{refused}");
+    let refused = Store::open_immutable(&path).unwrap_err();
+    assert!(
+        matches!(refused, StoreError::NotAnFsarenaDatabase { .. }),
+        "{refused}"
+    );
 }

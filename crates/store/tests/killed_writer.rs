@@ -34,7 +34,7 @@ fn write_all_that_is_left(path: &Path) {
     store
         .begin_session(id, &common::environment(1), Nanos(0))
         .unwrap();
-    let done = store.done(id).unwrap();
+    let done = store.finished_cells(id).unwrap();
     for cell in common::cells(CELLS) {
         if !done.contains(&cell.id) {
             store.record(id, &cell, &common::result(&PHASES)).unwrap();
@@ -89,7 +89,7 @@ fn number(line: String) -> CellId {
 
 fn check(path: &Path, id: CampaignId, told: &BTreeSet<CellId>) {
     let store = Store::open(path).unwrap();
-    let done = store.done(id).unwrap();
+    let done = store.finished_cells(id).unwrap();
     assert!(told.is_subset(&done), "a stored cell was lost");
     let expected = common::result(&PHASES);
     for stored in store.load(id).unwrap().cells {

@@ -91,7 +91,7 @@ fn an_older_database_is_read_as_it_is() {
         let path = directory.path().join("old.db");
         left_behind(&path, version);
         let before = fs::read(&path).unwrap();
-        assert_whole(&Store::open_to_read(&path).unwrap().unwrap(), version);
+        assert_whole(&Store::open_read_only(&path).unwrap().unwrap(), version);
         assert_eq!(fs::read(&path).unwrap(), before, "nothing is written");
     }
 }

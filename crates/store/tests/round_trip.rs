@@ -5,9 +5,9 @@ mod common;
 use std::collections::BTreeMap;
 
 use model::{
-    Bytes, CacheState, CellResult, CpuTime, DeviceCounters, Disturbance, End, Failure, Faults,
-    Feature, Features, KernelEvent, LatencyBucket, MemoryUse, Metric, Nanos, Pass, PhaseResult,
-    Space, Status, StepRecord, Support, SystemError,
+    Bytes, CacheState, CellResult, CommandRecord, CpuTime, DeviceCounters, Failure, Feature,
+    Features, HostNoise, Iteration, KernelEvent, KernelMemoryUse, LatencyBucket, Metric, Nanos,
+    PageFaults, PhaseResult, ProbeResult, SpaceUsage, Status, SyncAtEnd, SyscallError,
 };
 use proptest::collection::{btree_map, vec};
 use proptest::option;
@@ -41,7 +41,7 @@ fn text() -> impl Strategy<Value = String> {
 }
 
 fn failure() -> impl Strategy<Value = Failure> {
-    let error = (text(), any::<i32>(), text()).prop_map(|(call, errno, name)| SystemError {
+    let error = (text(), any::<i32>(), text()).prop_map(|(call, errno, name)| SyscallError {
         call,
         errno,
         name,
@@ -56,7 +56,7 @@ fn failure() -> impl Strategy<Value = Failure> {
     )
 }
 
-fn step() -> impl Strategy<Value = StepRecord> {
+fn step() -> impl Strategy<Value = CommandRecord> {
     (
         text(),
         vec(text(), 0..4),
@@ -66,7 +66,7 @@ fn step() -> impl Strategy<Value = StepRecord> {
         text(),
     )
         .prop_map(
-            |(step, command, exit, signal, elapsed, output)| StepRecord {
+            |(step, command, exit, signal, elapsed, output)| CommandRecord {
                 step,
                 command,
                 exit,
@@ -79,16 +79,16 @@ fn step() -> impl Strategy<Value = StepRecord> {
 
 fn features() -> impl Strategy<Value = Features> {
     let support = prop_oneof![
-        Just(Support::Yes),
-        bytes().prop_map(Support::UpTo),
-        text().prop_map(Support::No)
+        Just(ProbeResult::Yes),
+        bytes().prop_map(ProbeResult::UpTo),
+        text().prop_map(ProbeResult::No)
     ];
     btree_map(select(Feature::ALL.to_vec()), support, 0..6).prop_map(Features)
 }
 
-fn space() -> impl Strategy<Value = Space> {
+fn space() -> impl Strategy<Value = SpaceUsage> {
     (bytes(), bytes(), bytes(), any::<u64>(), any::<u64>()).prop_map(
-        |(total, free, available, inodes, inodes_free)| Space {
+        |(total, free, available, inodes, inodes_free)| SpaceUsage {
             total,
             free,
             available,
@@ -122,7 +122,7 @@ fn phase() -> impl Strategy<Value = PhaseResult> {
         option::of(failure()),
         select(vec![Metric::Throughput, Metric::Rate, Metric::Capacity]),
         select(vec![CacheState::Cold, CacheState::Warm, CacheState::None]),
-        select(vec![End::Call, End::Fsync, End::Syncfs]),
+        select(vec![SyncAtEnd::Call, SyncAtEnd::Fsync, SyncAtEnd::Syncfs]),
     );
     let counts = (
         any::<[u64; 10]>(),
@@ -148,11 +148,11 @@ fn phase() -> impl Strategy<Value = PhaseResult> {
                 primary_metric,
                 cache,
                 ends,
-                wall: Nanos(n[0]),
+                elapsed: Nanos(n[0]),
                 offered_rate: before.map(|_| n[1]),
                 verified: Bytes(n[2]),
-                passes: vec![Pass {
-                    wall: Nanos(n[0]),
+                passes: vec![Iteration {
+                    elapsed: Nanos(n[0]),
                     operations: n[1],
                     bytes: Bytes(n[2]),
                 }],
@@ -160,14 +160,14 @@ fn phase() -> impl Strategy<Value = PhaseResult> {
                 operations: n[1],
                 bytes: Bytes(n[2]),
                 bytes_written: Bytes(n[3]),
-                cut_short: cut,
+                time_limited: cut,
                 cpu: CpuTime {
                     user: Nanos(n[4] / 2),
                     system: Nanos(n[5] / 2),
                     driver: Nanos(n[6]),
                     machine: Nanos(n[7]),
                 },
-                faults: Faults {
+                faults: PageFaults {
                     minor: n[8],
                     major: n[9],
                 },
@@ -175,7 +175,7 @@ fn phase() -> impl Strategy<Value = PhaseResult> {
                 space_before: before,
                 space_after: after,
                 device_size: Some(Bytes(n[0])),
-                memory: before.map(|_| MemoryUse {
+                memory: before.map(|_| KernelMemoryUse {
                     kernel: device.map(|_| Bytes(n[1])),
                     driver: Some(Bytes(n[2])),
                 }),
@@ -224,7 +224,7 @@ fn result() -> impl Strategy<Value = CellResult> {
                 CellResult {
                     journal: Vec::new(),
                     status,
-                    mounted: from_cache.then_some(MemoryUse {
+                    mounted: from_cache.then_some(KernelMemoryUse {
                         kernel: None,
                         driver: Some(Bytes(elapsed.0)),
                     }),
@@ -232,16 +232,16 @@ fn result() -> impl Strategy<Value = CellResult> {
                     phases,
                     steps,
                     features,
-                    kernel_log: kernel_log.into_iter().map(KernelEvent::of_line).collect(),
+                    kernel_log: kernel_log.into_iter().map(KernelEvent::from_line).collect(),
                     kernel_log_readable,
                     started,
                     elapsed,
                     from_cache,
                     age: None,
                     remarks,
-                    disturbance: Some(Disturbance {
+                    disturbance: Some(HostNoise {
                         elapsed,
-                        ..Disturbance::default()
+                        ..HostNoise::default()
                     }),
                     first: None,
                 }

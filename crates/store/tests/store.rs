@@ -56,7 +56,7 @@ fn what_cells_took_is_told_without_reading_their_results() {
 fn who_follows_a_campaign_reads_what_is_new_and_comes_to_the_same() {
     let mut f = fixture();
     let cells = common::cells(6);
-    let reader = Store::open_to_read(&f.path).unwrap().unwrap();
+    let reader = Store::open_read_only(&f.path).unwrap().unwrap();
     let mut followed = reader.follow(f.id).unwrap();
     assert_eq!(followed.session(), Some(Nanos(8)));
     assert!(!reader.catch_up(&mut followed).unwrap());
@@ -126,7 +126,7 @@ fn a_campaign_keeps_the_limit_on_what_it_writes() {
 #[test]
 fn a_plan_grows_at_its_end_and_the_campaign_has_the_rounds_of_its_plan() {
     let mut f = fixture();
-    let until = model::Until {
+    let until = model::StoppingRule {
         width: 0.05,
         share: 1.0,
         max_rounds: 9,
@@ -134,7 +134,7 @@ fn a_plan_grows_at_its_end_and_the_campaign_has_the_rounds_of_its_plan() {
     };
     let campaign = model::Campaign {
         rounds: 2,
-        until: Some(until),
+        stopping_rule: Some(until),
         ..common::campaign()
     };
     let cells = common::cells(4);
@@ -146,7 +146,7 @@ fn a_plan_grows_at_its_end_and_the_campaign_has_the_rounds_of_its_plan() {
     for misfit in [&cells[3..], &cells[1..3]] {
         let refused = f.store.extend_plan(id, misfit).unwrap_err();
         assert!(
-            matches!(refused, StoreError::NotNext { planned: 2, .. }),
+            matches!(refused, StoreError::NonContiguousPlan { planned: 2, .. }),
             "{refused}"
         );
     }
@@ -156,7 +156,7 @@ fn a_plan_grows_at_its_end_and_the_campaign_has_the_rounds_of_its_plan() {
     let planned: Vec<_> = results.cells.iter().map(|c| c.cell.clone()).collect();
     assert_eq!(planned, cells);
     assert_eq!(results.campaign.rounds, 4);
-    assert_eq!(results.campaign.until, Some(until));
+    assert_eq!(results.campaign.stopping_rule, Some(until));
     let nobody = f.store.extend_plan(CampaignId(99), &cells[..1]);
     assert!(matches!(nobody, Err(StoreError::NoCampaign(_))));
 }
@@ -166,7 +166,7 @@ fn a_plan_grows_at_its_end_and_the_campaign_has_the_rounds_of_its_plan() {
 fn a_campaign_of_one_moment_is_stored_once() {
     let mut f = fixture();
     let (campaign, cells) = (common::campaign(), common::cells(4));
-    let mut once = |started| f.store.begin_campaign_once(&campaign, &cells, started);
+    let mut once = |started| f.store.begin_campaign_if_new(&campaign, &cells, started);
     assert_eq!(once(Nanos(7)).unwrap(), f.id);
     let other = once(Nanos(8)).unwrap();
     assert_ne!(other, f.id);
@@ -214,7 +214,10 @@ fn results_without_plan_session_or_campaign_are_refused() {
     ));
     let none = CampaignId(99);
     assert!(matches!(f.store.load(none), Err(StoreError::NoCampaign(id)) if id == none));
-    assert!(matches!(f.store.done(none), Err(StoreError::NoCampaign(_))));
+    assert!(matches!(
+        f.store.finished_cells(none),
+        Err(StoreError::NoCampaign(_))
+    ));
     assert!(matches!(
         f.store
             .begin_session(none, &common::environment(1), Nanos(1)),
@@ -335,8 +338,11 @@ fn other_files_are_left_alone() {
     // SQLite takes a file of one byte for a new database.
     for content in [notes.as_str(), "x"] {
         fs::write(&text, content).unwrap();
-        for refused in [Store::open(&text).err(), Store::open_to_read(&text).err()] {
-            assert!(matches!(refused, Some(StoreError::NotOurs { .. })));
+        for refused in [Store::open(&text).err(), Store::open_read_only(&text).err()] {
+            assert!(matches!(
+                refused,
+                Some(StoreError::NotAnFsarenaDatabase { .. })
+            ));
         }
         assert_eq!(fs::read_to_string(&text).unwrap(), content);
     }
@@ -349,7 +355,7 @@ fn other_files_are_left_alone() {
     let before = fs::read(&foreign).unwrap();
     assert!(matches!(
         Store::open(&foreign),
-        Err(StoreError::NotOurs { .. })
+        Err(StoreError::NotAnFsarenaDatabase { .. })
     ));
     assert_eq!(fs::read(&foreign).unwrap(), before);
 }
@@ -358,10 +364,10 @@ fn other_files_are_left_alone() {
 fn looking_makes_no_file_and_changes_none() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("results.db");
-    assert!(Store::open_to_read(&path).unwrap().is_none());
+    assert!(Store::open_read_only(&path).unwrap().is_none());
     assert!(!path.exists());
     fs::write(&path, "").unwrap();
-    assert!(Store::open_to_read(&path).unwrap().is_none());
+    assert!(Store::open_read_only(&path).unwrap().is_none());
     assert_eq!(fs::read(&path).unwrap(), b"");
 }
 

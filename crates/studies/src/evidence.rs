@@ -10,7 +10,7 @@ pub(crate) const NOT_IN_CAMPAIGN: &str = "not part of the campaign";
 
 /// One figure of one contender, or the mean of several.
 #[derive(Clone, Copy, Debug)]
-pub struct Place<'a> {
+pub struct FigureRef<'a> {
     /// The contender, as the study calls it.
     pub contender: &'a str,
     /// The figures by path; of several, their geometric mean is meant.
@@ -20,18 +20,19 @@ pub struct Place<'a> {
 /// What is known of a figure.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Known {
+pub enum ObservedValue {
     /// A number lies here.
-    Number(Number),
+    Number(MeasuredNumber),
     /// It failed, crashed or means nothing: the word, and why.
     Outcome(String, String),
     /// Nothing is known, for this reason.
-    Nothing(String),
+    #[serde(rename = "nothing")]
+    Unknown(String),
 }
 
 /// A number.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Number {
+pub struct MeasuredNumber {
     /// The least that it can be, in its unit.
     pub low: f64,
     /// The most that it can be.
@@ -50,13 +51,13 @@ pub struct Comparison {
     /// The most.
     pub high: f64,
     /// Whether the first is better.
-    pub order: Order,
+    pub order: Ranking,
 }
 
 /// Which of two is better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Order {
+pub enum Ranking {
     /// The first.
     Better,
     /// The second.
@@ -68,10 +69,11 @@ pub enum Order {
     /// The first, or neither.
     NotWorse,
     /// What is known does not say.
-    Open,
+    #[serde(rename = "open")]
+    Undecided,
 }
 
-impl Order {
+impl Ranking {
     /// The same, seen from the second.
     pub const fn reversed(self) -> Self {
         match self {
@@ -79,14 +81,14 @@ impl Order {
             Self::Worse => Self::Better,
             Self::NotBetter => Self::NotWorse,
             Self::NotWorse => Self::NotBetter,
-            Self::Same | Self::Open => self,
+            Self::Same | Self::Undecided => self,
         }
     }
 
     /// Whether nothing rules out that the first is better.
     pub const fn may_be_better(self) -> bool {
         match self {
-            Self::Better | Self::NotWorse | Self::Open => true,
+            Self::Better | Self::NotWorse | Self::Undecided => true,
             Self::Worse | Self::Same | Self::NotBetter => false,
         }
     }
@@ -95,17 +97,17 @@ impl Order {
 /// By what claims are judged.
 pub trait Evidence {
     /// What is known of a figure.
-    fn known(&self, place: Place<'_>) -> Known;
+    fn value(&self, place: FigureRef<'_>) -> ObservedValue;
 
     /// How two numbers are beside each other; `None` where either is no number.
-    fn compare(&self, one: Place<'_>, other: Place<'_>) -> Option<Comparison>;
+    fn compare(&self, one: FigureRef<'_>, other: FigureRef<'_>) -> Option<Comparison>;
 
     /// Whether a higher number is the better one.
     fn is_higher_better(&self, figure: &str) -> bool;
 
     /// Whether a number here is as much the machine's as the filesystem's, and that of the study was another one: times and
     /// rates, shares of a processor, page faults.
-    fn is_of_another_machine(&self, place: Place<'_>) -> bool;
+    fn is_other_machine(&self, place: FigureRef<'_>) -> bool;
 
     /// Why a figure that is here says nothing of the study's: the size of the volume decides it, and that is another one.
     fn out_of_scale(&self, _figure: &str) -> Option<String> {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use catalog::{CatalogError, Publication};
+use config::{CatalogError, Publication};
 use model::{Direction, Metric, Unit};
 use serde::Serialize;
 
@@ -49,7 +49,7 @@ const SIZES: [&str; 6] = ["KB", "MB", "GB", "TB", "PB", "EB"];
 /// What became of a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Status {
+pub enum FigureStatus {
     /// It was measured and printed.
     Ok,
     /// The step ended in an error.
@@ -64,7 +64,7 @@ pub enum Status {
     Missing,
 }
 
-impl Status {
+impl FigureStatus {
     /// Every status.
     pub const ALL: [Self; 6] = [
         Self::Ok,
@@ -88,7 +88,7 @@ impl Status {
     }
 }
 
-impl fmt::Display for Status {
+impl fmt::Display for FigureStatus {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.name())
     }
@@ -96,7 +96,7 @@ impl fmt::Display for Status {
 
 /// What a study compares: a filesystem, or one of several variants of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Contender {
+pub struct StudyContender {
     /// The word by which claims call it.
     pub name: String,
     /// The filesystem as the figures have it.
@@ -113,7 +113,7 @@ pub struct Contender {
 
 /// What was measured of every contender.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Figure {
+pub struct FigureSpec {
     /// The test.
     pub test: String,
     /// Its phase.
@@ -126,20 +126,20 @@ pub struct Figure {
     pub direction: Direction,
 }
 
-impl Figure {
+impl FigureSpec {
     /// `TEST/PHASE/METRIC`, as claims name it.
     pub fn path(&self) -> String {
         format!("{}/{}/{}", self.test, self.phase, self.metric)
     }
 
     /// The metric of fsarena that says the same; absent where it has none.
-    pub fn known_metric(&self) -> Option<Metric> {
+    pub fn matching_metric(&self) -> Option<Metric> {
         known_metric(&self.metric)
     }
 
     /// How many of fsarena's unit one of the figure's is; absent where the unit is not one of that metric.
     pub fn scale(&self) -> Option<f64> {
-        let metric = self.known_metric()?;
+        let metric = self.matching_metric()?;
         if self.unit == "count" && metric.unit() == Unit::Count {
             return Some(1.0);
         }
@@ -160,9 +160,9 @@ fn known_metric(word: &str) -> Option<Metric> {
 
 /// One figure of one contender.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Cell {
+pub struct FigureValue {
     /// What became of it.
-    pub status: Status,
+    pub status: FigureStatus,
     /// The number, in the figure's unit.
     pub value: Option<f64>,
     /// The number with the digits that were printed.
@@ -180,7 +180,7 @@ pub struct Cell {
     pub line: usize,
 }
 
-impl Cell {
+impl FigureValue {
     /// The number, where it is one and no bound.
     pub fn exact(&self) -> Option<f64> {
         self.value.filter(|_| !self.censored)
@@ -189,24 +189,24 @@ impl Cell {
 
 /// The figures of a study: contenders, what was measured of them, and what it came to.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Figures {
+pub struct FigureTable {
     /// The year in which the study was published.
     pub year: u16,
     /// The contenders, in the order of the file.
-    pub contenders: Vec<Contender>,
+    pub contenders: Vec<StudyContender>,
     /// What was measured, in the order of the file.
-    pub figures: Vec<Figure>,
+    pub figures: Vec<FigureSpec>,
     /// Cells by contender and figure.
-    cells: BTreeMap<(usize, usize), Cell>,
+    cells: BTreeMap<(usize, usize), FigureValue>,
     /// Rows of the file.
     pub rows: usize,
 }
 
-impl Figures {
+impl FigureTable {
     /// How many of them have a number.
     pub fn numbers(&self) -> usize {
         self.cells()
-            .filter(|(_, _, cell)| cell.status == Status::Ok)
+            .filter(|(_, _, cell)| cell.status == FigureStatus::Ok)
             .count()
     }
 
@@ -253,24 +253,24 @@ impl Figures {
     }
 
     /// What is known of a figure of a contender, by their places.
-    pub fn cell(&self, contender: usize, figure: usize) -> Option<&Cell> {
+    pub fn cell(&self, contender: usize, figure: usize) -> Option<&FigureValue> {
         self.cells.get(&(contender, figure))
     }
 
     /// The same by their names.
-    pub fn named(&self, contender: &str, path: &str) -> Option<(&Figure, &Cell)> {
+    pub fn value(&self, contender: &str, path: &str) -> Option<(&FigureSpec, &FigureValue)> {
         let contender = self.contenders.iter().position(|c| c.name == contender)?;
-        let figure = self.place(path)?;
+        let figure = self.index_of(path)?;
         Some((&self.figures[figure], self.cell(contender, figure)?))
     }
 
     /// The place of a figure.
-    pub fn place(&self, path: &str) -> Option<usize> {
+    pub fn index_of(&self, path: &str) -> Option<usize> {
         self.figures.iter().position(|f| f.path() == path)
     }
 
     /// Every cell with its contender and its figure, row by row.
-    pub fn cells(&self) -> impl Iterator<Item = (&Contender, &Figure, &Cell)> {
+    pub fn cells(&self) -> impl Iterator<Item = (&StudyContender, &FigureSpec, &FigureValue)> {
         self.cells.iter().map(|((contender, figure), cell)| {
             (&self.contenders[*contender], &self.figures[*figure], cell)
         })
@@ -299,7 +299,7 @@ struct Reader<'a> {
     study: &'a str,
     of: &'a Publication,
     bounds: Vec<Bound>,
-    figures: Figures,
+    figures: FigureTable,
 }
 
 type Wrong = (usize, String);
@@ -342,9 +342,9 @@ impl Reader<'_> {
         ] {
             model::check_name(name).map_err(|e| wrong(format!("`{column}`: {e}")))?;
         }
-        let known = Status::ALL.into_iter().find(|s| s.name() == status);
+        let known = FigureStatus::ALL.into_iter().find(|s| s.name() == status);
         let status = known.ok_or_else(|| {
-            let words = Status::ALL.map(Status::name).join(", ");
+            let words = FigureStatus::ALL.map(FigureStatus::name).join(", ");
             wrong(format!("`status` is `{status}`; expected one of: {words}"))
         })?;
         let value = number(&printed).map_err(wrong)?;
@@ -356,7 +356,7 @@ impl Reader<'_> {
                 return Err(wrong(message));
             }
         };
-        if (status == Status::Ok) != (value.is_some() || censored) {
+        if (status == FigureStatus::Ok) != (value.is_some() || censored) {
             let message =
                 "a number, or `>` in `censored`, stands with the status `ok` and no other";
             return Err(wrong(message.to_owned()));
@@ -384,7 +384,7 @@ impl Reader<'_> {
             return Ok(());
         }
         let in_unit = unit.clone();
-        let figure = self.figure(Figure {
+        let figure = self.figure(FigureSpec {
             direction: self.direction(&metric),
             test,
             phase,
@@ -392,7 +392,7 @@ impl Reader<'_> {
             unit,
         });
         let figure = figure.map_err(wrong)?;
-        let cell = Cell {
+        let cell = FigureValue {
             status,
             value,
             printed,
@@ -439,7 +439,7 @@ impl Reader<'_> {
             (Some(other), _) => Some(other.to_owned()),
             (None, None) => Some(filesystem.to_owned()),
         };
-        self.figures.contenders.push(Contender {
+        self.figures.contenders.push(StudyContender {
             name: name.to_owned(),
             filesystem: filesystem.to_owned(),
             version: version.to_owned(),
@@ -451,9 +451,9 @@ impl Reader<'_> {
     }
 
     /// The place of a figure; it gets one with its first row.
-    fn figure(&mut self, figure: Figure) -> Result<usize, String> {
+    fn figure(&mut self, figure: FigureSpec) -> Result<usize, String> {
         let path = figure.path();
-        let Some(place) = self.figures.place(&path) else {
+        let Some(place) = self.figures.index_of(&path) else {
             self.figures.figures.push(figure);
             return Ok(self.figures.figures.len() - 1);
         };
@@ -482,7 +482,7 @@ impl Reader<'_> {
 
     fn put_bounds(&mut self) -> Result<(), Wrong> {
         for bound in &self.bounds {
-            let place = self.figures.place(&bound.figure);
+            let place = self.figures.index_of(&bound.figure);
             let key = place.map(|figure| (bound.contender, figure));
             let cell = key.and_then(|key| self.figures.cells.get_mut(&key));
             let cell = cell.filter(|cell| cell.value.is_none()).ok_or_else(|| {

@@ -4,27 +4,30 @@
 //! claims are statements about them ([`language`]), and [`Claim::judge`] says whether they hold by any [`Evidence`]: by
 //! what was printed ([`Published`]) or by what was measured since ([`Measured`]). This crate is pure.
 
-mod checks;
+mod campaign_evidence;
+mod consistency;
 mod csv;
+mod evaluate;
 mod evidence;
 mod figures;
-mod finding;
-mod judge;
-mod judgement;
+mod imported;
 pub mod language;
-mod measured;
-mod published;
-mod reported;
+mod published_evidence;
+mod replication;
 mod study;
-mod then_and_now;
+mod truth;
+mod verdict;
 
-pub use evidence::{Comparison, Evidence, Known, Number, Order, Place};
-pub use figures::{Cell, Contender, Figure, Figures, Status};
-pub use judge::judge;
-pub use judgement::{HoldsIn, Judgement, Shown, Values, Verdict, Why, in_few};
-pub use measured::Measured;
-pub use published::Published;
-pub use study::{Claim, Counterpart, Doubt, Part, Point, Study};
-pub use then_and_now::{
-    Ahead, ClaimTwice, ContenderTwice, Difference, FigureTwice, Side, ThenAndNow,
+pub use campaign_evidence::CampaignEvidence;
+pub use evaluate::evaluate;
+pub use evidence::{Comparison, Evidence, FigureRef, MeasuredNumber, ObservedValue, Ranking};
+pub use figures::{FigureSpec, FigureStatus, FigureTable, FigureValue, StudyContender};
+pub use published_evidence::PublishedEvidence;
+pub use replication::{
+    Leader, ReplicatedClaim, ReplicatedContender, ReplicatedFigure, ReplicatedValue, Replication,
+    SetupDifference,
+};
+pub use study::{AxisPosition, Caveat, Claim, MappedPhase, PhaseMapping, Study};
+pub use verdict::{
+    ClaimVerdict, DecidingValues, DisplayValue, HoldsInCount, UnknownReason, Verdict, abbreviate,
 };

@@ -1,15 +1,15 @@
 //! A study as a whole: figures, claims, hardware, doubts, and how its phases are called here.
 
-use catalog::{CatalogError, Named, Publication, Said, did_you_mean};
-use model::{Axis, Bytes, Op, Phase, check_name};
+use config::{CatalogError, NamedEntry, Publication, SpannedText, did_you_mean};
+use model::{Bytes, Op, Phase, SweepAxis, check_name};
 use serde::Serialize;
 
-use crate::checks::Check;
-use crate::figures::Figures;
-use crate::judge::judge;
-use crate::judgement::Judgement;
+use crate::consistency::Check;
+use crate::evaluate::evaluate;
+use crate::figures::FigureTable;
 use crate::language::{RESERVED, Statement, Vocabulary, parse, parse_cells};
-use crate::{Evidence, Published};
+use crate::verdict::ClaimVerdict;
+use crate::{Evidence, PublishedEvidence};
 
 /// A published comparison.
 #[derive(Clone, Debug, PartialEq)]
@@ -27,27 +27,28 @@ pub struct Study {
     /// How often it ran each test; absent where the campaign leaves it open.
     pub rounds: Option<u32>,
     /// Its figures.
-    pub figures: Figures,
+    pub figures: FigureTable,
     /// The machine, versions and command lines.
     pub hardware: Vec<(String, String)>,
     /// Figures that are not to be trusted.
-    pub doubts: Vec<Doubt>,
+    pub doubts: Vec<Caveat>,
     /// What it concludes.
     pub claims: Vec<Claim>,
     /// What does the same work here.
-    pub counterparts: Vec<Counterpart>,
+    pub counterparts: Vec<PhaseMapping>,
     pub(crate) checks: Vec<Check>,
 }
 
 /// Figures that are not to be trusted.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Doubt {
+pub struct Caveat {
     /// Of whom.
     pub contenders: Vec<String>,
     /// Which, by path.
     pub figures: Vec<String>,
     /// Why.
-    pub why: String,
+    #[serde(rename = "why")]
+    pub reason: String,
 }
 
 /// What a study concludes.
@@ -65,7 +66,7 @@ pub struct Claim {
 
 impl Claim {
     /// Which sizes and tolerances decide about it, each once; nothing where none does.
-    pub fn taken_as(&self) -> String {
+    pub fn interpretation(&self) -> String {
         let mut all: Vec<String> = self
             .statements
             .iter()
@@ -77,34 +78,34 @@ impl Claim {
     }
 
     /// Judges it by evidence.
-    pub fn judge(&self, evidence: &dyn Evidence) -> Judgement {
+    pub fn judge(&self, evidence: &dyn Evidence) -> ClaimVerdict {
         match &self.undecidable {
-            Some(reason) => Judgement::undecidable(reason),
-            None => judge(&self.statements, evidence),
+            Some(reason) => ClaimVerdict::undecidable(reason),
+            None => evaluate(&self.statements, evidence),
         }
     }
 }
 
 /// The phases of fsarena that do the work of a phase of a study.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Counterpart {
+pub struct PhaseMapping {
     /// The test of the study.
     pub test: String,
     /// Its phase.
     pub phase: String,
     /// The phases here; the times of several add up.
-    pub parts: Vec<Part>,
+    pub parts: Vec<MappedPhase>,
 }
 
 /// A phase of a test of fsarena, at every point of a sweep or at some.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Part {
+pub struct MappedPhase {
     /// The test, or the sweep.
     pub test: String,
     /// The phase; `*` for all that take time and prepare nothing.
     pub phase: String,
     /// The points that are meant; all where absent.
-    pub at: Option<(Axis, Point)>,
+    pub at: Option<(SweepAxis, AxisPosition)>,
     /// Whether the size of the volume decides how long it takes: it is made, or checked.
     #[serde(skip)]
     pub(crate) is_of_size: bool,
@@ -113,7 +114,7 @@ pub struct Part {
 /// Where on an axis of a sweep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Point {
+pub enum AxisPosition {
     /// At this number.
     Value(u64),
     /// At the largest that there is.
@@ -127,11 +128,11 @@ impl Study {
     ///
     /// # Errors
     /// In one line with file and line, where a figure is none, a statement is not understood, or a name is not known.
-    pub fn read(study: &catalog::Study) -> Result<Option<Self>, CatalogError> {
+    pub fn read(study: &config::StudySource) -> Result<Option<Self>, CatalogError> {
         let Some(of) = &study.published else {
             return Ok(None);
         };
-        let figures = Figures::read(&study.name, of)?;
+        let figures = FigureTable::read(&study.name, of)?;
         let reader = Reader {
             study,
             of,
@@ -158,7 +159,7 @@ impl Study {
             checks: checks
                 .map(|check| {
                     let read = Check::read(check, &reader.vocabulary);
-                    read.map_err(|message| reader.wrong(&check.what, message))
+                    read.map_err(|message| reader.wrong(&check.description, message))
                 })
                 .collect::<Result<_, _>>()?,
             figures,
@@ -167,8 +168,8 @@ impl Study {
     }
 
     /// Judges every claim by the study's own figures.
-    pub fn judged(&self) -> Vec<(&Claim, Judgement)> {
-        let evidence = Published(&self.figures);
+    pub fn evaluate_claims(&self) -> Vec<(&Claim, ClaimVerdict)> {
+        let evidence = PublishedEvidence(&self.figures);
         self.claims
             .iter()
             .map(|claim| (claim, claim.judge(&evidence)))
@@ -176,7 +177,7 @@ impl Study {
     }
 
     /// What does not add up, a sentence for each check.
-    pub fn does_not_add_up(&self) -> Vec<String> {
+    pub fn inconsistencies(&self) -> Vec<String> {
         let checks = self.checks.iter();
         checks
             .filter_map(|check| check.off(&self.figures))
@@ -184,14 +185,14 @@ impl Study {
     }
 
     /// What does the work of a phase of the study here.
-    pub fn counterpart(&self, test: &str, phase: &str) -> Option<&Counterpart> {
+    pub fn counterpart(&self, test: &str, phase: &str) -> Option<&PhaseMapping> {
         let mut all = self.counterparts.iter();
         all.find(|one| one.test == test && one.phase == phase)
     }
 }
 
 /// The words that statements of a study may use.
-fn vocabulary(of: &Publication, figures: &Figures) -> Result<Vocabulary, CatalogError> {
+fn vocabulary(of: &Publication, figures: &FigureTable) -> Result<Vocabulary, CatalogError> {
     let mut vocabulary = Vocabulary {
         contenders: figures.contenders.iter().map(|c| c.name.clone()).collect(),
         groups: Vec::new(),
@@ -234,7 +235,7 @@ fn unknown_contender(name: &str, known: &[String]) -> String {
     format!("`{name}` is no contender of the figures; {hint}")
 }
 
-fn wrong(of: &Publication, at: &Said, message: String) -> CatalogError {
+fn wrong(of: &Publication, at: &SpannedText, message: String) -> CatalogError {
     CatalogError::InFile {
         file: of.file.clone(),
         line: at.line,
@@ -243,14 +244,14 @@ fn wrong(of: &Publication, at: &Said, message: String) -> CatalogError {
 }
 
 struct Reader<'a> {
-    study: &'a catalog::Study,
+    study: &'a config::StudySource,
     of: &'a Publication,
     vocabulary: Vocabulary,
-    figures: &'a Figures,
+    figures: &'a FigureTable,
 }
 
 impl Reader<'_> {
-    fn wrong(&self, at: &Said, message: String) -> CatalogError {
+    fn wrong(&self, at: &SpannedText, message: String) -> CatalogError {
         wrong(self.of, at, message)
     }
 
@@ -283,16 +284,16 @@ impl Reader<'_> {
         Ok(())
     }
 
-    fn doubts(&self) -> Result<Vec<Doubt>, CatalogError> {
+    fn doubts(&self) -> Result<Vec<Caveat>, CatalogError> {
         let mut doubts = Vec::new();
         for doubt in &self.of.doubts {
             for said in &doubt.figures {
                 let (contenders, figures) = parse_cells(&said.text, &self.vocabulary)
                     .map_err(|message| self.wrong(said, message))?;
-                doubts.push(Doubt {
+                doubts.push(Caveat {
                     contenders,
                     figures,
-                    why: doubt.why.clone(),
+                    reason: doubt.reason.clone(),
                 });
             }
         }
@@ -307,7 +308,7 @@ impl Reader<'_> {
                 return Err(self.wrong(&claim.id, message));
             }
             let figures = claim.figures.as_ref().map(|said| said.text.as_str());
-            let statements = claim.says.iter().map(|said| {
+            let statements = claim.statements.iter().map(|said| {
                 let statement = parse(&said.text, &self.vocabulary, figures);
                 statement.map_err(|message| self.wrong(said, message))
             });
@@ -321,15 +322,15 @@ impl Reader<'_> {
         Ok(claims)
     }
 
-    fn counterparts(&self) -> Result<Vec<Counterpart>, CatalogError> {
-        let one = |named: &Named<Vec<String>>| {
+    fn counterparts(&self) -> Result<Vec<PhaseMapping>, CatalogError> {
+        let one = |named: &NamedEntry<Vec<String>>| {
             let read = self.counterpart(named);
             read.map_err(|message| self.wrong(&named.name, message))
         };
         self.of.phases.iter().map(one).collect()
     }
 
-    fn counterpart(&self, named: &Named<Vec<String>>) -> Result<Counterpart, String> {
+    fn counterpart(&self, named: &NamedEntry<Vec<String>>) -> Result<PhaseMapping, String> {
         let path = named.name.text.split_once('/');
         let (test, phase) = path.ok_or("expected TEST/PHASE of the figures")?;
         let mut figures = self.figures.figures.iter();
@@ -337,7 +338,7 @@ impl Reader<'_> {
             return Err(format!("no figure is of `{}`", named.name.text));
         }
         let parts = named.means.iter().map(|text| self.part(text));
-        Ok(Counterpart {
+        Ok(PhaseMapping {
             test: test.to_owned(),
             phase: phase.to_owned(),
             parts: parts.collect::<Result<_, _>>()?,
@@ -345,7 +346,7 @@ impl Reader<'_> {
     }
 
     /// `TEST/PHASE`, `TEST/*`, `SWEEP/PHASE at size=largest`.
-    fn part(&self, text: &str) -> Result<Part, String> {
+    fn part(&self, text: &str) -> Result<MappedPhase, String> {
         let expected = || {
             format!(
                 "`{text}`: expected TEST/PHASE of the study's suites, or `SWEEP/PHASE at AXIS=VALUE`, where `largest` \
@@ -359,14 +360,14 @@ impl Reader<'_> {
         let (test, phase) = path.trim().split_once('/').ok_or_else(expected)?;
         let tests = self.study.suites.iter().flat_map(|suite| &suite.tests);
         let phases = tests
-            .filter(|known| known.of_sweep() == test || known.name == test)
+            .filter(|known| known.sweep_name() == test || known.name == test)
             .flat_map(|known| &known.phases)
             .filter(|known| phase == "*" || known.name == phase);
         let phases: Vec<&Phase> = phases.collect();
         if phases.is_empty() {
             return Err(format!("the study's suites have no phase `{path}`"));
         }
-        Ok(Part {
+        Ok(MappedPhase {
             test: test.to_owned(),
             phase: phase.to_owned(),
             at: at.map(|at| point(at).ok_or_else(expected)).transpose()?,
@@ -380,13 +381,15 @@ const fn is_of_size(op: &Op) -> bool {
     matches!(op, Op::Mkfs(_) | Op::Fsck(_))
 }
 
-fn point(text: &str) -> Option<(Axis, Point)> {
+fn point(text: &str) -> Option<(SweepAxis, AxisPosition)> {
     let (axis, value) = text.trim().split_once('=')?;
-    let axis = Axis::ALL.into_iter().find(|known| known.name() == axis)?;
+    let axis = SweepAxis::ALL
+        .into_iter()
+        .find(|known| known.name() == axis)?;
     let point = match value {
-        "largest" => Point::Largest,
-        "smallest" => Point::Smallest,
-        number => Point::Value(match number.parse() {
+        "largest" => AxisPosition::Largest,
+        "smallest" => AxisPosition::Smallest,
+        number => AxisPosition::Value(match number.parse() {
             Ok(number) => number,
             Err(_) => number.parse::<Bytes>().ok()?.0,
         }),

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use catalog::Catalog;
-use studies::{HoldsIn, Judgement, Status, Study, Verdict};
+use config::Catalog;
+use studies::{ClaimVerdict, FigureStatus, HoldsInCount, Study, Verdict};
 
 fn studies() -> Vec<Study> {
     let catalog = Catalog::builtin().unwrap();
-    let read = |study: &catalog::Study| Study::read(study).unwrap().unwrap();
+    let read = |study: &config::StudySource| Study::read(study).unwrap().unwrap();
     catalog.studies().unwrap().iter().map(read).collect()
 }
 
@@ -18,8 +18,8 @@ fn study(name: &str) -> Study {
         .unwrap()
 }
 
-fn judged(study: &Study) -> BTreeMap<String, Judgement> {
-    let judged = study.judged().into_iter();
+fn judged(study: &Study) -> BTreeMap<String, ClaimVerdict> {
+    let judged = study.evaluate_claims().into_iter();
     judged
         .map(|(claim, judgement)| (claim.id.clone(), judgement))
         .collect()
@@ -47,7 +47,7 @@ fn every_figure_is_there_with_its_status() {
                 study.name.clone(),
                 rows,
                 censored,
-                Status::ALL.map(count).to_vec(),
+                FigureStatus::ALL.map(count).to_vec(),
             )
         })
         .collect();
@@ -103,8 +103,8 @@ fn every_claim_has_its_verdict() {
     );
 }
 
-fn holds_in(judgement: &Judgement) -> String {
-    let counts = judgement.holds_in.as_ref().map(HoldsIn::to_string);
+fn holds_in(judgement: &ClaimVerdict) -> String {
+    let counts = judgement.holds_in.as_ref().map(HoldsInCount::to_string);
     counts.unwrap_or_default()
 }
 
@@ -117,7 +117,7 @@ fn what_is_off_is_what_was_found_by_hand() {
         of("debian-file-server-2006"),
         of("emerging-filesystems-2007"),
     );
-    let partly = |of: &BTreeMap<String, Judgement>, id: &str, off: &[&str]| {
+    let partly = |of: &BTreeMap<String, ClaimVerdict>, id: &str, off: &[&str]| {
         let judgement = &of[id];
         assert_eq!(judgement.verdict, Verdict::Partly, "{id}");
         assert_eq!(judgement.off, off, "{id}");
@@ -173,9 +173,9 @@ fn who_nobody_can_be_ahead_of_is_best() {
     let debian = judged(&study("debian-file-server-2006"));
     assert_eq!(debian["df-23"].verdict, Verdict::Supported);
     assert!(
-        !format!("{:?}", debian["df-23"].why).contains("in recopy"),
+        !format!("{:?}", debian["df-23"].reasons).contains("in recopy"),
         "{:?}",
-        debian["df-23"].why
+        debian["df-23"].reasons
     );
 }
 
@@ -185,7 +185,7 @@ fn a_printed_total_is_not_added_to_its_parts() {
     let catalog = Catalog::builtin().unwrap();
     let reported = study("emerging-filesystems-2007").reported(&catalog);
     let results = reported.unwrap().into_results("published").unwrap();
-    let totals = analyse::analyse(&results).totals;
+    let totals = stats::analyse(&results).totals;
     let total = totals.iter().find(|total| total.test == "mixed_suite");
     let total = total.unwrap();
     assert_eq!(total.steps.len(), 11);
@@ -198,7 +198,7 @@ fn a_printed_total_is_not_added_to_its_parts() {
 
 #[test]
 fn what_does_not_add_up_is_named() {
-    let off = study("emerging-filesystems-2007").does_not_add_up();
+    let off = study("emerging-filesystems-2007").inconsistencies();
     assert_eq!(
         off[0],
         "Total of the eleven steps, s: jfs is printed as 3064.5, and its parts come to 3014.4 (+50.1)"
@@ -208,7 +208,7 @@ fn what_does_not_add_up_is_named() {
         "{off:?}"
     );
     assert_eq!(off.len(), 2);
-    assert!(study("os2-shootout-2002").does_not_add_up().is_empty());
+    assert!(study("os2-shootout-2002").inconsistencies().is_empty());
 }
 
 /// The figures of a study whose tests are all tests here can be set beside results of fsarena.
@@ -225,7 +225,7 @@ fn figures_are_a_campaign() {
     assert_eq!(tests, ["bonnie-block", "bonnie-files"]);
     assert_eq!(results.campaign.contenders.len(), 19);
     assert_eq!(results.campaign.contenders[0].filesystem.name, "affs-ffs");
-    let analysis = analyse::analyse(&results);
+    let analysis = stats::analyse(&results);
     let row = analysis
         .rows
         .iter()

@@ -1,10 +1,10 @@
 //! Studies of a user's: what is wrong with one is told in a line with file and line, and what was measured since is judged
 //! by the inference of every report.
 
-use analyse::analyse;
-use catalog::Catalog;
-use model::{Environment, Figure, Metric, Reported, ReportedContender, Status};
-use studies::{Measured, Published, Study, ThenAndNow, Verdict};
+use config::Catalog;
+use model::{Environment, ImportedCampaign, ImportedContender, ImportedResult, Metric, Status};
+use stats::analyse;
+use studies::{CampaignEvidence, PublishedEvidence, Replication, Study, Verdict};
 
 const STUDY: &str = r#"name = "ours"
 title = "Ours"
@@ -55,9 +55,9 @@ ours,2019,linux,kernel,ext4,,reading,both,elapsed,s,20,,ok,
 ours,2019,linux,kernel,old-xfs,,reading,both,elapsed,s,40,,ok,
 ";
 
-fn catalog(study: &str, figures: &str) -> Result<Catalog, catalog::CatalogError> {
+fn catalog(study: &str, figures: &str) -> Result<Catalog, config::CatalogError> {
     let builtin = Catalog::builtin().unwrap();
-    builtin.of_study("ours/study.toml", study, ("ours/figures.csv", figures))
+    builtin.from_study("ours/study.toml", study, ("ours/figures.csv", figures))
 }
 
 fn read(study: &str, figures: &str) -> Result<Study, String> {
@@ -193,11 +193,15 @@ fn what_is_wrong_with_figures_is_told_with_its_line() {
 #[test]
 fn figures_are_judged_as_they_stand() {
     let study = read(STUDY, FIGURES).unwrap();
-    let verdicts: Vec<Verdict> = study.judged().iter().map(|(_, how)| how.verdict).collect();
+    let verdicts: Vec<Verdict> = study
+        .evaluate_claims()
+        .iter()
+        .map(|(_, how)| how.verdict)
+        .collect();
     assert_eq!(verdicts, [Verdict::Supported; 4]);
-    let off = study.does_not_add_up();
+    let off = study.inconsistencies();
     assert_eq!(off.len(), 1, "{off:?}");
-    let evidence = Published(&study.figures);
+    let evidence = PublishedEvidence(&study.figures);
     assert_eq!(
         study.claims[0].judge(&evidence).values[0].to_string(),
         "ext4 100, old-xfs 50 MB/s: 2.00 times"
@@ -220,11 +224,11 @@ fn a_number_that_is_a_bound_decides_what_it_can() {
     ] {
         let text = STUDY.replacen("ext4 is about 2 times old-xfs", said, 1);
         let study = read(&text, &figures).unwrap();
-        let judged = study.judged();
+        let judged = study.evaluate_claims();
         assert_eq!(judged[0].1.verdict, verdict, "{said}: {judged:?}");
     }
     let study = read(STUDY, &figures).unwrap();
-    let why = study.judged()[0].1.why[0].to_string();
+    let why = study.evaluate_claims()[0].1.reasons[0].to_string();
     assert_eq!(why, "ext4 (above 100) beside old-xfs (50)");
 }
 
@@ -238,7 +242,7 @@ fn whoever_lacks_a_figure_may_be_best_everywhere() {
         1,
     );
     assert_ne!(text, STUDY);
-    let verdict = |figures: &str| read(&text, figures).unwrap().judged()[2].1.verdict;
+    let verdict = |figures: &str| read(&text, figures).unwrap().evaluate_claims()[2].1.verdict;
     assert_eq!(verdict(FIGURES), Verdict::Contradicted);
     let lacking = FIGURES.replacen(
         "ours,2019,linux,kernel,ext4,,reading,both,elapsed,s,20,,ok,\n",
@@ -287,18 +291,18 @@ fn ranges_that_touch_leave_only_one_side_to_be_better() {
             1,
         );
         let study = read(&text, &figures).unwrap();
-        assert_eq!(study.judged()[1].1.verdict, verdict, "{said}");
+        assert_eq!(study.evaluate_claims()[1].1.verdict, verdict, "{said}");
     }
 }
 
 /// A campaign of these filesystems that somebody measured.
-fn reported(names: &[&str], figures: Vec<Figure>, suite: &str) -> model::CampaignResults {
+fn reported(names: &[&str], figures: Vec<ImportedResult>, suite: &str) -> model::CampaignResults {
     let catalog = Catalog::builtin().unwrap();
-    let contenders = names.iter().map(|name| ReportedContender {
+    let contenders = names.iter().map(|name| ImportedContender {
         name: (*name).to_owned(),
         filesystem: catalog.filesystem(name).ok().cloned(),
     });
-    let reported = Reported {
+    let reported = ImportedCampaign {
         name: "again".to_owned(),
         program: "made".to_owned(),
         source: "made".to_owned(),
@@ -318,21 +322,32 @@ fn campaign(rounds: u32, ext4: f64, jfs: Option<Status>) -> model::CampaignResul
         for (name, seconds) in [("ext4", ext4), ("xfs", 20.0)] {
             for (phase, share) in [("prepare-file", 1.0), ("read-large", 1.0)] {
                 let elapsed = seconds * share * noise;
-                let mut figure =
-                    Figure::number(name, "large-read", phase, Metric::Throughput, 1e9 / elapsed);
-                figure.values.push(model::Stated {
+                let mut figure = ImportedResult::single_value(
+                    name,
+                    "large-read",
+                    phase,
+                    Metric::Throughput,
+                    1e9 / elapsed,
+                );
+                figure.values.push(model::ReportedValue {
                     metric: Metric::Elapsed,
                     value: elapsed,
                 });
-                figures.push(Figure { round, ..figure });
+                figures.push(ImportedResult { round, ..figure });
             }
         }
         if let Some(status) = jfs {
-            figures.push(Figure {
+            figures.push(ImportedResult {
                 status,
                 values: Vec::new(),
                 round,
-                ..Figure::number("jfs", "large-read", "read-large", Metric::Throughput, 0.0)
+                ..ImportedResult::single_value(
+                    "jfs",
+                    "large-read",
+                    "read-large",
+                    Metric::Throughput,
+                    0.0,
+                )
             });
         }
     }
@@ -341,7 +356,7 @@ fn campaign(rounds: u32, ext4: f64, jfs: Option<Status>) -> model::CampaignResul
 
 fn verdicts(results: &model::CampaignResults) -> Vec<Verdict> {
     let study = read(STUDY, FIGURES).unwrap();
-    let evidence = Measured::of(&study, results, &analyse(results));
+    let evidence = CampaignEvidence::new(&study, results, &analyse(results));
     study
         .claims
         .iter()
@@ -374,9 +389,9 @@ fn lifecycle(size: u64) -> model::CampaignResults {
         [("ext3", 90.0, 9.0), ("xfs", 80.0, 1.0)]
             .into_iter()
             .flat_map(move |(name, left, mkfs)| {
-                let figure = |phase, metric, value| Figure {
+                let figure = |phase, metric, value| ImportedResult {
                     round,
-                    ..Figure::number(name, "lifecycle", phase, metric, value)
+                    ..ImportedResult::single_value(name, "lifecycle", phase, metric, value)
                 };
                 [
                     figure("capacity-empty", Metric::Capacity, left),
@@ -400,9 +415,9 @@ fn what_nothing_is_known_of_is_named_with_its_figure() {
         1,
     );
     let study = read(&text, FIGURES).unwrap();
-    let why: Vec<String> = study.judged()[1]
+    let why: Vec<String> = study.evaluate_claims()[1]
         .1
-        .why
+        .reasons
         .iter()
         .map(ToString::to_string)
         .collect();
@@ -416,8 +431,8 @@ fn what_nothing_is_known_of_is_named_with_its_figure() {
     // Who takes no part does so in no figure.
     let study = read(&text, FIGURES).unwrap();
     let results = lifecycle(1 << 30);
-    let evidence = Measured::of(&study, &results, &analyse(&results));
-    let why = study.claims[1].judge(&evidence).why;
+    let evidence = CampaignEvidence::new(&study, &results, &analyse(&results));
+    let why = study.claims[1].judge(&evidence).reasons;
     assert_eq!(why.len(), 1);
     assert_eq!(why[0].to_string(), "jfs: not part of the campaign");
 }
@@ -428,7 +443,7 @@ fn who_was_ahead_of_all_and_has_no_number_now_is_named() {
     let figures = FIGURES.replacen(",,crashed,the machine stood still", "200,,ok,", 1);
     let study = read(STUDY, &figures.replacen("MB/s,,200", "MB/s,200", 1)).unwrap();
     let results = campaign(8, 10.0, None);
-    let twice = ThenAndNow::of(&study, &results, &analyse(&results));
+    let twice = Replication::new(&study, &results, &analyse(&results));
     let throughput = &twice.figures[0];
     assert_eq!(throughput.path, "reading/front_to_back/throughput");
     let best = throughput.best_then.as_ref().unwrap();
@@ -446,15 +461,15 @@ fn what_is_as_it_was_is_no_difference() {
         let campaign = &mut results.campaign;
         (campaign.measured_by, campaign.profile) = (None, profile);
         campaign.memory = Some(model::Bytes(memory));
-        let twice = ThenAndNow::of(&study, &results, &analyse(&results));
+        let twice = Replication::new(&study, &results, &analyse(&results));
         let rows = twice.differences.into_iter();
-        let rows = rows.filter(|row| ["Memory", "Scale", "Clock"].contains(&row.what));
-        rows.map(|row| format!("{}: {} → {}", row.what, row.then, row.now))
+        let rows = rows.filter(|row| ["Memory", "Scale", "Clock"].contains(&row.aspect));
+        rows.map(|row| format!("{}: {} → {}", row.aspect, row.published, row.measured))
             .collect::<Vec<_>>()
     };
-    let same = differences(3 << 30, 20_000_000_000, model::Profile::Study);
+    let same = differences(3 << 30, 20_000_000_000, model::SizeProfile::Study);
     assert!(same.is_empty(), "{same:?}");
-    let other = differences(1 << 30, 20_000_000_000, model::Profile::Quick);
+    let other = differences(1 << 30, 20_000_000_000, model::SizeProfile::Quick);
     assert_eq!(
         other,
         [
@@ -470,10 +485,11 @@ fn a_claim_of_two_statements_holds_only_where_both_have_numbers() {
     let catalog = Catalog::builtin().unwrap();
     let study = catalog.study("emerging-filesystems-2007").unwrap();
     let study = Study::read(&study).unwrap().unwrap();
-    let figures = ["btrfs", "ext2"]
-        .map(|name| Figure::number(name, "emerging", "kernbench", Metric::Elapsed, 800.0));
+    let figures = ["btrfs", "ext2"].map(|name| {
+        ImportedResult::single_value(name, "emerging", "kernbench", Metric::Elapsed, 800.0)
+    });
     let results = reported(&["btrfs", "ext2"], figures.into(), "emerging");
-    let evidence = Measured::of(&study, &results, &analyse(&results));
+    let evidence = CampaignEvidence::new(&study, &results, &analyse(&results));
     let claim = study
         .claims
         .iter()
@@ -490,7 +506,7 @@ fn claims_of_capacity_are_judged_on_the_studys_own_volume_alone() {
     let study = Study::read(&study).unwrap().unwrap();
     let judged = |size: u64| {
         let results = lifecycle(size);
-        let evidence = Measured::of(&study, &results, &analyse(&results));
+        let evidence = CampaignEvidence::new(&study, &results, &analyse(&results));
         let claim = |id: &str| {
             let claim = study.claims.iter().find(|claim| claim.id == id).unwrap();
             claim.judge(&evidence)
@@ -501,16 +517,16 @@ fn claims_of_capacity_are_judged_on_the_studys_own_volume_alone() {
     for capacity in &small[..3] {
         assert_eq!(capacity.verdict, Verdict::Undecidable);
         assert_eq!(
-            capacity.why[0].to_string(),
+            capacity.reasons[0].to_string(),
             "the size of the volume decides it, which is 1 GiB here and was 20 GB in the study"
         );
     }
     assert_eq!(small[3].verdict, Verdict::Undecidable);
     assert_eq!(
-        small[3].why, small[0].why,
+        small[3].reasons, small[0].reasons,
         "mkfs writes more on a larger one"
     );
-    let unknown = judged(0)[0].why[0].to_string();
+    let unknown = judged(0)[0].reasons[0].to_string();
     assert!(unknown.contains("which is not known here"), "{unknown}");
     let same = judged(20_000_000_000);
     let same = same.map(|one| one.verdict);
@@ -557,12 +573,16 @@ fn the_example_of_the_page_is_a_study() {
     let catalog = catalog(toml, csv).unwrap();
     let study = catalog.study("archive-2019").unwrap();
     let study = Study::read(&study).unwrap().unwrap();
-    let verdicts: Vec<Verdict> = study.judged().iter().map(|(_, how)| how.verdict).collect();
+    let verdicts: Vec<Verdict> = study
+        .evaluate_claims()
+        .iter()
+        .map(|(_, how)| how.verdict)
+        .collect();
     assert_eq!(
         verdicts,
         [Verdict::Partly, Verdict::Supported, Verdict::Undecidable]
     );
-    let off = study.does_not_add_up();
+    let off = study.inconsistencies();
     assert_eq!(
         off,
         [

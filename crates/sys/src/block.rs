@@ -13,14 +13,14 @@ const SECTOR: u64 = 512;
 
 /// Reads the counters of block devices, added up.
 #[derive(Clone, Debug)]
-pub struct DeviceStat(Vec<PathBuf>);
+pub struct BlockStats(Vec<PathBuf>);
 
-impl DeviceStat {
+impl BlockStats {
     /// The counters of block devices, given by their nodes.
     ///
     /// # Errors
     /// When there is none, or a node cannot be examined or is no block device.
-    pub fn of<'a>(devices: impl IntoIterator<Item = &'a Path>) -> io::Result<Self> {
+    pub fn from_nodes<'a>(devices: impl IntoIterator<Item = &'a Path>) -> io::Result<Self> {
         let files: io::Result<Vec<PathBuf>> = devices.into_iter().map(stat_file).collect();
         match files? {
             none if none.is_empty() => Err(io::Error::other("there is no device")),
@@ -29,7 +29,7 @@ impl DeviceStat {
     }
 
     /// The counters of one block device, given by its major and minor number.
-    pub fn of_number(number: (u64, u64)) -> Self {
+    pub fn from_dev(number: (u64, u64)) -> Self {
         Self(vec![stat_of(number)])
     }
 
@@ -48,7 +48,7 @@ fn stat_file(device: &Path) -> io::Result<PathBuf> {
         let what = format!("{} is no block device", device.display());
         return Err(io::Error::other(what));
     }
-    Ok(stat_of(numbers(metadata.rdev())))
+    Ok(stat_of(major_minor(metadata.rdev())))
 }
 
 fn stat_of((major, minor): (u64, u64)) -> PathBuf {
@@ -56,7 +56,7 @@ fn stat_of((major, minor): (u64, u64)) -> PathBuf {
 }
 
 /// Major and minor number of a device number.
-pub const fn numbers(device: u64) -> (u64, u64) {
+pub const fn major_minor(device: u64) -> (u64, u64) {
     (nix::sys::stat::major(device), nix::sys::stat::minor(device))
 }
 
@@ -128,12 +128,12 @@ mod tests {
         let file = |name: &str| directory.path().join(name);
         fs::write(file("a"), "10 1 800 5 20 2 1600 7 0 9 9 3 0 64 1 4 2\n").unwrap();
         fs::write(file("b"), "1 0 8 0 1 0 8 0 0 0 0\n").unwrap();
-        let both = DeviceStat(vec![file("a"), file("b")]).read().unwrap();
+        let both = BlockStats(vec![file("a"), file("b")]).read().unwrap();
         assert_eq!((both.reads, both.writes, both.flushes), (11, 21, 4));
         assert_eq!(both.read_bytes, Bytes(808 * 512));
-        assert!(DeviceStat(vec![file("a"), file("c")]).read().is_none());
-        assert!(DeviceStat::of([]).is_err());
-        assert!(DeviceStat::of([directory.path()]).is_err());
+        assert!(BlockStats(vec![file("a"), file("c")]).read().is_none());
+        assert!(BlockStats::from_nodes([]).is_err());
+        assert!(BlockStats::from_nodes([directory.path()]).is_err());
     }
 
     #[test]

@@ -21,17 +21,17 @@ pub fn drop_all() -> io::Result<()> {
 ///
 /// # Errors
 /// When the file cannot be opened or written back.
-pub fn forget(file: &Path) -> io::Result<()> {
+pub fn drop_file_cache(file: &Path) -> io::Result<()> {
     let file = fs::File::open(file)?;
     file.sync_all()?;
-    forget_read(&file)
+    drop_clean_pages(&file)
 }
 
 /// Asks the kernel to forget the pages of a file that was only read; they need not be written back.
 ///
 /// # Errors
 /// When the file is of a kind that has none.
-pub fn forget_read(file: &fs::File) -> io::Result<()> {
+pub fn drop_clean_pages(file: &fs::File) -> io::Result<()> {
     Ok(posix_fadvise(
         file.as_fd(),
         0,
@@ -44,15 +44,15 @@ pub fn forget_read(file: &fs::File) -> io::Result<()> {
 ///
 /// # Errors
 /// When something cannot be written.
-pub fn write_out(device: &fs::File) -> io::Result<()> {
-    write_out_range(device, 0, 0)
+pub fn flush_device(device: &fs::File) -> io::Result<()> {
+    sync_range(device, 0, 0)
 }
 
 /// Writes what is cached of a part of a file, which goes on to its end where `length` is 0, and waits for that.
 ///
 /// # Errors
 /// When something cannot be written.
-pub fn write_out_range(file: impl AsFd, offset: u64, length: u64) -> io::Result<()> {
+pub fn sync_range(file: impl AsFd, offset: u64, length: u64) -> io::Result<()> {
     let how = libc::SYNC_FILE_RANGE_WAIT_BEFORE
         | libc::SYNC_FILE_RANGE_WRITE
         | libc::SYNC_FILE_RANGE_WAIT_AFTER;

@@ -7,7 +7,7 @@ use nix::sys::time::{TimeSpec, TimeValLike};
 use nix::time::{ClockId, ClockNanosleepFlags, clock_gettime, clock_nanosleep};
 
 /// The last part of a wait, in which sleeping would be too late as often as not.
-const SPUN: Nanos = Nanos(8_000);
+const SPIN_BEFORE_DEADLINE: Nanos = Nanos(8_000);
 
 /// Nanoseconds on a clock that never goes back (`CLOCK_MONOTONIC`).
 #[inline]
@@ -17,7 +17,7 @@ pub fn now() -> Nanos {
 }
 
 /// The same on a clock that goes on while the machine is suspended (`CLOCK_BOOTTIME`).
-pub fn with_suspension() -> Nanos {
+pub fn boottime() -> Nanos {
     let time = clock_gettime(ClockId::CLOCK_BOOTTIME).expect("every Linux since 2.6.39 has it");
     Nanos(time.tv_sec() as u64 * 1_000_000_000 + time.tv_nsec() as u64)
 }
@@ -32,8 +32,9 @@ pub fn since(start: Nanos) -> Nanos {
 /// microseconds before, since a processor that spins is one that others do not have.
 pub fn wait_until(at: Nanos) -> Nanos {
     let mut reading = now();
-    if reading.0 + SPUN.0 < at.0 {
-        let wake = TimeSpec::nanoseconds((at.0 - SPUN.0).min(i64::MAX as u64) as i64);
+    if reading.0 + SPIN_BEFORE_DEADLINE.0 < at.0 {
+        let wake =
+            TimeSpec::nanoseconds((at.0 - SPIN_BEFORE_DEADLINE.0).min(i64::MAX as u64) as i64);
         // A signal ends the sleep early; the loop below is then longer, and right all the same.
         let _ = clock_nanosleep(
             ClockId::CLOCK_MONOTONIC,
@@ -51,13 +52,13 @@ pub fn wait_until(at: Nanos) -> Nanos {
 
 /// Lets this thread's timers expire when they should and not up to 50 µs later, which is what the
 /// kernel allows itself otherwise (`PR_SET_TIMERSLACK`).
-pub fn be_punctual() {
+pub fn set_timer_slack() {
     // Where the kernel does not know this, waits are less exact and the latency shows it.
     let _ = nix::sys::prctl::set_timerslack(1);
 }
 
 /// Nanoseconds since 1970.
-pub fn calendar() -> Nanos {
+pub fn realtime() -> Nanos {
     SystemTime::now()
         .duration_since(UNIX_EPOCH)
         .unwrap_or_default()
@@ -70,7 +71,7 @@ mod tests {
 
     #[test]
     fn nobody_is_woken_too_early() {
-        be_punctual();
+        set_timer_slack();
         for gap in [0, 1_000, 200_000] {
             let at = Nanos(now().0 + gap);
             assert!(wait_until(at) >= at);

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use model::SystemError;
+use model::SyscallError;
 use nix::errno::Errno;
 
 /// The name of an error number: `ENOSPC`.
@@ -11,8 +11,8 @@ pub fn name(errno: i32) -> String {
 }
 
 /// A failed system call as evidence.
-pub fn system_error(call: &str, error: &io::Error) -> Option<SystemError> {
-    error.raw_os_error().map(|errno| SystemError {
+pub fn system_error(call: &str, error: &io::Error) -> Option<SyscallError> {
+    error.raw_os_error().map(|errno| SyscallError {
         call: call.to_owned(),
         errno,
         name: name(errno),

@@ -10,15 +10,15 @@ const FS_IOC_FIEMAP: libc::Ioctl = 0xC020_660B_u32 as libc::Ioctl;
 const FIBMAP: libc::Ioctl = 1;
 const FIGETBSZ: libc::Ioctl = 2;
 /// Blocks of a file that are asked for one by one at most.
-const MOST_BLOCKS: u64 = 16_384;
+const MAX_BLOCKS: u64 = 16_384;
 /// What is in memory only gets its place first.
 const FIEMAP_FLAG_SYNC: u32 = 1;
 /// The last one of the file.
 const LAST: u32 = 0x0001;
 /// Its place is unknown, none yet, in an encoded or an unaligned piece, or within metadata.
-const PLACELESS: u32 = 0x0002 | 0x0004 | 0x0008 | 0x0100 | 0x0200 | 0x0400;
+const UNMAPPED_EXTENT_FLAGS: u32 = 0x0002 | 0x0004 | 0x0008 | 0x0100 | 0x0200 | 0x0400;
 /// Extents that are asked for at once.
-const AT_ONCE: usize = 128;
+const EXTENTS_PER_CALL: usize = 128;
 
 /// A part of a file that lies in one piece.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,7 +52,7 @@ struct Request {
     mapped: u32,
     count: u32,
     reserved: u32,
-    extents: [RawExtent; AT_ONCE],
+    extents: [RawExtent; EXTENTS_PER_CALL],
 }
 
 /// The extents of a file in their order; what was written is written out before.
@@ -64,11 +64,11 @@ pub fn extents(file: &File) -> io::Result<Vec<Extent>> {
     loop {
         let start = found.last().map_or(0, |last| last.logical + last.length);
         let request = ask(file, start)?;
-        let mapped = (request.mapped as usize).min(AT_ONCE);
+        let mapped = (request.mapped as usize).min(EXTENTS_PER_CALL);
         for raw in &request.extents[..mapped] {
             found.push(Extent {
                 logical: raw.logical,
-                physical: (raw.flags & PLACELESS == 0).then_some(raw.physical),
+                physical: (raw.flags & UNMAPPED_EXTENT_FLAGS == 0).then_some(raw.physical),
                 length: raw.length,
             });
         }
@@ -84,7 +84,7 @@ pub fn extents(file: &File) -> io::Result<Vec<Extent>> {
 ///
 /// # Errors
 /// What the kernel says: `EINVAL` where the filesystem tells no blocks either.
-pub fn places(file: &File) -> io::Result<Vec<Extent>> {
+pub fn block_runs(file: &File) -> io::Result<Vec<Extent>> {
     match extents(file) {
         Err(error) if matches!(error.raw_os_error(), Some(libc::EOPNOTSUPP | libc::ENOTTY)) => {
             by_blocks(file)
@@ -101,7 +101,7 @@ fn by_blocks(file: &File) -> io::Result<Vec<Extent>> {
     if outcome != 0 || block == 0 {
         return Err(io::Error::last_os_error());
     }
-    let blocks = file.metadata()?.len().div_ceil(block).min(MOST_BLOCKS);
+    let blocks = file.metadata()?.len().div_ceil(block).min(MAX_BLOCKS);
     let mut found: Vec<Extent> = Vec::new();
     for number in 0..blocks {
         let mut place = number as libc::c_int;
@@ -144,9 +144,9 @@ fn ask(file: &File, start: u64) -> io::Result<Box<Request>> {
         length: u64::MAX - start,
         flags: FIEMAP_FLAG_SYNC,
         mapped: 0,
-        count: AT_ONCE as u32,
+        count: EXTENTS_PER_CALL as u32,
         reserved: 0,
-        extents: [NONE; AT_ONCE],
+        extents: [NONE; EXTENTS_PER_CALL],
     });
     // SAFETY: the kernel reads the head and writes it and at most `count` extents behind it, for which there is room;
     // the descriptor is open for as long as `file` is borrowed.

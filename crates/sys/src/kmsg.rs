@@ -29,13 +29,13 @@ impl KernelLog {
     }
 
     /// Lines that the kernel has logged since the last call. What programs write to the log is not among them.
-    pub fn news(&mut self) -> Vec<LogLine> {
+    pub fn read_new(&mut self) -> Vec<LogLine> {
         let mut lines = Vec::new();
         let mut record = [0; RECORD];
         loop {
             match self.0.read(&mut record) {
                 Ok(0) => return lines,
-                Ok(n) => lines.extend(line_of(&String::from_utf8_lossy(&record[..n]))),
+                Ok(n) => lines.extend(parse_record(&String::from_utf8_lossy(&record[..n]))),
                 // The oldest records were overwritten before they were read; the rest follows.
                 Err(e) if e.raw_os_error() == Some(libc::EPIPE) => {}
                 Err(e) if e.kind() == ErrorKind::Interrupted => {}
@@ -49,7 +49,7 @@ impl KernelLog {
 /// The number at its beginning is the level and, from the fourth bit on, the facility: 0 is the kernel, and it makes
 /// that 1 where a program claims it. The third is the time, in microseconds.
 /// Source: Documentation/ABI/testing/dev-kmsg of the kernel.
-pub fn line_of(record: &str) -> Option<LogLine> {
+pub fn parse_record(record: &str) -> Option<LogLine> {
     let (prefix, text) = record.split_once(';')?;
     let mut fields = prefix.split(',');
     let priority: u32 = fields.next()?.parse().ok()?;
@@ -75,13 +75,14 @@ mod tests {
             at: Some(Nanos(5_140_900_000)),
             text: "<4> EXT4-fs error (device loop0)".into(),
         };
-        assert_eq!(line_of(record), Some(line));
-        assert_eq!(line_of("nonsense"), None);
+        assert_eq!(parse_record(record), Some(line));
+        assert_eq!(parse_record("nonsense"), None);
     }
 
     #[test]
     fn what_a_program_writes_is_not_the_kernels() {
-        let said = |priority: u32| line_of(&format!("{priority},1,1,-;kernel BUG at fs/x.c:1!\n"));
+        let said =
+            |priority: u32| parse_record(&format!("{priority},1,1,-;kernel BUG at fs/x.c:1!\n"));
         assert!(said(2).is_some());
         // A program that says `<2>`, and one that says nothing of its facility; a daemon.
         assert_eq!((said((1 << 3) | 2), said((3 << 3) | 2)), (None, None));
@@ -98,7 +99,7 @@ mod tests {
             String::from_utf8_lossy(&raw).contains(&mark),
             "it was logged"
         );
-        let news = log.news();
+        let news = log.read_new();
         assert!(
             !news.iter().any(|line| line.text.contains(&mark)),
             "{news:?}"

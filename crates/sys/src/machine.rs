@@ -59,7 +59,7 @@ pub fn seed_random(pool: [u8; 32]) -> io::Result<()> {
 ///
 /// # Errors
 /// When it is not.
-pub fn mount_configuration(on: &Path) -> io::Result<()> {
+pub fn mount_configfs(on: &Path) -> io::Result<()> {
     let kind = Some("configfs");
     Ok(mount(kind, on, kind, MsFlags::empty(), None::<&str>)?)
 }
@@ -77,7 +77,7 @@ pub fn load_module(path: &Path, parameters: &str) -> io::Result<()> {
 }
 
 /// Writes everything out and switches the machine off; returns only when that fails.
-pub fn switch_off() -> io::Error {
+pub fn power_off() -> io::Error {
     nix::unistd::sync();
     match reboot(RebootMode::RB_POWER_OFF) {
         Ok(never) => match never {},

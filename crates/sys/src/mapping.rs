@@ -12,7 +12,7 @@ use libc::{c_int, c_void, siginfo_t};
 use nix::sys::mman::{MapFlags, MsFlags, ProtFlags, mmap, msync, munmap};
 
 /// Mappings that may exist at once: one for each of the most threads that a phase may have, twice.
-const MOST: usize = 2048;
+const MAX_MAPPING_SIZE: usize = 2048;
 
 /// Size of the page that is put where a fault was; every larger page is a multiple of it.
 const PAGE: usize = 4096;
@@ -22,19 +22,19 @@ const FREE: usize = 0;
 const TAKEN: usize = 1;
 
 /// Which addresses belong to a mapping, in a form that a signal handler may read.
-struct Guard {
+struct MappingRange {
     start: AtomicUsize,
     end: AtomicUsize,
     faulted: AtomicBool,
 }
 
-static GUARDS: [Guard; MOST] = [const {
-    Guard {
+static GUARDS: [MappingRange; MAX_MAPPING_SIZE] = [const {
+    MappingRange {
         start: AtomicUsize::new(FREE),
         end: AtomicUsize::new(0),
         faulted: AtomicBool::new(false),
     }
-}; MOST];
+}; MAX_MAPPING_SIZE];
 
 /// A file, or its beginning, in memory, shared with everybody who has it open.
 ///
@@ -156,7 +156,7 @@ impl Drop for Mapping {
 fn take_guard() -> io::Result<usize> {
     static HANDLER: Once = Once::new();
     HANDLER.call_once(install_handler);
-    let free = |guard: &Guard| {
+    let free = |guard: &MappingRange| {
         let order = Ordering::SeqCst;
         guard
             .start
@@ -197,7 +197,7 @@ extern "C" fn on_fault(_: c_int, info: *mut siginfo_t, _: *mut c_void) {
 
 /// Puts an empty page at an address that lies in one of the mappings.
 fn replace_page(address: usize) -> bool {
-    let within = |guard: &&Guard| {
+    let within = |guard: &&MappingRange| {
         let start = guard.start.load(Ordering::SeqCst);
         start > TAKEN && start <= address && address < guard.end.load(Ordering::SeqCst)
     };
@@ -217,7 +217,7 @@ fn replace_page(address: usize) -> bool {
 ///
 /// # Errors
 /// When the file cannot be mapped shared and writable, or not be written back.
-pub fn write_through_mapping(file: &File, bytes: &[u8]) -> io::Result<()> {
+pub fn write_via_mmap(file: &File, bytes: &[u8]) -> io::Result<()> {
     if file.metadata()?.len() < bytes.len() as u64 {
         return Err(io::Error::other(
             "the file is shorter than the bytes to write",
@@ -255,15 +255,12 @@ mod tests {
     #[test]
     fn what_is_mapped_is_read() {
         let (place, file) = Temporary::of("read", &[0; 16]);
-        write_through_mapping(&file, b"shared").unwrap();
+        write_via_mmap(&file, b"shared").unwrap();
         let mut text = String::new();
         let mut start = File::open(&place.0).unwrap().take(6);
         start.read_to_string(&mut text).unwrap();
         assert_eq!(text, "shared");
-        assert!(
-            write_through_mapping(&file, &[1; 17]).is_err(),
-            "beyond the end"
-        );
+        assert!(write_via_mmap(&file, &[1; 17]).is_err(), "beyond the end");
         let mapping = Mapping::new(&file, 16, false).unwrap();
         let mut bytes = [0; 3];
         mapping.read(3, &mut bytes).unwrap();
@@ -289,7 +286,7 @@ mod tests {
     #[test]
     fn guards_are_given_back() {
         let (_place, file) = Temporary::of("guards", &[0; 16]);
-        for _ in 0..3 * MOST {
+        for _ in 0..3 * MAX_MAPPING_SIZE {
             Mapping::new(&file, 16, false).unwrap();
         }
         assert!(Mapping::new(&file, 0, false).is_err());

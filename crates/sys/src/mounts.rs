@@ -36,7 +36,7 @@ pub fn all() -> io::Result<Vec<Mount>> {
 ///
 /// # Errors
 /// As for [`all`].
-pub fn of(path: &Path) -> io::Result<Option<Mount>> {
+pub fn mount_of(path: &Path) -> io::Result<Option<Mount>> {
     let Ok(path) = path.canonicalize() else {
         return Ok(None);
     };
@@ -56,8 +56,8 @@ pub fn is_mounted(directory: &Path) -> io::Result<bool> {
 }
 
 /// What kind of filesystem a path lies on: `ext4`, `fuseblk`, `nfs4`; `None` where that cannot be found out.
-pub fn kind_of(path: &Path) -> Option<String> {
-    of(path).ok().flatten().map(|mount| mount.kind)
+pub fn fs_type_of(path: &Path) -> Option<String> {
+    mount_of(path).ok().flatten().map(|mount| mount.kind)
 }
 
 /// The mounts of a table in the format of `/proc/self/mountinfo`.
@@ -130,7 +130,7 @@ mod tests {
 
     #[test]
     fn every_path_lies_on_some_mount() {
-        let kind = |path| of(Path::new(path)).unwrap().map(|mount| mount.kind);
+        let kind = |path| mount_of(Path::new(path)).unwrap().map(|mount| mount.kind);
         assert_eq!(kind("/proc/self/status").as_deref(), Some("proc"));
         assert_eq!(kind("/no/such/path"), None);
     }

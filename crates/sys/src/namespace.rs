@@ -4,7 +4,7 @@ use std::io;
 
 use nix::errno::Errno;
 use nix::mount::{MsFlags, mount};
-use nix::sched::{CloneFlags, unshare};
+use nix::sched::{self, CloneFlags};
 use nix::sys::prctl;
 use nix::sys::signal::Signal;
 
@@ -12,8 +12,8 @@ use nix::sys::signal::Signal;
 ///
 /// # Errors
 /// Without root, or in a chroot whose root is no mount point.
-pub fn leave() -> io::Result<()> {
-    unshare(CloneFlags::CLONE_NEWNS | CloneFlags::CLONE_NEWPID)?;
+pub fn unshare() -> io::Result<()> {
+    sched::unshare(CloneFlags::CLONE_NEWNS | CloneFlags::CLONE_NEWPID)?;
     // Otherwise mounts made here would appear outside where `/` is shared (systemd makes it so).
     let private = MsFlags::MS_REC | MsFlags::MS_PRIVATE;
     match mount(None::<&str>, "/", None::<&str>, private, None::<&str>) {
@@ -46,6 +46,6 @@ pub fn mount_proc_and_run() -> io::Result<()> {
 ///
 /// # Errors
 /// Never on a Linux that fsarena supports.
-pub fn die_with_parent() -> io::Result<()> {
+pub fn set_pdeathsig() -> io::Result<()> {
     Ok(prctl::set_pdeathsig(Signal::SIGKILL)?)
 }

@@ -36,7 +36,7 @@ impl Process {
 
 /// Whether a signal that ends a process by default leaves this one alone: it catches, blocks or ignores it. Format:
 /// `proc_pid_status(5)`.
-pub fn survives(pid: Pid, signal: Signal) -> bool {
+pub fn ignores_signal(pid: Pid, signal: Signal) -> bool {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
     let mask = |field: &str| {
         let line = status.lines().find_map(|line| line.strip_prefix(field));
@@ -50,7 +50,7 @@ pub fn survives(pid: Pid, signal: Signal) -> bool {
 
 /// How long the thread of a process that waited longest was ready to run and got no processor, since it began; zero
 /// where the kernel does not count that. Source: Documentation/scheduler/sched-stats.rst of the kernel.
-pub fn waited_for_processor(process: &Process) -> Nanos {
+pub fn run_queue_wait(process: &Process) -> Nanos {
     let tasks = fs::read_dir(format!("/proc/{}/task", process.pid));
     let waits = tasks.into_iter().flatten().flatten().filter_map(|task| {
         let statistics = fs::read_to_string(task.path().join("schedstat")).ok()?;
@@ -79,7 +79,7 @@ pub fn children(parent: Pid) -> Vec<Process> {
 }
 
 /// The given process and everything that descends from it.
-pub fn family(root: Pid) -> Vec<Process> {
+pub fn descendants(root: Pid) -> Vec<Process> {
     let everyone = all();
     let mut family: Vec<Process> = everyone.iter().filter(|p| p.pid == root).cloned().collect();
     let mut next = 0;
@@ -95,10 +95,10 @@ pub fn family(root: Pid) -> Vec<Process> {
 ///
 /// # Errors
 /// When one of them is gone already.
-pub fn move_family(root: Pid, members: &Path) -> io::Result<()> {
+pub fn move_to_cgroup(root: Pid, members: &Path) -> io::Result<()> {
     fs::write(members, root.to_string())?;
     // From now on its children are born there, but the kernel takes its time to move a process: some may be older.
-    let family = family(root);
+    let family = descendants(root);
     let mut older = family.iter().skip(1);
     older.try_for_each(|process| fs::write(members, process.pid.to_string()))
 }
@@ -108,7 +108,7 @@ pub fn move_family(root: Pid, members: &Path) -> io::Result<()> {
 ///
 /// # Errors
 /// When `/proc` cannot be read.
-pub fn writer(is_it: &dyn Fn(&fs::Metadata) -> bool) -> io::Result<Option<Process>> {
+pub fn find_open_for_write(is_it: &dyn Fn(&fs::Metadata) -> bool) -> io::Result<Option<Process>> {
     let me = Pid::this();
     for directory in directories()? {
         let Some(process) = read(&directory) else {
@@ -178,7 +178,7 @@ pub fn kernel_stacks(process: &Process) -> Vec<String> {
 
 /// Has the kernel kill the program that this command starts as soon as the thread that starts it ends, be it
 /// by itself or because its process was killed: start it from a thread that lives as long as the program may.
-pub fn end_with_this_thread(command: &mut Command) {
+pub fn set_pdeathsig(command: &mut Command) {
     let parent = Pid::this();
     let ask = move || {
         prctl::set_pdeathsig(Signal::SIGKILL)?;
@@ -235,7 +235,7 @@ mod tests {
     fn what_a_thread_has_started_ends_with_it() {
         let start = || {
             let mut command = Command::new("sleep");
-            end_with_this_thread(command.arg("600"));
+            set_pdeathsig(command.arg("600"));
             command.spawn().unwrap()
         };
         let mut child = std::thread::spawn(start).join().unwrap();
@@ -256,7 +256,7 @@ mod tests {
             let mut said = child.stdout.take().unwrap();
             io::Read::read_exact(&mut said, &mut ready).unwrap();
             let pid = Pid::from_raw(child.id().cast_signed());
-            assert_eq!(survives(pid, Signal::SIGIO), expected);
+            assert_eq!(ignores_signal(pid, Signal::SIGIO), expected);
             child.kill().unwrap();
             child.wait().unwrap();
         }
@@ -278,7 +278,7 @@ mod tests {
             while name().trim_end() != "sleep" {
                 std::thread::yield_now();
             }
-            let found = writer(&is_it).unwrap();
+            let found = find_open_for_write(&is_it).unwrap();
             assert_eq!(found.map(|p| p.name), expected.then(|| "sleep".to_owned()));
             child.kill().unwrap();
             child.wait().unwrap();
@@ -309,7 +309,7 @@ mod tests {
     fn who_is_stopped_shows_it() {
         let mut child = Command::new("sleep").arg("600").spawn().unwrap();
         let pid = Pid::from_raw(child.id().cast_signed());
-        let is_stopped = || family(pid)[0].is_stopped();
+        let is_stopped = || descendants(pid)[0].is_stopped();
         assert!(!is_stopped());
         nix::sys::signal::kill(pid, Signal::SIGSTOP).unwrap();
         while !is_stopped() {
@@ -322,7 +322,7 @@ mod tests {
     #[test]
     fn finds_itself_and_its_family() {
         let me = Pid::this();
-        assert!(family(me).iter().any(|p| p.pid == me));
+        assert!(descendants(me).iter().any(|p| p.pid == me));
         assert!(children(Pid::parent()).iter().any(|p| p.pid == me));
     }
 }

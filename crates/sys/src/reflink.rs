@@ -8,7 +8,7 @@ use std::os::fd::AsRawFd;
 ///
 /// # Errors
 /// What the kernel says: `EOPNOTSUPP` where the filesystem cannot, `EXDEV` where they are on two.
-pub fn clone_file(from: &File, to: &File) -> io::Result<()> {
+pub fn ficlone(from: &File, to: &File) -> io::Result<()> {
     // SAFETY: the argument is a descriptor by value, which `from` keeps open through the call; no memory is passed.
     let outcome = unsafe { libc::ioctl(to.as_raw_fd(), libc::FICLONE as _, from.as_raw_fd()) };
     match outcome {

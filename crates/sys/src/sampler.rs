@@ -51,7 +51,7 @@ pub enum Record {
     /// A sample.
     Sample(Sample),
     /// A thread has another name.
-    Named {
+    Comm {
         /// The thread.
         thread: u32,
         /// Its name.
@@ -118,7 +118,7 @@ impl Sampler {
     }
 
     /// The next record, where there is one.
-    pub fn record(&mut self) -> Option<Record> {
+    pub fn next_record(&mut self) -> Option<Record> {
         loop {
             let record = self.0.next_record()?;
             if let Ok(raw) = record.parse_record()
@@ -148,7 +148,7 @@ fn of(raw: &Raw<'_>) -> Option<Record> {
                 stack,
             }))
         }
-        Raw::Comm(comm) => Some(Record::Named {
+        Raw::Comm(comm) => Some(Record::Comm {
             thread: comm.tid,
             name: String::from_utf8_lossy(&comm.comm).into_owned(),
         }),

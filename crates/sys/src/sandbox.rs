@@ -31,7 +31,7 @@ const LINKS: [(&str, &str); 4] = [
 
 /// What no program of a filesystem has to do: make nodes, load modules, restart the machine, address hardware,
 /// look into other processes, set the clock, change the network. Numbers: `include/uapi/linux/capability.h`.
-const NEEDLESS: [u32; 8] = [
+const DROPPED_CAPABILITIES: [u32; 8] = [
     12, // CAP_NET_ADMIN
     13, // CAP_NET_RAW
     16, // CAP_SYS_MODULE
@@ -145,8 +145,8 @@ fn character_node(name: &str) -> Option<(PathBuf, libc::dev_t)> {
 ///
 /// # Errors
 /// Without root.
-pub fn drop_needless_capabilities() -> io::Result<()> {
-    NEEDLESS.into_iter().try_for_each(|capability| {
+pub fn drop_capabilities() -> io::Result<()> {
+    DROPPED_CAPABILITIES.into_iter().try_for_each(|capability| {
         // SAFETY: this request takes a number and touches no memory of ours.
         let returned =
             unsafe { libc::prctl(libc::PR_CAPBSET_DROP, libc::c_ulong::from(capability)) };

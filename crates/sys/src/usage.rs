@@ -5,7 +5,7 @@ use std::mem::MaybeUninit;
 use std::ptr;
 use std::sync::{Mutex, PoisonError};
 
-use model::{CpuTime, Faults, Nanos};
+use model::{CpuTime, Nanos, PageFaults};
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::time::{ClockId, clock_gettime};
 use nix::unistd::Pid;
@@ -17,22 +17,22 @@ const TICK: u64 = 10_000_000;
 
 /// Processor time and faults since the program began.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Reading {
+pub struct UsageSample {
     /// Processor time.
     pub cpu: CpuTime,
     /// Page faults.
-    pub faults: Faults,
+    pub faults: PageFaults,
 }
 
 /// What drivers have used in their whole lives that were waited for by [`reap`].
-static ENDED: Mutex<Reading> = Mutex::new(Reading {
+static ENDED: Mutex<UsageSample> = Mutex::new(UsageSample {
     cpu: CpuTime {
         user: Nanos(0),
         system: Nanos(0),
         driver: Nanos(0),
         machine: Nanos(0),
     },
-    faults: Faults { minor: 0, major: 0 },
+    faults: PageFaults { minor: 0, major: 0 },
 });
 
 /// Reads the usage of this process, of the programs it has waited for, of the machine, and, where
@@ -40,15 +40,15 @@ static ENDED: Mutex<Reading> = Mutex::new(Reading {
 ///
 /// For the beginning of what is measured: this process comes last, so that what the reading itself takes, which is
 /// more than a millisecond where `/proc` is full, is not counted. [`at_end`] is for its end.
-pub fn at_beginning() -> Reading {
+pub fn sample_start() -> UsageSample {
     let mut reading = of_others();
     add_own(&mut reading);
     reading
 }
 
 /// The same, this process first.
-pub fn at_end() -> Reading {
-    let mut own = Reading::default();
+pub fn sample_end() -> UsageSample {
+    let mut own = UsageSample::default();
     add_own(&mut own);
     let mut reading = of_others();
     reading.cpu.user.0 += own.cpu.user.0;
@@ -58,13 +58,13 @@ pub fn at_end() -> Reading {
     reading
 }
 
-fn add_own(reading: &mut Reading) {
+fn add_own(reading: &mut UsageSample) {
     if let Ok(own) = getrusage(UsageWho::RUSAGE_SELF) {
         add(reading, own.as_ref());
     }
 }
 
-fn of_others() -> Reading {
+fn of_others() -> UsageSample {
     let ended = *ENDED.lock().unwrap_or_else(PoisonError::into_inner);
     let mut reading = programs(&ended);
     reading.cpu.driver = Nanos(drivers().0 + ended.cpu.user.0 + ended.cpu.system.0);
@@ -74,8 +74,8 @@ fn of_others() -> Reading {
 
 /// What children have used that were waited for, drivers left out: the kernel adds the whole life of
 /// a driver at the moment of its end, which would be that of an unmount.
-fn programs(ended: &Reading) -> Reading {
-    let mut children = Reading::default();
+fn programs(ended: &UsageSample) -> UsageSample {
+    let mut children = UsageSample::default();
     if let Ok(usage) = getrusage(UsageWho::RUSAGE_CHILDREN) {
         add(&mut children, usage.as_ref());
     }
@@ -104,25 +104,25 @@ fn wait_for(pid: libc::pid_t) -> bool {
 }
 
 /// What was used between two readings.
-pub const fn difference(before: &Reading, after: &Reading) -> Reading {
+pub const fn difference(before: &UsageSample, after: &UsageSample) -> UsageSample {
     const fn less(after: Nanos, before: Nanos) -> Nanos {
         Nanos(after.0.saturating_sub(before.0))
     }
-    Reading {
+    UsageSample {
         cpu: CpuTime {
             user: less(after.cpu.user, before.cpu.user),
             system: less(after.cpu.system, before.cpu.system),
             driver: less(after.cpu.driver, before.cpu.driver),
             machine: less(after.cpu.machine, before.cpu.machine),
         },
-        faults: Faults {
+        faults: PageFaults {
             minor: after.faults.minor.saturating_sub(before.faults.minor),
             major: after.faults.major.saturating_sub(before.faults.major),
         },
     }
 }
 
-const fn add(reading: &mut Reading, usage: &libc::rusage) {
+const fn add(reading: &mut UsageSample, usage: &libc::rusage) {
     reading.cpu.user.0 += nanos(usage.ru_utime);
     reading.cpu.system.0 += nanos(usage.ru_stime);
     reading.faults.minor += usage.ru_minflt as u64;
@@ -152,7 +152,7 @@ fn drivers() -> Nanos {
 
 /// What the processors of the machine did since it was switched on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Processors {
+pub struct CpuTotals {
     /// In user mode, for whatever program.
     pub user: Nanos,
     /// In the kernel, interrupts among it.
@@ -162,14 +162,14 @@ pub struct Processors {
 }
 
 /// All processors together, in steps of 10 ms.
-pub fn processors() -> Processors {
-    processors_of(&fs::read_to_string("/proc/stat").unwrap_or_default())
+pub fn processors() -> CpuTotals {
+    parse_proc_stat(&fs::read_to_string("/proc/stat").unwrap_or_default())
 }
 
 /// The same from the text of `/proc/stat`.
 /// Source: proc(5), first line: user nice system idle iowait irq softirq steal; guest time is part of
 /// user already.
-pub fn processors_of(stat: &str) -> Processors {
+pub fn parse_proc_stat(stat: &str) -> CpuTotals {
     let first = stat.lines().next().unwrap_or_default();
     let fields = first.split_whitespace().skip(1);
     let ticks: Vec<u64> = fields.map_while(|f| f.parse().ok()).collect();
@@ -178,7 +178,7 @@ pub fn processors_of(stat: &str) -> Processors {
         let ticks = found.fold(0, |sum: u64, ticks| sum.saturating_add(*ticks));
         Nanos(ticks.saturating_mul(TICK))
     };
-    Processors {
+    CpuTotals {
         user: sum(&[0, 1]),
         system: sum(&[2, 5, 6]),
         stolen: sum(&[7]),
@@ -187,12 +187,12 @@ pub fn processors_of(stat: &str) -> Processors {
 
 /// Busy time of all processors: everything but idle and waiting for I/O.
 fn machine() -> Nanos {
-    let Processors { user, system, .. } = processors();
+    let CpuTotals { user, system, .. } = processors();
     Nanos(user.0.saturating_add(system.0))
 }
 
 /// Time in user mode of this process and of all that it has waited for, with theirs.
-pub fn own_user_time() -> Nanos {
+pub fn self_user_time() -> Nanos {
     let of = |who| getrusage(who).map_or(0, |usage| nanos(usage.as_ref().ru_utime));
     Nanos(of(UsageWho::RUSAGE_SELF) + of(UsageWho::RUSAGE_CHILDREN))
 }
@@ -213,12 +213,12 @@ mod tests {
             reason = "waited for below, as the agent does"
         )]
         let child = Command::new("sh").args(["-c", script]).spawn().unwrap();
-        let before = at_beginning();
+        let before = sample_start();
         let programs_before = programs(&ENDED.lock().unwrap());
         while !wait_for(child.id().cast_signed()) {
             thread::sleep(Duration::from_millis(1));
         }
-        let used = difference(&before, &at_end()).cpu.driver;
+        let used = difference(&before, &sample_end()).cpu.driver;
         assert!(used > Nanos(1_000_000), "{used}");
         let others = difference(&programs_before, &programs(&ENDED.lock().unwrap()));
         // Other tests of this process wait for programs, too.
@@ -229,13 +229,13 @@ mod tests {
     #[test]
     fn what_reading_takes_is_not_counted() {
         let own = || {
-            let mut reading = Reading::default();
+            let mut reading = UsageSample::default();
             add_own(&mut reading);
             reading.cpu.user.0 + reading.cpu.system.0
         };
         let (before, mut counted) = (own(), 0);
         for _ in 0..500 {
-            let used = difference(&at_beginning(), &at_end());
+            let used = difference(&sample_start(), &sample_end());
             counted += used.cpu.user.0 + used.cpu.system.0;
         }
         let whole = own() - before;
@@ -245,37 +245,37 @@ mod tests {
 
     #[test]
     fn the_processors_time_is_told_apart() {
-        let of = |user, system, stolen| Processors {
+        let of = |user, system, stolen| CpuTotals {
             user: Nanos(user * TICK),
             system: Nanos(system * TICK),
             stolen: Nanos(stolen * TICK),
         };
         let stat = "cpu  10 2 30 400 50 6 7 8 9 0\ncpu0 1 1 1\n";
-        assert_eq!(processors_of(stat), of(12, 43, 8));
-        assert_eq!(processors_of("cpu 1 2 3 4"), of(3, 3, 0), "an old kernel");
+        assert_eq!(parse_proc_stat(stat), of(12, 43, 8));
+        assert_eq!(parse_proc_stat("cpu 1 2 3 4"), of(3, 3, 0), "an old kernel");
     }
 
     #[test]
     fn work_is_seen() {
-        let before = at_beginning();
+        let before = sample_start();
         let mut sum = 0u64;
-        while difference(&before, &at_end()).cpu.user.0 < 5_000_000 {
+        while difference(&before, &sample_end()).cpu.user.0 < 5_000_000 {
             for i in 0..100_000u64 {
                 sum = sum.wrapping_add(std::hint::black_box(i * i));
             }
         }
         assert!(sum > 0);
         let pages = vec![1u8; 64 << 20];
-        let used = difference(&before, &at_end());
+        let used = difference(&before, &sample_end());
         assert!(used.faults.minor >= 1, "{used:?}, {} bytes", pages.len());
     }
 
     #[test]
     fn ticks_beyond_all_numbers_are_no_panic() {
-        let of = processors_of("cpu 1 2 3 9 9 4 5 9");
+        let of = parse_proc_stat("cpu 1 2 3 9 9 4 5 9");
         assert_eq!((of.user, of.system), (Nanos(3 * TICK), Nanos(12 * TICK)));
         assert_eq!(
-            processors_of("cpu 18446744073709551615 1").user,
+            parse_proc_stat("cpu 18446744073709551615 1").user,
             Nanos(u64::MAX)
         );
     }

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use model::SeededRng;
 
-use crate::paths::Paths;
-use crate::trace::{About, Call, Entry, EntryKind, Operation, Trace};
+use crate::paths::PathInterner;
+use crate::trace::{EntryKind, Syscall, Trace, TraceHeader, TraceRecord, TreeEntry};
 
 /// Letters of new names: those that no filesystem takes for others.
 const LETTERS: &[u8; 36] = b"abcdefghijklmnopqrstuvwxyz0123456789";
@@ -86,15 +86,15 @@ impl Trace {
         let mut names = Names {
             given: BTreeMap::new(),
             taken: BTreeSet::new(),
-            rng: SeededRng::for_purpose(seed, "anonymise"),
+            rng: SeededRng::substream(seed, "anonymise"),
         };
-        let mut paths = Paths::default();
+        let mut paths = PathInterner::default();
         for id in self.paths.ids() {
             let name = names.of(self.paths.name(id).unwrap_or_default());
-            let same = paths.join(self.paths.parent(id).unwrap_or_default(), &name);
+            let same = paths.intern_child(self.paths.parent(id).unwrap_or_default(), &name);
             debug_assert_eq!(same, id, "no two names become one");
         }
-        let mut entries = |entries: &[Entry]| -> Vec<Entry> {
+        let mut entries = |entries: &[TreeEntry]| -> Vec<TreeEntry> {
             let mut entries = entries.to_vec();
             for entry in &mut entries {
                 if let EntryKind::Symlink(text) = &mut entry.kind {
@@ -104,16 +104,16 @@ impl Trace {
             entries
         };
         let (before, after) = (entries(&self.before), entries(&self.after));
-        let operations = self.operations.iter().map(|operation| Operation {
+        let operations = self.operations.iter().map(|operation| TraceRecord {
             call: call(&operation.call, &mut names),
             ..operation.clone()
         });
         Self {
             operations: operations.collect(),
-            about: About {
+            header: TraceHeader {
                 command: Vec::new(),
                 anonymised: true,
-                ..self.about.clone()
+                ..self.header.clone()
             },
             paths,
             before,
@@ -122,13 +122,13 @@ impl Trace {
     }
 }
 
-fn call(call: &Call, names: &mut Names) -> Call {
+fn call(call: &Syscall, names: &mut Names) -> Syscall {
     let mut call = call.clone();
     match &mut call {
-        Call::Symlink { text, .. } => *text = names.of_path(text),
-        Call::SetAttribute { name, .. }
-        | Call::GetAttribute { name, .. }
-        | Call::RemoveAttribute { name, .. } => {
+        Syscall::Symlink { text, .. } => *text = names.of_path(text),
+        Syscall::SetAttribute { name, .. }
+        | Syscall::GetAttribute { name, .. }
+        | Syscall::RemoveAttribute { name, .. } => {
             // `user.` and its like say who may set it.
             let own = name
                 .iter()
@@ -146,32 +146,32 @@ fn call(call: &Call, names: &mut Names) -> Call {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::trace::Outcome;
+    use crate::trace::SyscallResult;
     use model::Nanos;
 
     #[test]
     fn names_are_others_and_all_else_is_as_it_was() {
         let mut trace = Trace::default();
-        trace.about.command = vec!["secret".into()];
+        trace.header.command = vec!["secret".into()];
         let path = trace.paths.intern(b".git/secret/main.c");
         let again = trace.paths.intern(b"secret/notes.secret");
         let kind = EntryKind::Symlink(b"../secret/main.c".to_vec());
-        trace.before.push(Entry {
+        trace.before.push(TreeEntry {
             path,
             kind,
             mode: 0o777,
         });
-        trace.operations.push(Operation {
+        trace.operations.push(TraceRecord {
             process: 0,
             thread: 0,
             began: Nanos(1),
-            took: Nanos(2),
-            call: Call::SetAttribute {
+            duration: Nanos(2),
+            call: Syscall::SetAttribute {
                 path,
                 name: b"user.secret".to_vec(),
                 length: 3,
             },
-            outcome: Outcome::Done(0),
+            outcome: SyscallResult::Ok(0),
         });
         let made = trace.anonymised(7);
         assert_eq!(made, trace.anonymised(7));
@@ -193,12 +193,12 @@ mod tests {
     fn no_two_names_become_one() {
         let mut trace = Trace::default();
         for letter in b'!'..=b'~' {
-            trace.paths.join(
+            trace.paths.intern_child(
                 crate::PathId::TOP,
                 &[letter, b'x'][..usize::from(letter != b'.') + 1],
             );
             if letter != b'/' && letter != b'.' {
-                trace.paths.join(crate::PathId::TOP, &[letter]);
+                trace.paths.intern_child(crate::PathId::TOP, &[letter]);
             }
         }
         let made = trace.anonymised(1);

@@ -2,10 +2,10 @@
 
 mod calls;
 mod errno;
+mod fs_model;
 mod iolog;
 mod line;
 mod tasks;
-mod world;
 
 use thiserror::Error;
 
@@ -22,16 +22,16 @@ pub enum ImportFormat {
 
 /// Why a file cannot be imported.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("line {line}: {what}")]
+#[error("line {line}: {message}")]
 pub struct ImportError {
     /// The line, from 1.
     pub line: usize,
     /// What is wrong there, and what to do.
-    pub what: String,
+    pub message: String,
 }
 
 /// The format of a file, where it begins as one of them does.
-pub fn format_of(text: &[u8]) -> ImportFormat {
+pub fn detect_format(text: &[u8]) -> ImportFormat {
     match text.starts_with(b"fio version ") {
         true => ImportFormat::Iolog,
         false => ImportFormat::Strace,
@@ -50,7 +50,10 @@ pub fn import(
 ) -> Result<Trace, ImportError> {
     if let Some((line, _)) = lines(text).find(|(_, line)| line.contains(&0)) {
         let what = "this is no text".to_owned();
-        return Err(ImportError { line, what });
+        return Err(ImportError {
+            line,
+            message: what,
+        });
     }
     match format {
         ImportFormat::Strace => tasks::import(text, below),

@@ -11,11 +11,12 @@ mod plan;
 mod summary;
 mod trace;
 
-pub use format::{DecodeError, MAGIC, MOST_OPERATIONS, VERSION, envelope};
-pub use import::{ImportError, ImportFormat, format_of, import};
-pub use paths::{PathId, Paths};
-pub use plan::{Lane, Plan, Step, Wait};
-pub use summary::Summary;
+pub use format::{DecodeError, MAGIC, MAX_OPERATIONS, VERSION, envelope};
+pub use import::{ImportError, ImportFormat, detect_format, import};
+pub use paths::{PathId, PathInterner};
+pub use plan::{Dependency, ReplayPlan, ReplayThread, Step};
+pub use summary::TraceSummary;
 pub use trace::{
-    About, Call, Entry, EntryKind, Errno, HandleId, OpenFlags, Operation, Order, Outcome, Trace,
+    EntryKind, Errno, HandleId, OpenFlags, SyncEvent, Syscall, SyscallResult, Trace, TraceHeader,
+    TraceRecord, TreeEntry,
 };

@@ -13,15 +13,15 @@ impl PathId {
 
 /// All paths of a trace. A path is made of its parent and its last name, and a parent comes before what is in it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Paths {
+pub struct PathInterner {
     /// Of each path but the top: its parent and its last name.
     nodes: Vec<(PathId, Box<[u8]>)>,
     known: HashMap<(PathId, Box<[u8]>), PathId>,
 }
 
-impl Paths {
+impl PathInterner {
     /// The path of a name in a directory, which is kept where it is not yet.
-    pub fn join(&mut self, parent: PathId, name: &[u8]) -> PathId {
+    pub fn intern_child(&mut self, parent: PathId, name: &[u8]) -> PathId {
         let key = (parent, Box::from(name));
         if let Some(id) = self.known.get(&key) {
             return *id;
@@ -42,7 +42,7 @@ impl Paths {
         let names = path.split(|letter| *letter == b'/');
         names
             .filter(|name| !name.is_empty() && *name != b".")
-            .fold(PathId::TOP, |parent, name| self.join(parent, name))
+            .fold(PathId::TOP, |parent, name| self.intern_child(parent, name))
     }
 
     /// The directory that a path is in; of the top itself none.
@@ -94,7 +94,7 @@ mod tests {
 
     #[test]
     fn a_name_is_kept_once_and_paths_come_back() {
-        let mut paths = Paths::default();
+        let mut paths = PathInterner::default();
         let file = paths.intern(b"src/./lib//a.c");
         assert_eq!(paths.intern(b"/src/lib/a.c"), file);
         assert_eq!(paths.full(file), b"src/lib/a.c");

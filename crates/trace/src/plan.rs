@@ -8,33 +8,33 @@
 
 mod clocks;
 mod files;
-mod lanes;
 mod resource;
+mod threads;
 
 use std::collections::HashMap;
 
 use crate::paths::PathId;
-use crate::trace::{Call, HandleId, OpenFlags, Operation, Order, Outcome, Trace};
-use clocks::Clocks;
-use files::Files;
-use resource::{Resource, Touch, Use};
+use crate::trace::{HandleId, OpenFlags, SyncEvent, Syscall, SyscallResult, Trace, TraceRecord};
+use clocks::VectorClocks;
+use files::FileTable;
+use resource::{AccessMode, Resource, ResourceAccess};
 
-pub use clocks::Wait;
+pub use clocks::Dependency;
 
 /// What each thread of a replay does.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Plan {
+pub struct ReplayPlan {
     /// A lane for each: as many as threads ran side by side when the trace was made.
-    pub lanes: Vec<Lane>,
+    pub lanes: Vec<ReplayThread>,
 }
 
 /// What one thread of a replay does, in its order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Lane {
+pub struct ReplayThread {
     /// Its steps.
     pub steps: Vec<Step>,
     /// What steps wait for, one behind the other.
-    waits: Vec<Wait>,
+    waits: Vec<Dependency>,
 }
 
 /// One operation.
@@ -46,9 +46,9 @@ pub struct Step {
     waits_end: u32,
 }
 
-impl Lane {
+impl ReplayThread {
     /// What a step waits for, by its place.
-    pub fn waits(&self, step: usize) -> &[Wait] {
+    pub fn waits(&self, step: usize) -> &[Dependency] {
         let end_of = |step: usize| {
             self.steps
                 .get(step)
@@ -59,22 +59,22 @@ impl Lane {
     }
 }
 
-impl Plan {
+impl ReplayPlan {
     /// The order of a trace. Each wait is for an operation with a lower number, so that replaying always comes to its
     /// end.
-    pub fn of(trace: &Trace) -> Self {
-        let (lane_of, lanes) = lanes::of(&trace.operations);
+    pub fn build(trace: &Trace) -> Self {
+        let (lane_of, lanes) = threads::of(&trace.operations);
         let mut planner = Planner {
             trace,
-            clocks: Clocks::new(lanes),
+            clocks: VectorClocks::new(lanes),
             plan: Self {
-                lanes: vec![Lane::default(); lanes],
+                lanes: vec![ReplayThread::default(); lanes],
             },
             pending: vec![Vec::new(); lanes],
             names: vec![Resource::default(); trace.paths.len()],
             listings: vec![Resource::default(); trace.paths.len()],
             openings: HashMap::new(),
-            files: Files::new(&trace.paths, &trace.before),
+            files: FileTable::new(&trace.paths, &trace.before),
             threads: HashMap::new(),
             starts: HashMap::new(),
             messages: HashMap::new(),
@@ -94,47 +94,47 @@ impl Plan {
 
 struct Planner<'a> {
     trace: &'a Trace,
-    clocks: Clocks,
-    plan: Plan,
+    clocks: VectorClocks,
+    plan: ReplayPlan,
     /// What the next step of each lane waits for.
-    pending: Vec<Vec<Wait>>,
+    pending: Vec<Vec<Dependency>>,
     /// Of each path, its name.
     names: Vec<Resource>,
     /// Of each path, the names in it.
     listings: Vec<Resource>,
     openings: HashMap<HandleId, Opening>,
-    files: Files,
+    files: FileTable,
     /// How far each thread has come, and what it waits for before it goes on.
-    threads: HashMap<u32, Vec<Wait>>,
+    threads: HashMap<u32, Vec<Dependency>>,
     /// Where each thread was started, likewise.
-    starts: HashMap<u32, Vec<Wait>>,
-    messages: HashMap<u32, Vec<Wait>>,
+    starts: HashMap<u32, Vec<Dependency>>,
+    messages: HashMap<u32, Vec<Dependency>>,
 }
 
 struct Opening {
     resource: Resource,
-    file: Option<files::File>,
+    file: Option<files::FileId>,
     path: PathId,
 }
 
 impl Planner<'_> {
-    fn take(&mut self, number: u32, operation: &Operation, lane: usize) {
+    fn take(&mut self, number: u32, operation: &TraceRecord, lane: usize) {
         let start = self.starts.remove(&operation.thread);
         for wait in start.unwrap_or_default() {
             self.wait_for(lane, wait);
         }
-        let is_step = !matches!(operation.call, Call::Order(_));
+        let is_step = !matches!(operation.call, Syscall::Order(_));
         let place = self.plan.lanes[lane].steps.len() + usize::from(is_step);
-        let here = Use {
-            wait: Wait {
+        let here = ResourceAccess {
+            wait: Dependency {
                 lane: u32::try_from(lane).unwrap_or(u32::MAX),
                 steps: u32::try_from(place).unwrap_or(u32::MAX),
             },
             began: operation.began.0,
-            ended: operation.began.0.saturating_add(operation.took.0),
+            ended: operation.began.0.saturating_add(operation.duration.0),
         };
         match operation.call {
-            Call::Order(order) => self.follow_order(order, lane, here.wait),
+            Syscall::Order(order) => self.follow_order(order, lane, here.wait),
             _ => self.follow(operation, here),
         }
         let so_far = self.so_far(here.wait);
@@ -152,30 +152,30 @@ impl Planner<'_> {
     }
 
     /// For what has to be waited to be behind all that a lane has done, and has waited for, until here.
-    fn so_far(&self, here: Wait) -> Vec<Wait> {
+    fn so_far(&self, here: Dependency) -> Vec<Dependency> {
         let mut waits = self.pending[here.lane as usize].clone();
         waits.push(here);
         waits
     }
 
-    fn wait_for(&mut self, lane: usize, wait: Wait) {
-        if self.clocks.learn(lane, wait) {
+    fn wait_for(&mut self, lane: usize, wait: Dependency) {
+        if self.clocks.merge(lane, wait) {
             self.pending[lane].push(wait);
         }
     }
 
-    fn follow_order(&mut self, order: Order, lane: usize, here: Wait) {
+    fn follow_order(&mut self, order: SyncEvent, lane: usize, here: Dependency) {
         let met = match order {
-            Order::Starts { thread } => {
+            SyncEvent::Spawn { thread } => {
                 self.starts.insert(thread, self.so_far(here));
                 None
             }
-            Order::Sends { message } => {
+            SyncEvent::Send { message } => {
                 self.messages.insert(message, self.so_far(here));
                 None
             }
-            Order::Awaits { thread } => self.threads.get(&thread).cloned(),
-            Order::Receives { message } => self.messages.get(&message).cloned(),
+            SyncEvent::Join { thread } => self.threads.get(&thread).cloned(),
+            SyncEvent::Receive { message } => self.messages.get(&message).cloned(),
         };
         for wait in met.unwrap_or_default() {
             self.wait_for(lane, wait);
@@ -183,86 +183,86 @@ impl Planner<'_> {
     }
 
     /// Waits for all that an operation depends on, and remembers what it touches.
-    fn follow(&mut self, operation: &Operation, here: Use) {
+    fn follow(&mut self, operation: &TraceRecord, here: ResourceAccess) {
         let mut waits = Vec::new();
         match operation.outcome {
-            Outcome::Done(_) => self.touch(&operation.call, here, &mut waits),
-            Outcome::Failed(_) => self.touch_failing(&operation.call, here, &mut waits),
+            SyscallResult::Ok(_) => self.touch(&operation.call, here, &mut waits),
+            SyscallResult::Err(_) => self.touch_failing(&operation.call, here, &mut waits),
         }
         // The latest first: it may say what the others do.
-        waits.sort_by_key(|wait: &Wait| std::cmp::Reverse((wait.steps, wait.lane)));
+        waits.sort_by_key(|wait: &Dependency| std::cmp::Reverse((wait.steps, wait.lane)));
         for wait in waits {
             self.wait_for(here.wait.lane as usize, wait);
         }
     }
 
     /// What failed has changed nothing, and saw what was there.
-    fn touch_failing(&mut self, call: &Call, here: Use, waits: &mut Vec<Wait>) {
+    fn touch_failing(&mut self, call: &Syscall, here: ResourceAccess, waits: &mut Vec<Dependency>) {
         for path in call.paths().into_iter().flatten() {
-            self.name(path, Touch::Uses, here, waits);
+            self.name(path, AccessMode::Read, here, waits);
         }
         for handle in call.handles().into_iter().flatten() {
-            self.opening(handle, Touch::Uses, here, waits);
+            self.opening(handle, AccessMode::Read, here, waits);
         }
-        if let Call::RemoveDirectory { path } = call {
-            self.listings[path.0 as usize].touch(Touch::Uses, here, waits);
+        if let Syscall::RemoveDirectory { path } = call {
+            self.listings[path.0 as usize].record_access(AccessMode::Read, here, waits);
         }
     }
 
-    fn touch(&mut self, call: &Call, here: Use, waits: &mut Vec<Wait>) {
+    fn touch(&mut self, call: &Syscall, here: ResourceAccess, waits: &mut Vec<Dependency>) {
         for handle in call.handles().into_iter().flatten() {
             let touch = match call {
-                Call::Close { .. } => Touch::Changes,
-                _ => Touch::Uses,
+                Syscall::Close { .. } => AccessMode::Modify,
+                _ => AccessMode::Read,
             };
             self.opening(handle, touch, here, waits);
         }
         let change = match *call {
-            Call::Open { path, flags, .. } => {
-                flags.has(OpenFlags::CREATE) && self.files.of(path).is_none()
+            Syscall::Open { path, flags, .. } => {
+                flags.has(OpenFlags::CREATE) && self.files.file(path).is_none()
             }
-            Call::Stat { .. }
-            | Call::Access { .. }
-            | Call::ReadLink { .. }
-            | Call::Truncate { .. }
-            | Call::ChangeMode { .. }
-            | Call::ChangeOwner { .. }
-            | Call::SetTimes { .. }
-            | Call::SetAttribute { .. }
-            | Call::GetAttribute { .. }
-            | Call::ListAttributes { .. }
-            | Call::RemoveAttribute { .. } => false,
+            Syscall::Stat { .. }
+            | Syscall::Access { .. }
+            | Syscall::ReadLink { .. }
+            | Syscall::Truncate { .. }
+            | Syscall::ChangeMode { .. }
+            | Syscall::ChangeOwner { .. }
+            | Syscall::SetTimes { .. }
+            | Syscall::SetAttribute { .. }
+            | Syscall::GetAttribute { .. }
+            | Syscall::ListAttributes { .. }
+            | Syscall::RemoveAttribute { .. } => false,
             _ => true,
         };
         for path in call.paths().into_iter().flatten() {
             match change {
                 true => self.change_name(path, here, waits),
-                false => self.name(path, Touch::Uses, here, waits),
+                false => self.name(path, AccessMode::Read, here, waits),
             }
         }
         self.touch_files(call, here, waits);
     }
 
     /// What becomes of files and their data.
-    fn touch_files(&mut self, call: &Call, here: Use, waits: &mut Vec<Wait>) {
+    fn touch_files(&mut self, call: &Syscall, here: ResourceAccess, waits: &mut Vec<Dependency>) {
         let paths = &self.trace.paths;
         match *call {
-            Call::Open {
+            Syscall::Open {
                 path,
                 flags,
                 handle,
                 ..
             } => {
                 let file = match flags.has(OpenFlags::TEMPORARY) {
-                    true => self.files.nameless(),
-                    false => self.files.at(path),
+                    true => self.files.new_anonymous(),
+                    false => self.files.file_or_new(path),
                 };
                 if flags.has(OpenFlags::TRUNCATE) {
                     self.files.resize(file, here, waits);
                 }
                 if let Some(handle) = handle {
                     let mut resource = Resource::default();
-                    resource.touch(Touch::Changes, here, waits);
+                    resource.record_access(AccessMode::Modify, here, waits);
                     self.openings.insert(
                         handle,
                         Opening {
@@ -273,24 +273,24 @@ impl Planner<'_> {
                     );
                 }
             }
-            Call::Truncate { path, .. } => {
-                let file = self.files.at(path);
+            Syscall::Truncate { path, .. } => {
+                let file = self.files.file_or_new(path);
                 self.files.resize(file, here, waits);
             }
-            Call::Unlink { path } | Call::RemoveDirectory { path } => self.files.forget(path),
-            Call::Rename { from, to, flags } => self.files.rename(paths, from, to, flags),
-            Call::Link { from, to } => self.files.link(from, to),
-            Call::LinkHandle { handle, to } => {
+            Syscall::Unlink { path } | Syscall::RemoveDirectory { path } => self.files.unlink(path),
+            Syscall::Rename { from, to, flags } => self.files.rename(paths, from, to, flags),
+            Syscall::Link { from, to } => self.files.link(from, to),
+            Syscall::LinkHandle { handle, to } => {
                 let file = self.openings.get(&handle).and_then(|opening| opening.file);
                 self.files.name(to, file);
             }
-            Call::List { handle } => {
+            Syscall::List { handle } => {
                 if let Some(opening) = self.openings.get(&handle) {
                     let listing = &mut self.listings[opening.path.0 as usize];
-                    listing.touch(Touch::Uses, here, waits);
+                    listing.record_access(AccessMode::Read, here, waits);
                 }
             }
-            Call::CopyRange {
+            Syscall::CopyRange {
                 from,
                 to,
                 from_offset,
@@ -298,55 +298,55 @@ impl Planner<'_> {
                 length,
                 ..
             } => {
-                self.data(from, from_offset, length, Touch::Uses, here, waits);
-                self.data(to, to_offset, length, Touch::Changes, here, waits);
+                self.data(from, from_offset, length, AccessMode::Read, here, waits);
+                self.data(to, to_offset, length, AccessMode::Modify, here, waits);
             }
-            Call::Read {
+            Syscall::Read {
                 handle,
                 offset,
                 length,
             }
-            | Call::MappedRead {
+            | Syscall::MappedRead {
                 handle,
                 offset,
                 length,
             } => {
-                self.data(handle, offset, length, Touch::Uses, here, waits);
+                self.data(handle, offset, length, AccessMode::Read, here, waits);
             }
-            Call::Write {
+            Syscall::Write {
                 handle,
                 offset,
                 length,
             }
-            | Call::MappedWrite {
+            | Syscall::MappedWrite {
                 handle,
                 offset,
                 length,
             }
-            | Call::Allocate {
+            | Syscall::Allocate {
                 handle,
                 offset,
                 length,
                 ..
             } => {
-                self.data(handle, offset, length, Touch::Changes, here, waits);
+                self.data(handle, offset, length, AccessMode::Modify, here, waits);
             }
-            Call::SyncRange {
+            Syscall::SyncRange {
                 handle,
                 offset,
                 length,
             }
-            | Call::MappedSync {
+            | Syscall::MappedSync {
                 handle,
                 offset,
                 length,
             } => {
-                self.data(handle, offset, length.max(1), Touch::Uses, here, waits);
+                self.data(handle, offset, length.max(1), AccessMode::Read, here, waits);
             }
-            Call::Sync { handle, .. } => {
-                self.data(handle, 0, u64::MAX, Touch::Uses, here, waits);
+            Syscall::Sync { handle, .. } => {
+                self.data(handle, 0, u64::MAX, AccessMode::Read, here, waits);
             }
-            Call::TruncateHandle { handle, .. } => {
+            Syscall::TruncateHandle { handle, .. } => {
                 if let Some(file) = self.openings.get(&handle).and_then(|opening| opening.file) {
                     self.files.resize(file, here, waits);
                 }
@@ -360,9 +360,9 @@ impl Planner<'_> {
         handle: HandleId,
         offset: u64,
         length: u64,
-        touch: Touch,
-        here: Use,
-        waits: &mut Vec<Wait>,
+        touch: AccessMode,
+        here: ResourceAccess,
+        waits: &mut Vec<Dependency>,
     ) {
         if let Some(file) = self.openings.get(&handle).and_then(|opening| opening.file) {
             let range = offset..offset.saturating_add(length);
@@ -370,28 +370,40 @@ impl Planner<'_> {
         }
     }
 
-    fn opening(&mut self, handle: HandleId, touch: Touch, here: Use, waits: &mut Vec<Wait>) {
+    fn opening(
+        &mut self,
+        handle: HandleId,
+        touch: AccessMode,
+        here: ResourceAccess,
+        waits: &mut Vec<Dependency>,
+    ) {
         if let Some(opening) = self.openings.get_mut(&handle) {
-            opening.resource.touch(touch, here, waits);
+            opening.resource.record_access(touch, here, waits);
         }
     }
 
     /// A name is made, removed or renamed.
-    fn change_name(&mut self, path: PathId, here: Use, waits: &mut Vec<Wait>) {
-        self.name(path, Touch::Changes, here, waits);
+    fn change_name(&mut self, path: PathId, here: ResourceAccess, waits: &mut Vec<Dependency>) {
+        self.name(path, AccessMode::Modify, here, waits);
         if let Some(parent) = self.trace.paths.parent(path) {
             // Those who change names do not wait for each other, but for those who list them, and the other way.
-            self.listings[parent.0 as usize].touch(Touch::Adds, here, waits);
+            self.listings[parent.0 as usize].record_access(AccessMode::Add, here, waits);
         }
         self.listings[path.0 as usize] = Resource::default();
     }
 
     /// A name is touched, and used is each directory above it.
-    fn name(&mut self, path: PathId, touch: Touch, here: Use, waits: &mut Vec<Wait>) {
-        self.names[path.0 as usize].touch(touch, here, waits);
+    fn name(
+        &mut self,
+        path: PathId,
+        touch: AccessMode,
+        here: ResourceAccess,
+        waits: &mut Vec<Dependency>,
+    ) {
+        self.names[path.0 as usize].record_access(touch, here, waits);
         let mut at = path;
         while let Some(parent) = self.trace.paths.parent(at) {
-            self.names[parent.0 as usize].touch(Touch::Uses, here, waits);
+            self.names[parent.0 as usize].record_access(AccessMode::Read, here, waits);
             at = parent;
         }
     }

@@ -5,12 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use model::{Bytes, Nanos};
 use serde::Serialize;
 
-use crate::plan::Plan;
-use crate::trace::{Call, Entry, EntryKind, Outcome, Trace};
+use crate::plan::ReplayPlan;
+use crate::trace::{EntryKind, Syscall, SyscallResult, Trace, TreeEntry};
 
 /// What a trace holds.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Summary {
+pub struct TraceSummary {
     /// Calls that touch the directory.
     pub operations: u64,
     /// How many of each, by the name of the system call.
@@ -45,31 +45,31 @@ pub struct Summary {
     pub thinking: Nanos,
 }
 
-impl Summary {
+impl TraceSummary {
     /// Counts what is in a trace.
-    pub fn of(trace: &Trace) -> Self {
+    pub fn from_trace(trace: &Trace) -> Self {
         let mut summary = Self {
             before: trace.before.len() as u64,
             bytes_before: bytes(&trace.before),
             after: trace.after.len() as u64,
             bytes_after: bytes(&trace.after),
-            side_by_side: Plan::of(trace).lanes.len() as u64,
+            side_by_side: ReplayPlan::build(trace).lanes.len() as u64,
             ..Self::default()
         };
         let (mut processes, mut ends) = (BTreeSet::new(), BTreeMap::new());
         let (mut first, mut last) = (u64::MAX, 0);
         for operation in &trace.operations {
             let began = operation.began.0;
-            let ended = began.saturating_add(operation.took.0);
+            let ended = began.saturating_add(operation.duration.0);
             processes.insert(operation.process);
             let before = ends.insert(operation.thread, ended);
             let thought = before.map_or(0, |before: u64| began.saturating_sub(before));
             summary.thinking.0 = summary.thinking.0.saturating_add(thought);
-            if matches!(operation.call, Call::Order(_)) {
+            if matches!(operation.call, Syscall::Order(_)) {
                 continue;
             }
             (first, last) = (first.min(began), last.max(ended));
-            summary.in_operations.0 = summary.in_operations.0.saturating_add(operation.took.0);
+            summary.in_operations.0 = summary.in_operations.0.saturating_add(operation.duration.0);
             summary.operations += 1;
             *summary.calls.entry(operation.call.name()).or_default() += 1;
             summary.count(&operation.call, operation.outcome);
@@ -80,27 +80,27 @@ impl Summary {
         summary
     }
 
-    fn count(&mut self, call: &Call, outcome: Outcome) {
-        let Outcome::Done(count) = outcome else {
+    fn count(&mut self, call: &Syscall, outcome: SyscallResult) {
+        let SyscallResult::Ok(count) = outcome else {
             self.failed += 1;
             return;
         };
         match call {
-            Call::Read { .. } | Call::MappedRead { .. } => {
+            Syscall::Read { .. } | Syscall::MappedRead { .. } => {
                 self.read.0 = self.read.0.saturating_add(count);
             }
-            Call::Write { .. }
-            | Call::MappedWrite { .. }
-            | Call::CopyRange { clone: false, .. } => {
+            Syscall::Write { .. }
+            | Syscall::MappedWrite { .. }
+            | Syscall::CopyRange { clone: false, .. } => {
                 self.written.0 = self.written.0.saturating_add(count);
             }
-            Call::Sync { .. } | Call::SyncAll | Call::MappedSync { .. } => self.syncs += 1,
+            Syscall::Sync { .. } | Syscall::SyncAll | Syscall::MappedSync { .. } => self.syncs += 1,
             _ => {}
         }
     }
 }
 
-fn bytes(entries: &[Entry]) -> Bytes {
+fn bytes(entries: &[TreeEntry]) -> Bytes {
     let sizes = entries.iter().map(|entry| match entry.kind {
         EntryKind::File { size } => size,
         _ => 0,
@@ -111,7 +111,7 @@ fn bytes(entries: &[Entry]) -> Bytes {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::trace::{Errno, HandleId, Operation};
+    use crate::trace::{Errno, HandleId, TraceRecord};
 
     #[test]
     fn what_is_in_a_trace_is_counted() {
@@ -120,44 +120,44 @@ mod tests {
         let calls = [
             (
                 0,
-                Call::Write {
+                Syscall::Write {
                     handle,
                     offset: 0,
                     length: 100,
                 },
-                Outcome::Done(60),
+                SyscallResult::Ok(60),
             ),
             (
                 1,
-                Call::Read {
+                Syscall::Read {
                     handle,
                     offset: 0,
                     length: 100,
                 },
-                Outcome::Done(40),
+                SyscallResult::Ok(40),
             ),
             (
                 0,
-                Call::Sync {
+                Syscall::Sync {
                     handle,
                     data_only: true,
                 },
-                Outcome::Done(0),
+                SyscallResult::Ok(0),
             ),
-            (1, Call::SyncAll, Outcome::Failed(Errno(5))),
+            (1, Syscall::SyncAll, SyscallResult::Err(Errno(5))),
         ];
         for (at, (thread, call, outcome)) in (1..).zip(calls) {
             let (began, took) = (Nanos(at * 100), Nanos(30));
-            trace.operations.push(Operation {
+            trace.operations.push(TraceRecord {
                 process: 0,
                 thread,
                 began,
-                took,
+                duration: took,
                 call,
                 outcome,
             });
         }
-        let summary = Summary::of(&trace);
+        let summary = TraceSummary::from_trace(&trace);
         assert_eq!((summary.read, summary.written), (Bytes(40), Bytes(60)));
         assert_eq!(
             (summary.operations, summary.failed, summary.syncs),

@@ -3,26 +3,26 @@
 use model::Nanos;
 use serde::{Deserialize, Serialize};
 
-use crate::paths::{PathId, Paths};
+use crate::paths::{PathId, PathInterner};
 
 /// What a program did below a directory.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Trace {
     /// Where it comes from.
-    pub about: About,
+    pub header: TraceHeader,
     /// The paths that the rest refers to.
-    pub paths: Paths,
+    pub paths: PathInterner,
     /// What lay below the directory before: what replaying begins with. Directories come before what is in them.
-    pub before: Vec<Entry>,
+    pub before: Vec<TreeEntry>,
     /// What was done, in the order in which it began.
-    pub operations: Vec<Operation>,
+    pub operations: Vec<TraceRecord>,
     /// What lay there behind the last operation: what replaying must end with.
-    pub after: Vec<Entry>,
+    pub after: Vec<TreeEntry>,
 }
 
 /// Where a trace comes from, and what it does not hold.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct About {
+pub struct TraceHeader {
     /// The command that was recorded, or the file that was imported.
     pub command: Vec<String>,
     /// What recorded it, with its version: `fsarena 0.1.0`, `strace`, `fio iolog 2`.
@@ -34,12 +34,13 @@ pub struct About {
     /// Operations outside the directory, which the trace leaves out.
     pub elsewhere: u64,
     /// What could not be seen or is not in the trace, a sentence each.
-    pub unseen: Vec<String>,
+    #[serde(rename = "unseen")]
+    pub limitations: Vec<String>,
 }
 
 /// A name in the directory, before or behind the operations.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Entry {
+pub struct TreeEntry {
     /// Where.
     pub path: PathId,
     /// What it is.
@@ -68,7 +69,7 @@ pub enum EntryKind {
 
 /// One call of the program that touched the directory, or said something of the order of things.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Operation {
+pub struct TraceRecord {
     /// Number of the process, counted from 0 in the order in which they appeared.
     pub process: u32,
     /// Number of the thread, counted from 0 over all processes.
@@ -76,11 +77,11 @@ pub struct Operation {
     /// When it began, from the beginning of the recording.
     pub began: Nanos,
     /// How long it took then.
-    pub took: Nanos,
+    pub duration: Nanos,
     /// What was asked for.
-    pub call: Call,
+    pub call: Syscall,
     /// What came of it.
-    pub outcome: Outcome,
+    pub outcome: SyscallResult,
 }
 
 /// An opening of a file or directory, numbered from 0 over the whole trace. A copy of a descriptor is the same opening.
@@ -93,11 +94,11 @@ pub struct Errno(pub u16);
 
 /// What came of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum SyscallResult {
     /// It succeeded and returned this: bytes, entries, or 0.
-    Done(u64),
+    Ok(u64),
     /// It failed, and does so again when it is replayed.
-    Failed(Errno),
+    Err(Errno),
 }
 
 /// How a file was opened: those flags of `open` that matter to a filesystem, as Linux numbers them on x86-64.
@@ -158,7 +159,7 @@ impl OpenFlags {
 /// What was asked for. Data has lengths and places, and no content.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "each call says what its parts are")]
-pub enum Call {
+pub enum Syscall {
     /// `open`, `openat`, `creat`; what succeeded is `handle` from then on.
     Open {
         path: PathId,
@@ -290,36 +291,36 @@ pub enum Call {
     /// `flock` and record locks, as far as they were given: the order between processes is in [`Call::Order`].
     Lock { handle: HandleId },
     /// No call of a filesystem's: what the thread had to wait for.
-    Order(Order),
+    Order(SyncEvent),
 }
 
 /// Order between threads which the program itself makes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Order {
+pub enum SyncEvent {
     /// The thread has begun another: that one's first operation comes behind this.
-    Starts {
+    Spawn {
         /// Its number.
         thread: u32,
     },
     /// The thread has learnt that another has ended: all operations of that one come before this.
-    Awaits {
+    Join {
         /// Its number.
         thread: u32,
     },
     /// The thread has written to a pipe or a socket, woken a waiter, or released a lock. `message` is counted from 0
     /// over the whole trace.
-    Sends {
+    Send {
         /// Its number.
         message: u32,
     },
     /// The thread has received that.
-    Receives {
+    Receive {
         /// Its number.
         message: u32,
     },
 }
 
-impl Call {
+impl Syscall {
     /// The system call that it stands for, as people know it.
     pub const fn name(&self) -> &'static str {
         match self {

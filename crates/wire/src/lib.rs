@@ -11,9 +11,10 @@ pub mod machine;
 use std::path::{Path, PathBuf};
 
 use model::{
-    Age, AgeRecord, Bytes, CellId, Commands, CopyFileIn, CopyTreeIn, DiskState, Driver, Features,
-    FileLayout, JournalPart, MemoryUse, MountIdentity, Nanos, Op, PhaseResult, PlantTree, Sampling,
-    SeededRng, SourceContents, StepRecord, Test, TreeSpec,
+    AgeingResult, AgeingSpec, Bytes, CellId, CommandRecord, Commands, CopyFileIn, CopyTreeIn,
+    DiskWriteState, DriverKind, Features, FragmentationStats, GenerateTree, KernelMemoryUse,
+    MountId, Nanos, Op, PhaseResult, RequestLogChunk, Sampling, SeededRng, SourceInventory, Test,
+    TreeSpec,
 };
 use serde::{Deserialize, Serialize};
 
@@ -32,16 +33,16 @@ pub const STACKS_END: &str = "fsarena: nothing moves; that was all";
 
 /// What an agent is to do: one test on one freshly made filesystem.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Job {
+pub struct CellJob {
     /// [`VERSION`] of the writer.
     pub version: u32,
     /// The cell it belongs to.
     pub cell: CellId,
     /// Where to work.
-    pub target: Target,
+    pub target: WorkTarget,
     /// What is copied in, where the campaign has another disk for that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub source: Option<Source>,
+    pub source: Option<SourceMount>,
     /// Where archives of sources lie that commands unpack.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub archives: Option<PathBuf>,
@@ -49,10 +50,10 @@ pub struct Job {
     pub test: Test,
     /// How the filesystem is aged before the first phase; it is fresh where absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub age: Option<Ageing>,
+    pub age: Option<AgeingParams>,
     /// What the job has to do with an aged state that is kept; nothing where absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub aged: Option<Aged>,
+    pub aged: Option<AgedImageAction>,
     /// From which every random choice comes.
     pub seed: u64,
     /// Time without any event after which the agent writes on the console where everything is stuck; absent
@@ -66,17 +67,17 @@ pub struct Job {
 
 /// How an agent ages a filesystem.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Ageing {
+pub struct AgeingParams {
     /// The distributions, and where it ends.
-    pub age: Age,
+    pub age: AgeingSpec,
     /// From which sizes, directories and order come: the same for all tests and contenders of a round.
     pub seed: u64,
 }
 
-impl Ageing {
+impl AgeingParams {
     /// That of all cells of a round of a campaign, whatever contender and test they are of.
-    pub fn of(age: &Age, campaign_seed: u64, round: u32) -> Self {
-        let mut rng = SeededRng::for_purpose(campaign_seed, &format!("age in round {round}"));
+    pub fn for_round(age: &AgeingSpec, campaign_seed: u64, round: u32) -> Self {
+        let mut rng = SeededRng::substream(campaign_seed, &format!("age in round {round}"));
         Self {
             age: age.clone(),
             seed: rng.next_u64(),
@@ -87,26 +88,28 @@ impl Ageing {
 /// What a job has to do with an aged state that is kept.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Aged {
+pub enum AgedImageAction {
     /// Make and age the filesystem, unmount and check it; no phase of the test is done.
-    Make,
+    #[serde(rename = "make")]
+    Create,
     /// The device holds it: mount it and go straight to the test.
-    Use(Box<AgedState>),
+    #[serde(rename = "use")]
+    Restore(Box<AgedImageInfo>),
 }
 
 /// What is known of an aged state from when it was made.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct AgedState {
+pub struct AgedImageInfo {
     /// What ageing came to.
-    pub record: AgeRecord,
+    pub record: AgeingResult,
     /// What the filesystem held in memory when it was first mounted.
-    pub mounted: Option<MemoryUse>,
+    pub mounted: Option<KernelMemoryUse>,
 }
 
 /// Where an agent works.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Target {
+pub enum WorkTarget {
     /// A device on which the agent makes and mounts the filesystem.
     Volume(Box<Volume>),
     /// An empty directory of a filesystem that is mounted already.
@@ -116,7 +119,7 @@ pub enum Target {
         /// The directory that competes, in which the other one lies.
         top: PathBuf,
         /// Where it has to be, before and after each phase.
-        mount: MountIdentity,
+        mount: MountId,
     },
 }
 
@@ -127,38 +130,38 @@ pub struct Volume {
     pub device: Option<PathBuf>,
     /// What it lies on, where that is more than the device.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub span: Option<Span>,
+    pub span: Option<MultiDevice>,
     /// The disks that the devices have to be of which the filesystem is told, in their order, as fsarena left them; none in
     /// a guest, whose disks are nobody else's.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub states: Vec<DiskState>,
+    pub states: Vec<DiskWriteState>,
     /// The size of all that it lies on.
     pub size: Bytes,
     /// An existing directory to mount on.
     pub mountpoint: PathBuf,
     /// Who drives the filesystem.
-    pub driver: Driver,
+    pub driver: DriverKind,
     /// Command lines with every placeholder filled in.
     pub commands: Commands,
 }
 
 /// Another disk that a cell copies from.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Source {
+pub struct SourceMount {
     /// Where it is.
-    pub place: SourcePlace,
+    pub place: SourceLocation,
     /// Where fsarena has filled it: what stands before the name of each tree and file ([`planted`]).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prefix: Option<String>,
     /// What has to be in it, where it is the user's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub contents: Option<SourceContents>,
+    pub contents: Option<SourceInventory>,
 }
 
 /// Where a source is.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum SourcePlace {
+pub enum SourceLocation {
     /// A directory.
     Directory {
         /// Its path.
@@ -166,7 +169,7 @@ pub enum SourcePlace {
         /// Where an agent with mounts of its own binds it.
         at: Option<PathBuf>,
         /// Which directory it has to be.
-        identity: MountIdentity,
+        identity: MountId,
     },
     /// A block device that takes no writes.
     Device {
@@ -178,12 +181,13 @@ pub enum SourcePlace {
         at: PathBuf,
     },
     /// A disk of a guest, which the agent fills first.
-    Made(Box<MadeSource>),
+    #[serde(rename = "made")]
+    Generated(Box<GeneratedSource>),
 }
 
 /// A disk of a guest that the agent makes a source of.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct MadeSource {
+pub struct GeneratedSource {
     /// The disk and its filesystem.
     pub volume: Volume,
     /// What the kernel calls that.
@@ -194,7 +198,7 @@ pub struct MadeSource {
 
 /// How what an operation copies in is put into a source that fsarena fills: a tree, of one file where the operation
 /// copies a file. Nothing for all others.
-pub fn planted(op: &Op, prefix: &str) -> Option<Op> {
+pub fn generated_tree(op: &Op, prefix: &str) -> Option<Op> {
     let (name, spec) = match op {
         Op::CopyTreeIn(CopyTreeIn { tree, spec, .. }) => (tree, *spec),
         Op::CopyFileIn(CopyFileIn { file, size, .. }) => {
@@ -210,7 +214,7 @@ pub fn planted(op: &Op, prefix: &str) -> Option<Op> {
         _ => return None,
     };
     let tree = format!("{prefix}{name}");
-    Some(Op::PlantTree(PlantTree { tree, spec }))
+    Some(Op::GenerateTree(GenerateTree { tree, spec }))
 }
 
 /// What stands before the names of what a test copies in, in a source that fsarena fills: no two tests share any.
@@ -221,14 +225,14 @@ pub fn source_prefix(test: &Test) -> String {
 /// Several devices below one filesystem.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Span {
+pub enum MultiDevice {
     /// The filesystem takes them all; the volume's device is the first.
     Pool(Vec<PathBuf>),
     /// They are put together before, to the volume's device: by the agent in a guest, and on a host by who starts it.
     Stripe(Vec<PathBuf>),
 }
 
-impl Span {
+impl MultiDevice {
     /// The devices, in their order.
     pub fn members(&self) -> &[PathBuf] {
         match self {
@@ -240,15 +244,15 @@ impl Span {
 impl Volume {
     /// The devices of this machine on which it lies.
     pub fn devices(&self) -> impl Iterator<Item = &Path> {
-        let members = self.span.as_ref().map(Span::members);
+        let members = self.span.as_ref().map(MultiDevice::members);
         self.either(members)
     }
 
     /// The devices of which the filesystem is told: all of a pool, else the one.
-    pub fn told(&self) -> impl Iterator<Item = &Path> {
+    pub fn mkfs_devices(&self) -> impl Iterator<Item = &Path> {
         let pool = match &self.span {
-            Some(Span::Pool(members)) => Some(&members[..]),
-            Some(Span::Stripe(_)) | None => None,
+            Some(MultiDevice::Pool(members)) => Some(&members[..]),
+            Some(MultiDevice::Stripe(_)) | None => None,
         };
         self.either(pool)
     }
@@ -266,7 +270,7 @@ impl Volume {
 /// What an agent reports.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "kebab-case")]
-pub enum Event {
+pub enum CellEvent {
     /// The first event: the agent is up.
     Hello {
         /// [`VERSION`] of the agent.
@@ -287,21 +291,21 @@ pub enum Event {
         total: Option<u64>,
     },
     /// A program of the filesystem has ended.
-    Step(StepRecord),
+    Step(CommandRecord),
     /// The filesystem was mounted for the first time, by no phase: what it holds in memory.
-    Mounted(MemoryUse),
+    Mounted(KernelMemoryUse),
     /// The filesystem was aged.
-    Aged(AgeRecord),
+    Aged(AgeingResult),
     /// A phase has ended.
     Phase(Box<PhaseResult>),
     /// Every request of simulated disks since the last such event.
-    Journal(JournalPart),
+    Journal(RequestLogChunk),
     /// In what pieces the files lie that are there after a phase which has ended.
     Layout {
         /// The phase.
         phase: String,
         /// The pieces.
-        layout: FileLayout,
+        layout: FragmentationStats,
     },
     /// What the mounted filesystem can do.
     Features(Features),
@@ -314,7 +318,8 @@ pub enum Event {
     },
     /// The cell cannot be run, or means nothing, for a reason that is not the filesystem's: somebody else uses
     /// the device, or the directory is on another filesystem by now. It gets no result.
-    Withdrawn {
+    #[serde(rename = "withdrawn")]
+    EnvironmentFault {
         /// Why, in one line.
         reason: String,
     },
@@ -322,14 +327,14 @@ pub enum Event {
     Done,
 }
 
-impl Event {
+impl CellEvent {
     /// The event as a line, with its end of line.
     pub fn to_line(&self) -> String {
         line(self)
     }
 }
 
-impl Job {
+impl CellJob {
     /// The job as a line, with its end of line.
     pub fn to_line(&self) -> String {
         line(self)
@@ -339,13 +344,15 @@ impl Job {
 /// Why a cell has no result; it is run when the campaign goes on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Stopped {
+pub enum AbortReason {
     /// The user asked to stop.
     Interrupted,
     /// It could not be run, or means nothing, for this reason, which is not the filesystem's.
-    Withdrawn(String),
+    #[serde(rename = "withdrawn")]
+    EnvironmentFault(String),
     /// This host runs the same cell, and will share its result: it is to be asked for again when nothing else is left to do.
-    Elsewhere(String),
+    #[serde(rename = "elsewhere")]
+    OtherHost(String),
 }
 
 fn line<T: Serialize>(message: &T) -> String {
@@ -360,7 +367,7 @@ mod tests {
 
     #[test]
     fn an_event_is_one_line_and_reads_back() {
-        let event = Event::Failed {
+        let event = CellEvent::Failed {
             crashed: true,
             failure: model::Failure {
                 step: "write".into(),
@@ -370,12 +377,12 @@ mod tests {
         };
         let line = event.to_line();
         assert_eq!(line.matches('\n').count(), 1);
-        assert_eq!(serde_json::from_str::<Event>(&line).unwrap(), event);
+        assert_eq!(serde_json::from_str::<CellEvent>(&line).unwrap(), event);
     }
 
     #[test]
     fn all_that_is_aged_in_a_round_has_one_seed_and_rounds_have_others() {
-        let age = Age {
+        let age = AgeingSpec {
             profile: model::AgeProfile {
                 name: "p".into(),
                 title: String::new(),
@@ -391,7 +398,7 @@ mod tests {
             operations: None,
             layout: None,
         };
-        let seed = |campaign, round| Ageing::of(&age, campaign, round).seed;
+        let seed = |campaign, round| AgeingParams::for_round(&age, campaign, round).seed;
         assert_eq!(seed(7, 1), seed(7, 1));
         assert_ne!(seed(7, 1), seed(7, 2));
         assert_ne!(seed(7, 1), seed(8, 1));
@@ -400,7 +407,7 @@ mod tests {
     #[test]
     fn a_line_that_is_no_message_is_an_error_and_no_panic() {
         for junk in ["", "{", "{\"event\":\"nonsense\"}", "null"] {
-            assert!(serde_json::from_str::<Event>(junk).is_err(), "{junk}");
+            assert!(serde_json::from_str::<CellEvent>(junk).is_err(), "{junk}");
         }
     }
 }

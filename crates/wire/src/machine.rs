@@ -10,25 +10,26 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use model::{
-    Backend, Bytes, Calibration, Campaign, CampaignId, Cell, CellId, CellResult, DiskIdentity,
-    Environment, HeldArchive, Source, SourceArchive, Test,
+    BackendKind, Bytes, CachedArchive, Calibration, Campaign, CampaignId, Cell, CellId, CellResult,
+    CopySource, DiskIdentity, Environment, SourceArchive, Test,
 };
 use serde::{Deserialize, Serialize};
 
-use crate::{Event, Stopped, line};
+use crate::{AbortReason, CellEvent, line};
 
 /// How often each side says that it is there.
-pub const PULSE: Duration = Duration::from_secs(2);
+pub const HEARTBEAT_INTERVAL: Duration = Duration::from_secs(2);
 /// So many pulses may be missing in a row; then the other side is lost.
-pub const MISSING: u32 = 10;
+pub const MAX_MISSED_HEARTBEATS: u32 = 10;
 
 /// What the agent of a machine is to do. One thing at a time, but for cells, [`Request::Stop`] and
 /// [`Request::Pulse`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "request", content = "with", rename_all = "kebab-case")]
-pub enum Request {
+pub enum HostRequest {
     /// Say what this machine has.
-    Look {
+    #[serde(rename = "look")]
+    Inspect {
         /// The programs that matter.
         programs: BTreeSet<String>,
         /// A path that may be a block device.
@@ -37,25 +38,30 @@ pub enum Request {
         directories: Vec<PathBuf>,
     },
     /// Look through a source of the user's; nothing is changed.
-    Survey(Survey),
+    #[serde(rename = "survey")]
+    ScanSource(SourceScan),
     /// Bring archives of sources that are not in the cache.
-    BringArchives(Vec<SourceArchive>),
+    #[serde(rename = "bring-archives")]
+    FetchArchives(Vec<SourceArchive>),
     /// Measure the harness overhead, and this device where one is asked for.
-    Measure(Measured),
+    Measure(CalibrationSubject),
     /// Find what killed campaigns have left.
-    FindLeft {
+    #[serde(rename = "find-left")]
+    FindStale {
         /// The directories that they worked in.
         places: Vec<PathBuf>,
     },
     /// Remove what a killed process has left.
-    RemoveLeft {
+    #[serde(rename = "remove-left")]
+    RemoveStale {
         /// One of the directories that were found.
         directory: PathBuf,
         /// Its campaign, where that is known.
         campaign: Option<(CampaignId, Box<Campaign>)>,
     },
     /// Take what a campaign works on, and look whether it can run here; nothing is changed.
-    Hold {
+    #[serde(rename = "hold")]
+    Acquire {
         /// The campaign.
         campaign: Box<Campaign>,
         /// The device that the user has named a second time, to say that what it holds may be lost.
@@ -64,7 +70,8 @@ pub enum Request {
         again: bool,
     },
     /// Erase the device that the agent has asked for.
-    AllowErasing,
+    #[serde(rename = "allow-erasing")]
+    ConfirmErase,
     /// Make ready what its cells need.
     Prepare {
         /// Number of the campaign.
@@ -82,18 +89,20 @@ pub enum Request {
     /// End what runs.
     Stop,
     /// Remove everything that was made for the campaign.
-    Clear,
+    #[serde(rename = "clear")]
+    CleanUp,
     /// The orchestrator is there.
-    Pulse,
+    #[serde(rename = "pulse")]
+    Heartbeat,
 }
 
 /// A source of the user's that is to be looked through.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Survey {
+pub struct SourceScan {
     /// A directory, a device or an image file.
     pub source: PathBuf,
     /// The backend that copies from it.
-    pub backend: Backend,
+    pub backend: BackendKind,
     /// The device that is used instead of an image.
     pub device: Option<PathBuf>,
     /// The directories that cells work in, of which it must be no part.
@@ -103,7 +112,7 @@ pub struct Survey {
 /// What `fsarena calibrate` measures.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Measured {
+pub enum CalibrationSubject {
     /// The harness overhead alone.
     Overhead,
     /// A device or image file of the user's.
@@ -124,7 +133,7 @@ pub enum Measured {
 
 /// What a killed process has left: a directory with an image, most of all.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct LeftDirectory {
+pub struct StaleDirectory {
     /// Where it is.
     pub directory: PathBuf,
     /// The directory that was asked for in which it lies.
@@ -146,7 +155,7 @@ pub struct MountedDirectory {
 
 /// What a machine has, as far as it decides about what can run there.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Facts {
+pub struct HostCapabilities {
     /// Whether the agent may mount.
     pub root: bool,
     /// Release of the kernel.
@@ -175,16 +184,17 @@ pub struct Facts {
 /// What the agent of a machine says.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "answer", content = "with", rename_all = "kebab-case")]
-pub enum Answer {
+pub enum HostReply {
     /// The first word.
     Hello {
         /// [`crate::VERSION`] of the agent.
         version: u32,
     },
     /// What the machine has.
-    Looked(Box<Facts>),
+    #[serde(rename = "looked")]
+    Inspected(Box<HostCapabilities>),
     /// The archives that are there now.
-    Archives(Vec<HeldArchive>),
+    Archives(Vec<CachedArchive>),
     /// Something for the user.
     Note(String),
     /// So many bytes of an image are written.
@@ -195,7 +205,8 @@ pub enum Answer {
         total: u64,
     },
     /// A device is about to be erased that holds something; [`Request::AllowErasing`] lets it.
-    MayErase {
+    #[serde(rename = "may-erase")]
+    ConfirmErase {
         /// The device.
         device: PathBuf,
         /// What it is, for people.
@@ -204,7 +215,8 @@ pub enum Answer {
         content: String,
     },
     /// What the campaign works on is taken.
-    Held {
+    #[serde(rename = "held")]
+    Acquired {
         /// The disk, where it is one of the user's.
         disk: Option<DiskIdentity>,
         /// What does not fit, a line each.
@@ -219,7 +231,7 @@ pub enum Answer {
         /// The cell.
         cell: CellId,
         /// What.
-        event: Event,
+        event: CellEvent,
     },
     /// A cell has its result.
     Ended {
@@ -233,47 +245,52 @@ pub enum Answer {
         /// The cell.
         cell: CellId,
         /// Why.
-        stopped: Stopped,
+        stopped: AbortReason,
     },
     /// What is in a source.
-    Surveyed(Box<Source>),
+    #[serde(rename = "surveyed")]
+    SourceScanned(Box<CopySource>),
     /// What killed processes have left.
-    Left(Vec<LeftDirectory>),
+    #[serde(rename = "left")]
+    StaleDirectories(Vec<StaleDirectory>),
     /// Everything is removed.
     Cleared,
     /// What was asked for cannot be done.
     Failed {
         /// Of which kind the reason is.
-        kind: Kind,
+        kind: FailureKind,
         /// The reason in one line.
         reason: String,
     },
     /// The agent is there.
-    Pulse,
+    #[serde(rename = "pulse")]
+    Heartbeat,
 }
 
 /// Who can mend an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Kind {
+pub enum FailureKind {
     /// The user said something wrong.
-    BadInput,
+    #[serde(rename = "bad-input")]
+    Usage,
     /// The machine is not as it must be.
-    Refused,
+    #[serde(rename = "refused")]
+    Environment,
     /// The user asked to stop.
     Interrupted,
     /// Nobody but who writes this program.
     Internal,
 }
 
-impl Request {
+impl HostRequest {
     /// The request as a line, with its end of line.
     pub fn to_line(&self) -> String {
         line(self)
     }
 }
 
-impl Answer {
+impl HostReply {
     /// The answer as a line, with its end of line.
     pub fn to_line(&self) -> String {
         line(self)

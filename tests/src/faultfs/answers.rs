@@ -13,7 +13,7 @@ use fuser::{
 };
 
 use super::content::{CHUNK, Content};
-use super::driver::{Driver, LONGEST_NAME, attributes_of, permissions};
+use super::driver::{Driver, MAX_NAME, attributes_of, permissions};
 use super::faults::Call;
 use super::tree::{Errno, Kind, Node, Owner};
 
@@ -318,15 +318,6 @@ impl Filesystem for Driver {
         let free = blocks.saturating_sub(state.tree.space() / CHUNK);
         let files = state.tree.nodes().len() as u64;
         let size = CHUNK as u32;
-        reply.statfs(
-            blocks,
-            free,
-            free,
-            files,
-            0,
-            size,
-            LONGEST_NAME as u32,
-            size,
-        );
+        reply.statfs(blocks, free, free, files, 0, size, MAX_NAME as u32, size);
     }
 }

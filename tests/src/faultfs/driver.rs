@@ -18,7 +18,7 @@ use super::tree::{Errno, Kind, Node, Tree};
 use super::{image, reading};
 
 /// The longest name, as nearly everywhere.
-pub const LONGEST_NAME: usize = 255;
+pub const MAX_NAME: usize = 255;
 
 /// The driver of one mount.
 #[derive(Debug)]
@@ -100,7 +100,7 @@ impl Driver {
     pub fn add(&self, at: (INodeNo, &OsStr), call: Call, node: Node) -> Result<FileAttr, Errno> {
         self.enter(call)?;
         let name = at.1.as_bytes();
-        if name.len() > LONGEST_NAME {
+        if name.len() > MAX_NAME {
             return Err(libc::ENAMETOOLONG);
         }
         let mut state = self.state();

@@ -6,8 +6,8 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
-use end_to_end::{Ended, Entry, Gate, Sandbox, cells_of, run, succeed};
-use model::{Status, StoredCell};
+use end_to_end::{CommandOutput, Entry, Gate, Sandbox, cells_of, run, succeed};
+use model::{CellRecord, Status};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use sys::process;
@@ -26,14 +26,14 @@ fn an_orchestrator_that_is_stopped_for_longer_than_a_cell_may_be_silent() {
     let orchestrator = Pid::from_raw(child.id().cast_signed());
     let waiting = gate.reached();
     // With the agent of the machine, which watches over cells.
-    let both = process::family(orchestrator).into_iter().take(2);
+    let both = process::descendants(orchestrator).into_iter().take(2);
     let both: Vec<Pid> = both.map(|process| process.pid).collect();
     let send = |signal| both.iter().for_each(|pid| kill(*pid, signal).unwrap());
     send(Signal::SIGSTOP);
     thread::sleep(Duration::from_secs(6));
     send(Signal::SIGCONT);
-    waiting.go_on();
-    Ended::from(child.wait_with_output().unwrap()).with(0);
+    waiting.release();
+    CommandOutput::from(child.wait_with_output().unwrap()).assert_code(0);
     let results = sandbox.results();
     let cell = cells_of(&results, "gate")[0];
     assert_eq!(cell.status, Status::Ok, "{:?}", cell.failure);
@@ -54,7 +54,7 @@ fn an_agent_that_is_stopped_for_longer_than_a_cell_may_be_silent() {
     let child = child.spawn().unwrap();
     let waiting = gate.reached();
     let orchestrator = Pid::from_raw(child.id().cast_signed());
-    let agents: Vec<Pid> = process::family(orchestrator)
+    let agents: Vec<Pid> = process::descendants(orchestrator)
         .into_iter()
         // The orchestrator, and the agent of the machine.
         .skip(2)
@@ -65,8 +65,8 @@ fn an_agent_that_is_stopped_for_longer_than_a_cell_may_be_silent() {
     send(Signal::SIGSTOP);
     thread::sleep(Duration::from_secs(6));
     send(Signal::SIGCONT);
-    waiting.go_on();
-    Ended::from(child.wait_with_output().unwrap()).with(0);
+    waiting.release();
+    CommandOutput::from(child.wait_with_output().unwrap()).assert_code(0);
     let results = sandbox.results();
     let cell = cells_of(&results, "gate")[0];
     assert_eq!(cell.status, Status::Ok, "{:?}", cell.failure);
@@ -81,7 +81,7 @@ fn a_step_that_keeps_the_device_busy_and_never_ends_is_hung() {
         "while :; do dd if=/dev/zero of=\"$1\" bs=64k count=1 conv=fsync,notrunc 2>/dev/null; done";
     sandbox.add(&Entry::ext4("endless").mkfs(&["sh", "-c", script, "sh", "{device}"]));
     let mut command = sandbox.campaign(&["endless"], "trial");
-    run(command.args(["--phase-limit", "3s"])).with(0);
+    run(command.args(["--phase-limit", "3s"])).assert_code(0);
     let results = sandbox.results();
     let cell = cells_of(&results, "endless")[0];
     let failure = cell.failure.as_ref().unwrap();
@@ -160,7 +160,7 @@ fn a_directory_whose_filesystem_is_unmounted_in_the_middle() {
     );
     assert!(mounted.unmount(&["--lazy"]));
     let rest = thread::spawn(move || lines.map_while(Result::ok).count());
-    let ended = Ended::from(child.wait_with_output().unwrap()).with(3);
+    let ended = CommandOutput::from(child.wait_with_output().unwrap()).assert_code(3);
     rest.join().unwrap();
     assert!(ended.stderr.contains("unmounted"), "{}", ended.stderr);
     assert_eq!(
@@ -193,15 +193,15 @@ fn a_work_directory_that_is_taken_away_in_the_middle() {
     let place = fs::read_dir(sandbox.path("work")).unwrap().next().unwrap();
     let (place, away) = (place.unwrap().path(), sandbox.path("away"));
     fs::rename(&place, &away).unwrap();
-    waiting.go_on();
-    let ended = Ended::from(child.wait_with_output().unwrap()).with(3);
+    waiting.release();
+    let ended = CommandOutput::from(child.wait_with_output().unwrap()).assert_code(3);
     assert!(
         ended.stderr.contains("is not what fsarena made there"),
         "{}",
         ended.stderr
     );
     let results = sandbox.results();
-    let failed = |cell: &StoredCell| {
+    let failed = |cell: &CellRecord| {
         let result = cell.result.as_ref();
         result.is_some_and(|result| result.status != Status::Ok)
     };

@@ -5,13 +5,13 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio, id};
 
-use end_to_end::{Ended, Gate, LoopDevice, Sandbox, Waiting, run, succeed};
+use end_to_end::{BlockedContender, CommandOutput, Gate, LoopDevice, Sandbox, run, succeed};
 use nix::sys::stat::{Mode, SFlag, mknod};
 
 const SIZE: u64 = 96 << 20;
 
 /// A campaign of two rounds on a device that has come to a contender which waits.
-fn campaign(sandbox: &Sandbox, device: &Path) -> (Waiting, Child) {
+fn campaign(sandbox: &Sandbox, device: &Path) -> (BlockedContender, Child) {
     let gate = Gate::new(sandbox);
     let mut command = sandbox.campaign(&["ext4", "gate"], "trial");
     command.args(["--rounds", "2", "--device"]).arg(device);
@@ -22,7 +22,7 @@ fn campaign(sandbox: &Sandbox, device: &Path) -> (Waiting, Child) {
 
 /// It ends with the code of a refusal, and says so in its last line, which is returned.
 fn refused(child: Child) -> String {
-    let ended = Ended::from(child.wait_with_output().unwrap()).with(3);
+    let ended = CommandOutput::from(child.wait_with_output().unwrap()).assert_code(3);
     let last = ended.stderr.trim_end().lines().next_back().unwrap();
     assert!(last.starts_with("fsarena: "), "{}", ended.stderr);
     assert!(
@@ -55,7 +55,7 @@ fn a_filesystem_that_somebody_makes_and_mounts_between_two_cells() {
     fs::create_dir(&mountpoint).unwrap();
     succeed(Command::new("mount").arg(device.path()).arg(&mountpoint));
     fs::write(mountpoint.join("letter"), "precious").unwrap();
-    waiting.go_on();
+    waiting.release();
     let line = refused(child);
     assert!(
         line.contains("is mounted on") && line.contains("theirs"),
@@ -78,17 +78,17 @@ fn data_that_somebody_writes_between_two_cells() {
     let (waiting, child) = campaign(&sandbox, device.path());
     make_ext4(device.path());
     let before = bytes(&device);
-    waiting.go_on();
+    waiting.release();
     let line = refused(child);
     assert!(line.contains("was written to"), "{line}");
     assert!(bytes(&device) == before, "not a byte was changed");
     // Whoever has looked at it may give it up.
     let word = device.path().to_str().unwrap();
     let mut resume = sandbox.fsarena();
-    run(resume.args(["resume", "1"])).with(3);
+    run(resume.args(["resume", "1"])).assert_code(3);
     assert!(bytes(&device) == before, "nor by resuming");
     let mut resume = sandbox.fsarena();
-    run(resume.args(["resume", "1", "--erase", word])).with(0);
+    run(resume.args(["resume", "1", "--erase", word])).assert_code(0);
 }
 
 /// A device whose node by the kernel's name is not there, as in a container; it is again when this is dropped.
@@ -133,7 +133,7 @@ fn another_disk_under_the_same_name() {
     let (waiting, child) = campaign(&sandbox, &renamed.node);
     fs::remove_file(&renamed.node).unwrap();
     renamed.lead_to(&other);
-    waiting.go_on();
+    waiting.release();
     let line = refused(child);
     assert!(line.contains("not the disk that it was"), "{line}");
     assert!(bytes(&other) == before, "not a byte was changed");
@@ -153,8 +153,8 @@ fn a_device_that_is_detached_in_the_middle() {
     let mut losetup = Command::new("losetup");
     let attached = losetup.arg(device.path()).arg(&other).status().unwrap();
     assert!(!attached.success(), "the device is still the campaign's");
-    waiting.go_on();
-    Ended::from(child.wait_with_output().unwrap()).with(0);
+    waiting.release();
+    CommandOutput::from(child.wait_with_output().unwrap()).assert_code(0);
     assert!(fs::read(&other).unwrap().iter().all(|&byte| byte == 7));
 }
 
@@ -169,7 +169,7 @@ fn a_second_campaign_on_the_same_device() {
         &["--device", word, "--erase", word, "--backend", "loop"],
     ] {
         let mut second = sandbox.campaign(&["ext4"], "trial");
-        let ended = run(second.args(more)).with(3);
+        let ended = run(second.args(more)).assert_code(3);
         assert!(
             ended.stderr.contains("locked by another fsarena"),
             "{}",
@@ -183,10 +183,10 @@ fn a_second_campaign_on_the_same_device() {
             "format" => second.arg(word),
             _ => second.args(["--device", word]),
         };
-        run(second.args(["--erase", word])).with(3);
+        run(second.args(["--erase", word])).assert_code(3);
     }
-    waiting.go_on();
-    Ended::from(child.wait_with_output().unwrap()).with(0);
+    waiting.release();
+    CommandOutput::from(child.wait_with_output().unwrap()).assert_code(0);
 }
 
 /// A person at a terminal is asked; a script has said it twice already.
@@ -217,7 +217,7 @@ fn a_terminal_is_asked_before_anything_is_erased() {
             .env("XDG_DATA_HOME", sandbox.path("data"));
         run(&mut shell)
     };
-    let ended = command("yes").with(3);
+    let ended = command("yes").assert_code(3);
     for words in [
         "photos",
         "96 MiB",
@@ -227,5 +227,5 @@ fn a_terminal_is_asked_before_anything_is_erased() {
         assert!(ended.stdout.contains(words), "{words}: {}", ended.stdout);
     }
     assert!(bytes(&device) == before, "not a byte was changed");
-    command(name).with(0);
+    command(name).assert_code(0);
 }

@@ -5,7 +5,7 @@ use std::os::unix::fs::{PermissionsExt, chown, lchown, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use end_to_end::{Ended, Sandbox, run};
+use end_to_end::{CommandOutput, Sandbox, run};
 
 /// The other user.
 const NOBODY: u32 = 65_534;
@@ -50,7 +50,7 @@ impl Common {
     }
 
     /// A campaign of root's with this database and its work directory there.
-    fn campaign(&self, database: &Path) -> Ended {
+    fn campaign(&self, database: &Path) -> CommandOutput {
         let mut command = Command::new(end_to_end::program::fsarena());
         command
             .arg("--db")
@@ -75,7 +75,7 @@ impl Common {
     /// Refused in one line, which names what is in the way, and the letter is whole.
     #[track_caller]
     fn assert_refused(&self, database: &Path, culprit: &str) {
-        let ended = self.campaign(database).with(3);
+        let ended = self.campaign(database).assert_code(3);
         let lines: Vec<&str> = ended.stderr.trim_end().lines().collect();
         let last = lines.last().unwrap();
         assert!(last.contains(culprit), "{}", ended.stderr);
@@ -134,7 +134,7 @@ fn links_and_directories_in_a_place_where_all_may_write() {
         there.assert_refused(&there.own(), "fsarena-1-1");
     }
     let there = Common::new(0o1777);
-    there.campaign(&there.own()).with(0);
+    there.campaign(&there.own()).assert_code(0);
     let own = there.own();
     let reports = own.with_file_name("reports");
     for (path, mode) in [(own, 0o600), (reports, 0o700)] {
@@ -147,7 +147,7 @@ fn links_and_directories_in_a_place_where_all_may_write() {
 #[test]
 fn a_database_where_others_make_files_is_not_written_to() {
     let there = Common::new(0o1777);
-    there.campaign(&there.own()).with(0);
+    there.campaign(&there.own()).assert_code(0);
     let database = there.path("fsarena.db");
     there.assert_refused(&database, "anybody can make files");
     assert!(!database.exists());
@@ -164,9 +164,9 @@ fn a_database_where_others_make_files_is_not_written_to() {
         let mut command = Command::new(end_to_end::program::fsarena());
         run(command.arg("--db").arg(&database).args(words))
     };
-    fsarena(&["report"]).with(0);
-    fsarena(&["list", "campaigns"]).with(0);
-    fsarena(&["resume"]).with(3);
+    fsarena(&["report"]).assert_code(0);
+    fsarena(&["list", "campaigns"]).assert_code(0);
+    fsarena(&["resume"]).assert_code(3);
     assert!(fs::read(&database).unwrap() == before);
 }
 
@@ -183,7 +183,7 @@ fn a_place_in_which_everybody_may_rename_what_others_made() {
 fn a_report_is_written_through_no_link() {
     let _unprotected = Unprotected::new();
     let there = Common::new(0o1777);
-    there.campaign(&there.own()).with(0);
+    there.campaign(&there.own()).assert_code(0);
     for name in ["report.html", "report.html.partial"] {
         there.link(name);
     }
@@ -193,14 +193,14 @@ fn a_report_is_written_through_no_link() {
         command.args(["report", "--format", "html", "-o"]).arg(path);
         run(&mut command)
     };
-    report(&there.path("report.html")).with(0);
+    report(&there.path("report.html")).assert_code(0);
     there.assert_whole();
     let page = fs::symlink_metadata(there.path("report.html")).unwrap();
     assert!(page.is_file());
     // A device in its place would be overwritten.
     let device = end_to_end::LoopDevice::new(&there.sandbox.path("disk"), 1 << 20);
     symlink(device.path(), there.path("disk.html")).unwrap();
-    report(&there.path("disk.html")).with(3);
+    report(&there.path("disk.html")).assert_code(3);
     assert!(
         fs::read(device.image())
             .unwrap()

@@ -50,7 +50,7 @@ fn a_word_among_the_options_that_names_a_device() {
         command.arg("run").arg(campaign_file(&sandbox, &options));
         command.arg("--work-dir").arg(sandbox.path("work"));
         // As a user does who looks around among devices.
-        let ended = run(command.current_dir("/dev")).with(code);
+        let ended = run(command.current_dir("/dev")).assert_code(code);
         assert!(
             code == 0 || ended.stderr.trim_end().lines().count() == 1,
             "{}",
@@ -96,7 +96,7 @@ fn a_program_that_wants_another_device_or_file() {
         let script = format!("({attempt}) && mke2fs -q -F -t ext4 \"$1\"");
         let line = ["sh", "-c", &script, "sh", "{device}"];
         sandbox.add(&Entry::ext4(&name).mkfs(&line));
-        run(&mut sandbox.campaign(&[&name], "trial")).with(0);
+        run(&mut sandbox.campaign(&[&name], "trial")).assert_code(0);
         let results = sandbox.results();
         let cell = cells_of(&results, &name)[0];
         assert_eq!(cell.status, Status::Failed, "{attempt}: {:?}", cell.failure);
@@ -144,7 +144,7 @@ fn a_program_that_mounts_another_device_by_its_number() {
         "{device}",
     ];
     sandbox.add(&Entry::ext4("far").mkfs(&mkfs).mount(&line));
-    run(&mut sandbox.campaign(&["far"], "trial")).with(0);
+    run(&mut sandbox.campaign(&["far"], "trial")).assert_code(0);
     assert!(
         fs::read(journal.image()).unwrap() == before,
         "not a byte was changed"
@@ -157,7 +157,7 @@ fn a_working_directory_full_of_devices_is_not_where_programs_run() {
     let script = "pwd && ls -A && mke2fs -q -F -t ext4 \"$1\"";
     sandbox.add(&Entry::ext4("where").mkfs(&["sh", "-c", script, "sh", "{device}"]));
     let mut command = sandbox.campaign(&["where"], "trial");
-    run(command.current_dir(Path::new("/dev"))).with(0);
+    run(command.current_dir(Path::new("/dev"))).assert_code(0);
     let results = sandbox.results();
     let cell = cells_of(&results, "where")[0];
     assert_eq!(cell.status, Status::Ok, "{:?}", cell.failure);
@@ -171,7 +171,7 @@ fn a_working_directory_full_of_devices_is_not_where_programs_run() {
 fn an_option_that_lets_an_error_end_the_machine() {
     let sandbox = Sandbox::new();
     for contender in ["ext4:errors=panic", "btrfs:fatal_errors=panic"] {
-        let refused = run(&mut sandbox.campaign(&[contender], "trial")).with(2);
+        let refused = run(&mut sandbox.campaign(&[contender], "trial")).assert_code(2);
         assert!(
             refused.stderr.contains("would end this machine"),
             "{}",
@@ -186,7 +186,7 @@ fn an_option_that_lets_an_error_end_the_machine() {
         fs::write(sandbox.path("panic.toml"), file).unwrap();
         let mut command = sandbox.fsarena();
         command.arg("run").arg(sandbox.path("panic.toml"));
-        let refused = run(&mut command).with(2);
+        let refused = run(&mut command).assert_code(2);
         assert!(
             refused.stderr.contains("would end this machine"),
             "{}",

@@ -8,11 +8,11 @@ use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-use end_to_end::{Ended, program, succeed};
+use end_to_end::{CommandOutput, program, succeed};
 use nix::sys::signal::{Signal, kill, killpg};
 use nix::unistd::Pid;
 use tempfile::TempDir;
-use trace::{Call, EntryKind, Errno, Operation, Order, Outcome, PathId, Trace};
+use trace::{EntryKind, Errno, PathId, SyncEvent, Syscall, SyscallResult, Trace, TraceRecord};
 
 /// Each kind of call, and what is to be recorded of it.
 const CALLS: &str = include_str!("calls.c");
@@ -58,8 +58,8 @@ impl Place {
     }
 
     /// Records a script of the shell; what it did, and how that ended.
-    fn shell(&self, script: &str) -> (Trace, Ended) {
-        let ended = Ended::from(self.recorder(&["sh", "-c", script]).output().unwrap());
+    fn shell(&self, script: &str) -> (Trace, CommandOutput) {
+        let ended = CommandOutput::from(self.recorder(&["sh", "-c", script]).output().unwrap());
         (self.trace(), ended)
     }
 
@@ -78,7 +78,7 @@ impl Place {
 }
 
 /// A text of Rust's in which numbers of paths are the paths.
-fn named(trace: &Trace, call: &Call) -> String {
+fn named(trace: &Trace, call: &Syscall) -> String {
     let text = format!("{call:?}");
     let mut parts = text.split("PathId(");
     let mut named = parts.next().unwrap().to_owned();
@@ -90,7 +90,7 @@ fn named(trace: &Trace, call: &Call) -> String {
     named
 }
 
-fn path(trace: &Trace, operation: &Operation) -> String {
+fn path(trace: &Trace, operation: &TraceRecord) -> String {
     let first = operation.call.paths()[0];
     let bytes = first.map(|path| trace.paths.full(path)).unwrap_or_default();
     String::from_utf8(bytes).unwrap()
@@ -98,8 +98,8 @@ fn path(trace: &Trace, operation: &Operation) -> String {
 
 /// Where an operation of this name on this path is, and what it is.
 #[track_caller]
-fn find<'a>(trace: &'a Trace, call: &str, on: &str) -> (usize, &'a Operation) {
-    let is_it = |o: &&Operation| o.call.name() == call && path(trace, o) == on;
+fn find<'a>(trace: &'a Trace, call: &str, on: &str) -> (usize, &'a TraceRecord) {
+    let is_it = |o: &&TraceRecord| o.call.name() == call && path(trace, o) == on;
     let mut found = trace.operations.iter().enumerate();
     let found = found.find(|(_, o)| is_it(o));
     found.unwrap_or_else(|| panic!("no {call} of {on}"))
@@ -109,7 +109,7 @@ fn find<'a>(trace: &'a Trace, call: &str, on: &str) -> (usize, &'a Operation) {
 fn each_kind_of_call_is_recorded_once_with_its_path_place_length_and_result() {
     let place = Place::new();
     let program = place.compiled(CALLS);
-    Ended::from(place.recorder(&[program]).output().unwrap()).with(0);
+    CommandOutput::from(place.recorder(&[program]).output().unwrap()).assert_code(0);
     let trace = place.trace();
     let shown = trace.operations.iter().map(|operation| {
         let call = named(&trace, &operation.call);
@@ -146,11 +146,11 @@ fn only_what_lies_below_the_directory_by_its_real_path_is_recorded() {
     let script = "cd ../other; : >not; : >in/a; : >../top/b; cd in; : >c; : >../not2; cat two; : >out/not3; \
                   cat out/in/one";
     let (trace, ended) = place.shell(script);
-    assert_eq!(ended.with(0).stdout, "11");
+    assert_eq!(ended.assert_code(0).stdout, "11");
     let opened = trace.operations.iter().filter(|o| o.call.name() == "open");
     let opened: Vec<_> = opened.map(|operation| path(&trace, operation)).collect();
     assert_eq!(opened, ["a", "b", "c", "two", "one"]);
-    assert!(trace.about.elsewhere > 10, "{:?}", trace.about);
+    assert!(trace.header.elsewhere > 10, "{:?}", trace.header);
     assert_eq!(trace.before.len(), 3);
     assert_eq!(trace.after.len(), 6);
 }
@@ -178,30 +178,30 @@ fn what_the_command_is_given_opened_is_part_of_the_recording() {
 fn a_pipe_a_start_and_a_wait_order_processes() {
     let place = Place::new();
     let (trace, ended) = place.shell("(echo x >a; echo go) | (read go; cat a >b); cat b >c");
-    ended.with(0);
+    ended.assert_code(0);
     let operations = &trace.operations;
-    let order = |wanted: &dyn Fn(&Order) -> bool, from: usize| {
-        let is_it = |o: &Operation| matches!(&o.call, Call::Order(order) if wanted(order));
+    let order = |wanted: &dyn Fn(&SyncEvent) -> bool, from: usize| {
+        let is_it = |o: &TraceRecord| matches!(&o.call, Syscall::Order(order) if wanted(order));
         from + operations[from..].iter().position(is_it).expect("an order")
     };
     let (written, writer) = find(&trace, "open", "a");
-    let sends = order(&|order| matches!(order, Order::Sends { .. }), written);
+    let sends = order(&|order| matches!(order, SyncEvent::Send { .. }), written);
     assert_eq!(operations[sends].thread, writer.thread);
-    let Call::Order(Order::Sends { message }) = operations[sends].call else {
+    let Syscall::Order(SyncEvent::Send { message }) = operations[sends].call else {
         unreachable!("it was looked for")
     };
-    let receives = order(&|order| *order == Order::Receives { message }, sends);
+    let receives = order(&|order| *order == SyncEvent::Receive { message }, sends);
     let (made, maker) = find(&trace, "open", "b");
     let reader = operations[receives].thread;
     // `cat` is a child of the shell that has read the pipe, or that shell itself.
-    let starts = Order::Starts {
+    let starts = SyncEvent::Spawn {
         thread: maker.thread,
     };
     let is_child = operations[receives..made]
         .iter()
-        .any(|o| o.thread == reader && o.call == Call::Order(starts));
+        .any(|o| o.thread == reader && o.call == Syscall::Order(starts));
     assert!(reader == maker.thread || is_child);
-    let awaits = order(&|order| *order == Order::Awaits { thread: reader }, made);
+    let awaits = order(&|order| *order == SyncEvent::Join { thread: reader }, made);
     let (last, _) = find(&trace, "open", "c");
     assert!(awaits < last);
 }
@@ -210,14 +210,15 @@ fn a_pipe_a_start_and_a_wait_order_processes() {
 fn a_command_that_fails_is_recorded_and_its_exit_code_passed_on() {
     let place = Place::new();
     let (trace, ended) = place.shell("cat missing; mkdir -p d; mkdir d; exit 7");
-    ended.with(7);
+    ended.assert_code(7);
     let (_, open) = find(&trace, "open", "missing");
-    assert_eq!(open.outcome, Outcome::Failed(Errno(2)));
+    assert_eq!(open.outcome, SyscallResult::Err(Errno(2)));
     let made = trace.operations.iter().filter(|o| o.call.name() == "mkdir");
     let made: Vec<_> = made.map(|operation| operation.outcome).collect();
-    assert_eq!(made, [Outcome::Done(0), Outcome::Failed(Errno(17))]);
-    place.shell("kill -9 $$").1.with(128 + 9);
-    let none = Ended::from(place.recorder(&["no-such-program"]).output().unwrap()).with(2);
+    assert_eq!(made, [SyscallResult::Ok(0), SyscallResult::Err(Errno(17))]);
+    place.shell("kill -9 $$").1.assert_code(128 + 9);
+    let none =
+        CommandOutput::from(place.recorder(&["no-such-program"]).output().unwrap()).assert_code(2);
     assert_eq!(
         none.stderr,
         "fsarena: cannot run no-such-program: No such file or directory (os error 2)\n"
@@ -268,7 +269,10 @@ fn a_recorder_that_is_killed_leaves_no_process_behind() {
     while sys::process::children(shell).is_empty() {
         std::thread::yield_now();
     }
-    let mut family: Vec<_> = sys::process::family(shell).iter().map(|p| p.pid).collect();
+    let mut family: Vec<_> = sys::process::descendants(shell)
+        .iter()
+        .map(|p| p.pid)
+        .collect();
     assert_eq!(family.len(), 2);
     recorder.kill().unwrap();
     recorder.wait().unwrap();
@@ -357,7 +361,7 @@ fn counted(strace: &str, top: &str) -> BTreeMap<&'static str, u64> {
 fn strace_counts_the_same_calls_below_the_directory() {
     let place = Place::new();
     let (trace, ended) = place.shell(WORK);
-    ended.with(0);
+    ended.assert_code(0);
     let mut recorded: BTreeMap<&str, u64> = BTreeMap::new();
     for operation in &trace.operations {
         *recorded.entry(operation.call.name()).or_default() += 1;
@@ -392,8 +396,8 @@ fn a_recorded_tree_is_told_before_and_after() {
     fs::hard_link(place.top().join("kept"), place.top().join("too")).unwrap();
     let (trace, _) =
         place.shell("truncate -s 1M sparse; echo x >>kept; ln -s kept l; mkfifo p; rm too");
-    let shown = |entries: &[trace::Entry]| -> Vec<String> {
-        let text = |e: &trace::Entry| format!("{} {:?}", path_of(&trace, e.path), e.kind);
+    let shown = |entries: &[trace::TreeEntry]| -> Vec<String> {
+        let text = |e: &trace::TreeEntry| format!("{} {:?}", path_of(&trace, e.path), e.kind);
         entries.iter().map(text).collect()
     };
     assert_eq!(shown(&trace.before)[0], "kept File { size: 5 }");
@@ -405,14 +409,14 @@ fn a_recorded_tree_is_told_before_and_after() {
         "sparse File { size: 1048576 }",
     ];
     assert_eq!(shown(&trace.after), expected);
-    assert!(!trace.about.system.is_empty() && trace.about.recorder.starts_with("fsarena "));
+    assert!(!trace.header.system.is_empty() && trace.header.recorder.starts_with("fsarena "));
     let (_, write) = trace
         .operations
         .iter()
         .enumerate()
         .find(|(_, o)| o.call.name() == "write")
         .unwrap();
-    let Call::Write { offset, length, .. } = write.call else {
+    let Syscall::Write { offset, length, .. } = write.call else {
         unreachable!("it was looked for")
     };
     assert_eq!((offset, length), (5, 2), "what is added goes to the end");
@@ -424,7 +428,7 @@ fn a_directory_that_cannot_be_read_is_told_in_a_line() {
     recorder.args([
         "trace", "record", "-o", "x", "--below", "/missing", "--", "true",
     ]);
-    let ended = Ended::from(recorder.output().unwrap()).with(2);
+    let ended = CommandOutput::from(recorder.output().unwrap()).assert_code(2);
     let (said, lines) = (&ended.stderr, ended.stderr.lines().count());
     assert!(
         said.starts_with("fsarena: cannot read /missing: ") && lines == 1,

@@ -1,21 +1,23 @@
 //! One phase measured: its cache state, its operation or step, and what an error of it means.
 
-use engine::{IoMode, Meter, OpError, Tally};
 use model::op::VolumeStep;
-use model::{Bytes, CacheState, Failure, Nanos, Op, Pass, Phase, PhaseResult, Probe, Support};
+use model::{
+    Bytes, CacheState, Failure, Iteration, Nanos, Op, Phase, PhaseResult, ProbeFeature, ProbeResult,
+};
 use sys::{caches, clock};
-use wire::Target;
+use wire::WorkTarget;
+use workload::{IoMode, OpError, PhaseMeter, ThreadStats};
 
-use super::{Session, Trouble};
-use crate::scaling::Passes;
-use crate::volume::Mounted;
+use super::{PhaseError, Session};
+use crate::iterations::Iterations;
+use crate::volume::MountedVolume;
 
 /// Whether the programs that a remount runs are told of: between the passes of a phase they would be
 /// the same lines over and over.
 #[derive(Clone, Copy)]
-enum Remounts {
-    Said,
-    Unsaid,
+enum RemountReporting {
+    On,
+    Off,
 }
 
 impl Session<'_> {
@@ -23,29 +25,29 @@ impl Session<'_> {
         &mut self,
         phase: &Phase,
         result: &mut PhaseResult,
-    ) -> Result<(), Trouble> {
-        if let Op::Probe(Probe { feature }) = phase.op {
-            let found = engine::probe(feature, self.workspace.root());
+    ) -> Result<(), PhaseError> {
+        if let Op::ProbeFeature(ProbeFeature { feature }) = phase.op {
+            let found = workload::probe(feature, self.workspace.root());
             let found = found.map_err(|error| self.judge(&error))?;
             self.features.0.insert(feature, found.clone());
             return match found {
-                Support::Yes | Support::UpTo(_) => Ok(()),
-                Support::No(reason) => Err(Trouble::Unsupported(reason)),
+                ProbeResult::Yes | ProbeResult::UpTo(_) => Ok(()),
+                ProbeResult::No(reason) => Err(PhaseError::Unsupported(reason)),
             };
         }
-        if let Some(step) = phase.op.descriptor().step() {
+        if let Some(step) = phase.op.info().step() {
             return self.measure_step(step, result);
         }
-        if let Op::MixRole(role) = &phase.op {
+        if let Op::RoleResult(role) = &phase.op {
             result.cache = self.began_with;
-            let found = engine::role_result(&self.workspace, role, result);
+            let found = workload::role_result(&self.workspace, role, result);
             return found.map_err(|error| self.judge(&error));
         }
-        if let Op::Elsewhere(_) = &phase.op {
+        if let Op::External(_) = &phase.op {
             let read = self.printed.write(&phase.name, result);
-            return read.map_err(Trouble::Unsupported);
+            return read.map_err(PhaseError::Unsupported);
         }
-        result.cache = self.prepare_cache(phase.cache, Remounts::Said)?;
+        result.cache = self.prepare_cache(phase.cache, RemountReporting::On)?;
         self.began_with = result.cache;
         self.measure_operation(phase, result)
     }
@@ -54,34 +56,35 @@ impl Session<'_> {
     fn prepare_cache(
         &mut self,
         wanted: CacheState,
-        remounts: Remounts,
-    ) -> Result<CacheState, Trouble> {
+        remounts: RemountReporting,
+    ) -> Result<CacheState, PhaseError> {
         if wanted == CacheState::Cold {
             self.look_at_layout();
         }
         match (wanted, &mut self.volume) {
             (CacheState::Cold, Some(volume)) if volume.has_device() => {
                 let mut outcome = volume.remount_cold();
-                if let (Ok(records), Remounts::Unsaid) = (&mut outcome, remounts) {
+                if let (Ok(records), RemountReporting::Off) = (&mut outcome, remounts) {
                     records.clear();
                 }
-                self.records(outcome).map_err(|failure| Trouble::Failed {
-                    crashed: false,
-                    failure,
-                })?;
+                self.records(outcome)
+                    .map_err(|failure| PhaseError::Failed {
+                        crashed: false,
+                        failure,
+                    })?;
                 Ok(CacheState::Cold)
             }
             // What lives in memory alone cannot be cold.
             (CacheState::Cold, Some(_)) => Ok(CacheState::Warm),
-            (CacheState::Cold, None) | (CacheState::Advised, _) => {
+            (CacheState::Cold, None) | (CacheState::FadviseDontNeed, _) => {
                 for file in self.workspace.content_files() {
                     // A file that an earlier phase could not keep is found missing by this one.
-                    let _ = caches::forget(&file);
+                    let _ = caches::drop_file_cache(&file);
                 }
                 if let Some(source) = self.workspace.source() {
-                    source.forget();
+                    source.drop_cache();
                 }
-                Ok(CacheState::Advised)
+                Ok(CacheState::FadviseDontNeed)
             }
             (other, _) => Ok(other),
         }
@@ -91,12 +94,12 @@ impl Session<'_> {
         &mut self,
         phase: &Phase,
         result: &mut PhaseResult,
-    ) -> Result<(), Trouble> {
-        let meter = Meter::start(self.device.clone(), Some(self.workspace.root()));
-        let mut tally = Tally::new(phase.at_most, self.heartbeat.progress(), meter);
-        let mut passes = Passes::new(phase.scaling);
+    ) -> Result<(), PhaseError> {
+        let meter = PhaseMeter::start(self.device.clone(), Some(self.workspace.root()));
+        let mut tally = ThreadStats::new(phase.at_most, self.heartbeat.progress(), meter);
+        let mut passes = Iterations::new(phase.scaling);
         let outcome = self.passes(phase, &mut tally, &mut passes);
-        tally.end(result);
+        tally.finish(result);
         result.passes = passes.several();
         result.device_size = self.device_size();
         result.memory = self.footprint.now();
@@ -107,48 +110,48 @@ impl Session<'_> {
     fn passes(
         &mut self,
         phase: &Phase,
-        tally: &mut Tally,
-        passes: &mut Passes,
-    ) -> Result<(), Trouble> {
+        tally: &mut ThreadStats,
+        passes: &mut Iterations,
+    ) -> Result<(), PhaseError> {
         let start = clock::now();
         loop {
             let (wall, operations, bytes) = (tally.elapsed(), tally.operations, tally.bytes);
             let outcome = self.perform(phase, tally);
-            tally.pause();
+            tally.pause_timed();
             outcome.map_err(|error| self.judge(&error))?;
-            passes.add(Pass {
-                wall: Nanos(tally.elapsed().0 - wall.0),
+            passes.add(Iteration {
+                elapsed: Nanos(tally.elapsed().0 - wall.0),
                 operations: tally.operations - operations,
                 bytes: Bytes(tally.bytes - bytes),
             });
-            let enough = tally.cut_short || !passes.wants_more(clock::since(start));
+            let enough = tally.time_limited || !passes.needs_more(clock::since(start));
             if enough || !self.restore(phase)? {
                 return Ok(());
             }
         }
     }
 
-    fn perform(&mut self, phase: &Phase, tally: &mut Tally) -> Result<(), OpError> {
+    fn perform(&mut self, phase: &Phase, tally: &mut ThreadStats) -> Result<(), OpError> {
         let setting = IoMode {
-            ends: phase.ends,
+            ends: phase.sync_at_end,
             direct: phase.cache == CacheState::Direct,
         };
         self.heartbeat
             .watch_command(matches!(phase.op, Op::Exec(_)));
-        let outcome = engine::perform(&phase.op, setting, &mut self.workspace, tally);
+        let outcome = workload::perform(&phase.op, setting, &mut self.workspace, tally);
         self.heartbeat.watch_command(false);
         outcome
     }
 
     /// Brings about what the phase began with; false where that cannot be had any more.
-    fn restore(&mut self, phase: &Phase) -> Result<bool, Trouble> {
-        match engine::undo(&phase.op, &mut self.workspace) {
+    fn restore(&mut self, phase: &Phase) -> Result<bool, PhaseError> {
+        match workload::undo(&phase.op, &mut self.workspace) {
             Err(OpError::Unsupported { .. }) => return Ok(false),
             other => other.map_err(|error| self.judge(&error))?,
         }
         // What a pass has left in memory is not to be written at the cost of the next.
         self.sync().map_err(|error| self.judge(&error))?;
-        self.prepare_cache(phase.cache, Remounts::Unsaid)?;
+        self.prepare_cache(phase.cache, RemountReporting::Off)?;
         Ok(true)
     }
 
@@ -164,17 +167,17 @@ impl Session<'_> {
 
     fn device_size(&self) -> Option<model::Bytes> {
         match &self.job.target {
-            Target::Volume(volume) if volume.device.is_some() => Some(volume.size),
+            WorkTarget::Volume(volume) if volume.device.is_some() => Some(volume.size),
             _ => None,
         }
     }
 
-    pub(super) fn judge(&self, error: &OpError) -> Trouble {
+    pub(super) fn judge(&self, error: &OpError) -> PhaseError {
         if let OpError::Unsupported { reason } = error {
-            return Trouble::Unsupported(reason.clone());
+            return PhaseError::Unsupported(reason.clone());
         }
         if let OpError::Source { reason } = error {
-            return Trouble::Withdrawn(reason.clone());
+            return PhaseError::Withdrawn(reason.clone());
         }
         let crashed = self
             .volume
@@ -189,30 +192,34 @@ impl Session<'_> {
             error: error.system_error(),
             ..Failure::default()
         };
-        Trouble::Failed { crashed, failure }
+        PhaseError::Failed { crashed, failure }
     }
 
-    fn measure_step(&mut self, step: VolumeStep, result: &mut PhaseResult) -> Result<(), Trouble> {
+    fn measure_step(
+        &mut self,
+        step: VolumeStep,
+        result: &mut PhaseResult,
+    ) -> Result<(), PhaseError> {
         let Some(volume) = &mut self.volume else {
             let reason = "a directory that is mounted already is not made, mounted or checked";
-            return Err(Trouble::Unsupported(reason.into()));
+            return Err(PhaseError::Unsupported(reason.into()));
         };
         if let Some(reason) = impossible(step, volume) {
-            return Err(Trouble::Unsupported(reason.into()));
+            return Err(PhaseError::Unsupported(reason.into()));
         }
         let root = volume.root();
-        let mut meter = Meter::start(self.device.clone(), None);
+        let mut meter = PhaseMeter::start(self.device.clone(), None);
         let outcome = match step {
-            VolumeStep::Mkfs => volume.make(),
+            VolumeStep::Mkfs => volume.mkfs(),
             VolumeStep::Mount => volume.mount(),
             VolumeStep::Unmount => volume.unmount(),
-            VolumeStep::Fsck => volume.check(),
+            VolumeStep::Fsck => volume.fsck(),
         };
         meter.stop(volume.is_mounted().then_some(root), result);
         result.operations = 1;
         result.device_size = self.device_size();
         result.memory = self.footprint.now();
-        self.records(outcome).map_err(|failure| Trouble::Failed {
+        self.records(outcome).map_err(|failure| PhaseError::Failed {
             crashed: false,
             failure,
         })
@@ -220,10 +227,10 @@ impl Session<'_> {
 }
 
 /// Why a step cannot be asked of a volume at all.
-fn impossible(step: VolumeStep, volume: &Mounted<'_>) -> Option<&'static str> {
+fn impossible(step: VolumeStep, volume: &MountedVolume<'_>) -> Option<&'static str> {
     match step {
-        VolumeStep::Mkfs if !volume.can_be_made() => Some("there is nothing to make"),
-        VolumeStep::Fsck if !volume.can_be_checked() => Some("no checker exists"),
+        VolumeStep::Mkfs if !volume.has_mkfs() => Some("there is nothing to make"),
+        VolumeStep::Fsck if !volume.has_fsck() => Some("no checker exists"),
         VolumeStep::Unmount if !volume.has_device() => {
             Some("it lives in memory: an unmount ends it")
         }

@@ -12,31 +12,31 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use model::{Calibration, Cell, CellId, Environment, Test};
-use orchestrate::{Backend, News, Stop};
-use wire::Stopped;
+use orchestrate::{CellBackend, CellUpdate, StopFlag};
+use wire::AbortReason;
 
-use super::board::{Board, Ending, MOST_LOSSES, Standing};
+use super::scheduler::{HostState, MAX_LOSSES, Scheduler, TaskEnd};
 use crate::collected::ended;
-use crate::result_file::LARGEST;
-use crate::{Batch, BatchError, Half, Part, Results, State};
+use crate::result_file::MAX_RESULT_FILE_SIZE;
+use crate::{Batch, BatchError, EntryRange, ResultDirectory, ResultState, RunKind};
 
 /// How often Ctrl-C is noticed.
-const ATTENTION: Duration = Duration::from_millis(100);
+const STOP_POLL_INTERVAL: Duration = Duration::from_millis(100);
 /// How long a host is left alone that went away.
 const PAUSE: Duration = Duration::from_secs(2);
 /// How long is waited for one to come back where none is left: a cable is plugged in again in that time.
-const ALONE: Duration = Duration::from_secs(60);
+const NO_HOST_TIMEOUT: Duration = Duration::from_secs(60);
 /// How long workers may take to end once their input has.
-const CLEARING: Duration = Duration::from_secs(20);
+const WORKER_EXIT_TIMEOUT: Duration = Duration::from_secs(20);
 /// How long the first answer of a host is waited for where another host has answered: it copies what is planned meanwhile.
 const FIRST_ANSWER: Duration = Duration::from_secs(30);
 /// Cells that are handed over before they can run: their results come in another order.
-const AHEAD: usize = 1000;
+const QUEUE_DEPTH: usize = 1000;
 /// With this a command ends whose connection did (ssh(1)), or whose worker was killed.
 const LOST: i32 = 255;
 
 /// A host that runs entries.
-pub trait Host: Send + Sync {
+pub trait WorkerHost: Send + Sync {
     /// Its name, which the results bear.
     fn name(&self) -> &str;
 
@@ -44,22 +44,22 @@ pub trait Host: Send + Sync {
     ///
     /// # Errors
     /// Why it cannot be reached, in a line.
-    fn prepare(&self) -> Result<Prepared, String>;
+    fn prepare(&self) -> Result<ReadyHost, String>;
 
     /// The command that runs entries there. It writes each result to its standard output as its file would be, and ends
     /// when its standard input does: with 0 where all are there, with 255 where nobody knows.
     ///
     /// # Errors
     /// Why it cannot be started, in a line.
-    fn worker(&self, part: Part) -> Result<Command, String>;
+    fn start_worker(&self, part: EntryRange) -> Result<Command, String>;
 
     /// Removes what was brought, where the host can be reached.
-    fn clear(&self);
+    fn clean_up(&self);
 }
 
 /// A host on which entries can run.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Prepared {
+pub struct ReadyHost {
     /// Tasks that it runs at a time.
     pub slots: u32,
     /// What tells its machine from all others.
@@ -71,16 +71,16 @@ pub struct Prepared {
 pub enum HostsError {
     /// They cannot.
     #[error("{0}")]
-    None(String),
+    NoHosts(String),
     /// The directory is not as it must be.
     #[error(transparent)]
     Batch(#[from] BatchError),
 }
 
 /// What the threads say that wait for hosts.
-enum Said {
+enum HostMessage {
     /// A host is there, or is not.
-    Prepared(usize, Result<Prepared, String>),
+    Ready(usize, Result<ReadyHost, String>),
     /// A worker has sent a result.
     Result(u64, Vec<u8>),
     /// A worker has ended, with this code.
@@ -90,7 +90,7 @@ enum Said {
 /// A worker that runs.
 struct Worker {
     host: usize,
-    part: Part,
+    part: EntryRange,
     /// It ends when this is closed.
     input: Option<ChildStdin>,
     child: Arc<Mutex<Child>>,
@@ -98,11 +98,11 @@ struct Worker {
 }
 
 /// Cells on hosts.
-pub struct Hosts<'r, 'a> {
+pub struct HostPool<'r, 'a> {
     batch: &'a Batch,
-    results: &'r mut Results<'a>,
-    hosts: Vec<Arc<dyn Host>>,
-    board: Board,
+    results: &'r mut ResultDirectory<'a>,
+    hosts: Vec<Arc<dyn WorkerHost>>,
+    board: Scheduler,
     /// The machines behind the hosts that were reached.
     machines: BTreeMap<usize, String>,
     /// Why each host gets no entries that gets none.
@@ -111,12 +111,12 @@ pub struct Hosts<'r, 'a> {
     /// Cells that have begun and not ended, with their checks.
     begun: BTreeMap<CellId, (u32, Option<u32>)>,
     checks: BTreeMap<CellId, u32>,
-    news: VecDeque<News>,
-    stop: Stop,
+    news: VecDeque<CellUpdate>,
+    stop: StopFlag,
     /// The command that goes on where this ends.
     go_on: String,
-    say: Sender<Said>,
-    said: Receiver<Said>,
+    say: Sender<HostMessage>,
+    said: Receiver<HostMessage>,
     /// Since when no host runs anything though something is to be run.
     idle: Option<Instant>,
     pause: Duration,
@@ -124,34 +124,37 @@ pub struct Hosts<'r, 'a> {
     first_answer: Duration,
 }
 
-impl<'r, 'a> Hosts<'r, 'a> {
+impl<'r, 'a> HostPool<'r, 'a> {
     /// The cells of a directory on hosts, `most` tasks at a time; brings what is planned to each of them.
     ///
     /// # Errors
     /// When none can be reached, or there are too few of them for the checks.
     pub fn new(
         batch: &'a Batch,
-        results: &'r mut Results<'a>,
-        hosts: Vec<Arc<dyn Host>>,
+        results: &'r mut ResultDirectory<'a>,
+        hosts: Vec<Arc<dyn WorkerHost>>,
         most: Option<u32>,
         go_on: &str,
-        stop: &Stop,
+        stop: &StopFlag,
     ) -> Result<Self, HostsError> {
-        let checks = results.entries().iter().filter(|e| e.half == Half::Check);
+        let checks = results
+            .entries()
+            .iter()
+            .filter(|e| e.half == RunKind::Verification);
         let checks = checks.map(|entry| (entry.id(), entry.index)).collect();
         let (say, said) = mpsc::channel();
         let mut all = Self {
-            board: Board::new(hosts.len(), batch.plan().cells, results.missing(), most),
+            board: Scheduler::new(hosts.len(), batch.plan().cells, results.missing(), most),
             machines: BTreeMap::new(),
             reasons: BTreeMap::new(),
             workers: BTreeMap::new(),
             begun: BTreeMap::new(),
             news: VecDeque::new(),
-            stop: Stop::clone(stop),
+            stop: StopFlag::clone(stop),
             go_on: go_on.to_owned(),
             idle: None,
             pause: PAUSE,
-            alone: ALONE,
+            alone: NO_HOST_TIMEOUT,
             first_answer: FIRST_ANSWER,
             checks,
             batch,
@@ -162,7 +165,7 @@ impl<'r, 'a> Hosts<'r, 'a> {
         };
         if batch.plan().checks > 0 && all.hosts.len() < 2 {
             let why = "cells are to be checked on a second host, and there is one: name another, or plan with --check 0%";
-            return Err(HostsError::None(why.to_owned()));
+            return Err(HostsError::NoHosts(why.to_owned()));
         }
         all.reach()?;
         Ok(all)
@@ -170,7 +173,7 @@ impl<'r, 'a> Hosts<'r, 'a> {
 
     /// Waits so long before a host is asked again that went away, and so long for one to come back where none is left.
     #[must_use]
-    pub const fn waits(mut self, pause: Duration, alone: Duration) -> Self {
+    pub const fn with_retry_delay(mut self, pause: Duration, alone: Duration) -> Self {
         (self.pause, self.alone) = (pause, alone);
         self
     }
@@ -195,15 +198,15 @@ impl<'r, 'a> Hosts<'r, 'a> {
                 }
                 break;
             }
-            if let Ok(said) = self.said.recv_timeout(ATTENTION) {
-                if let Said::Prepared(host, _) = &said {
+            if let Ok(said) = self.said.recv_timeout(STOP_POLL_INTERVAL) {
+                if let HostMessage::Ready(host, _) = &said {
                     asked.remove(host);
                 }
                 self.hear(said)?;
             }
         }
         match self.board.slots() {
-            0 if !self.stop.load(Ordering::Relaxed) => Err(HostsError::None(self.why_none())),
+            0 if !self.stop.load(Ordering::Relaxed) => Err(HostsError::NoHosts(self.why_none())),
             _ => Ok(()),
         }
     }
@@ -217,7 +220,7 @@ impl<'r, 'a> Hosts<'r, 'a> {
             thread::sleep(pause);
             let Some(host) = host.upgrade() else { return };
             // Where nobody listens any more, nobody wants to know.
-            let _ = say.send(Said::Prepared(number, host.prepare()));
+            let _ = say.send(HostMessage::Ready(number, host.prepare()));
         });
     }
 
@@ -230,25 +233,25 @@ impl<'r, 'a> Hosts<'r, 'a> {
     pub fn clear(&mut self) {
         self.end_workers();
         let brought = self.machines.keys();
-        let there = brought.filter(|host| self.board.standing(**host) != Standing::Away);
-        there.for_each(|host| self.hosts[*host].clear());
+        let there = brought.filter(|host| self.board.standing(**host) != HostState::Unreachable);
+        there.for_each(|host| self.hosts[*host].clean_up());
     }
 
     fn name(&self, host: usize) -> &str {
         self.hosts[host].name()
     }
 
-    fn hear(&mut self, said: Said) -> Result<(), HostsError> {
+    fn hear(&mut self, said: HostMessage) -> Result<(), HostsError> {
         match said {
-            Said::Prepared(host, Ok(prepared)) => self.comes(host, prepared),
-            Said::Prepared(host, Err(reason)) => self.is_away(host, reason),
-            Said::Result(task, text) => self.take(task, &text)?,
-            Said::Ended(task, code) => self.ended(task, code),
+            HostMessage::Ready(host, Ok(prepared)) => self.comes(host, prepared),
+            HostMessage::Ready(host, Err(reason)) => self.is_away(host, reason),
+            HostMessage::Result(task, text) => self.take(task, &text)?,
+            HostMessage::Ended(task, code) => self.ended(task, code),
         }
         Ok(())
     }
 
-    fn comes(&mut self, host: usize, prepared: Prepared) {
+    fn comes(&mut self, host: usize, prepared: ReadyHost) {
         let name = self.name(host).to_owned();
         let same = self
             .machines
@@ -265,7 +268,7 @@ impl<'r, 'a> Hosts<'r, 'a> {
         }
         self.reasons.remove(&host);
         self.board
-            .stands(host, Standing::Ready(prepared.slots.max(1)));
+            .set_host_state(host, HostState::Ready(prepared.slots.max(1)));
     }
 
     fn is_away(&mut self, host: usize, reason: String) {
@@ -273,18 +276,18 @@ impl<'r, 'a> Hosts<'r, 'a> {
         if self.reasons.get(&host) != Some(&reason) {
             self.note(format!("{name} runs nothing: {reason}; trying again"));
         }
-        self.board.stands(host, Standing::Away);
+        self.board.set_host_state(host, HostState::Unreachable);
         self.reasons.insert(host, reason);
         self.prepare(host, self.pause);
     }
 
     fn is_out(&mut self, host: usize, reason: String) {
-        self.board.stands(host, Standing::Out);
+        self.board.set_host_state(host, HostState::Excluded);
         self.reasons.insert(host, reason);
     }
 
     fn note(&mut self, text: String) {
-        self.news.push_back(News::Note(text));
+        self.news.push_back(CellUpdate::Note(text));
     }
 
     /// Keeps what a worker has sent, and tells what that ends.
@@ -293,8 +296,8 @@ impl<'r, 'a> Hosts<'r, 'a> {
             return Ok(());
         };
         let host = Arc::clone(&self.hosts[worker.host]);
-        if let Some(entry) = self.results.keep(text, host.name())? {
-            self.board.has(entry);
+        if let Some(entry) = self.results.store(text, host.name())? {
+            self.board.mark_done(entry);
             self.tell();
         }
         Ok(())
@@ -306,17 +309,17 @@ impl<'r, 'a> Hosts<'r, 'a> {
             return;
         };
         let ending = match code {
-            Some(0) => Ending::Done,
-            None | Some(LOST) => Ending::Lost,
-            Some(_) => Ending::Refused,
+            Some(0) => TaskEnd::Done,
+            None | Some(LOST) => TaskEnd::Lost,
+            Some(_) => TaskEnd::Refused,
         };
         let before = self.board.standing(worker.host);
-        let given_up = self.board.ended(task, ending);
+        let given_up = self.board.task_ended(task, ending);
         let name = self.name(worker.host).to_owned();
         let stopping = self.stop.load(Ordering::Relaxed);
         match (before, self.board.standing(worker.host)) {
             (before, after) if before == after || stopping => {}
-            (_, Standing::Away) => {
+            (_, HostState::Unreachable) => {
                 self.note(format!(
                     "{name} went away: its cells go to others; trying again"
                 ));
@@ -331,7 +334,7 @@ impl<'r, 'a> Hosts<'r, 'a> {
         }
         for entry in given_up {
             let why = format!(
-                "entry {entry} was lost {MOST_LOSSES} times with the host that ran it, {name} the last"
+                "entry {entry} was lost {MAX_LOSSES} times with the host that ran it, {name} the last"
             );
             self.withdraw(
                 |first, check| [Some(first), check].contains(&Some(entry)),
@@ -347,8 +350,10 @@ impl<'r, 'a> Hosts<'r, 'a> {
             .partition(|(_, (first, check))| which(*first, *check));
         self.begun = left;
         let ended: BTreeMap<CellId, _> = ended;
-        let stopped = || Stopped::Withdrawn(why.to_owned());
-        let news = ended.into_keys().map(|cell| News::Stopped(cell, stopped()));
+        let stopped = || AbortReason::EnvironmentFault(why.to_owned());
+        let news = ended
+            .into_keys()
+            .map(|cell| CellUpdate::Aborted(cell, stopped()));
         self.news.extend(news);
     }
 
@@ -356,7 +361,7 @@ impl<'r, 'a> Hosts<'r, 'a> {
     fn tell(&mut self) {
         let results = &*self.results;
         let ready = self.begun.keys().copied();
-        let ready = ready.filter(|cell| results.state(*cell) == State::Ready);
+        let ready = ready.filter(|cell| results.state(*cell) == ResultState::Ready);
         for cell in ready.collect::<Vec<CellId>>() {
             match ended(self.results, cell) {
                 Some(news) => {
@@ -364,7 +369,7 @@ impl<'r, 'a> Hosts<'r, 'a> {
                     self.news.push_back(news);
                 }
                 // Somebody has removed the file.
-                None => self.board.lacks(self.begun[&cell].0),
+                None => self.board.mark_missing(self.begun[&cell].0),
             }
         }
     }
@@ -374,7 +379,7 @@ impl<'r, 'a> Hosts<'r, 'a> {
         loop {
             let (results, hosts) = (&*self.results, &self.hosts);
             let ran = |check: u32| {
-                let name = results.host_of_first(check)?;
+                let name = results.first_run_host(check)?;
                 // One of an earlier session may not be among them.
                 let host = hosts.iter().position(|host| host.name() == name);
                 Some(host.unwrap_or(usize::MAX))
@@ -383,18 +388,18 @@ impl<'r, 'a> Hosts<'r, 'a> {
                 return;
             };
             if let Err(reason) = self.start_worker(task, host, part) {
-                self.board.ended(task, Ending::Lost);
+                self.board.task_ended(task, TaskEnd::Lost);
                 self.is_away(host, reason);
             }
         }
     }
 
-    fn start_worker(&mut self, task: u64, host: usize, part: Part) -> Result<(), String> {
+    fn start_worker(&mut self, task: u64, host: usize, part: EntryRange) -> Result<(), String> {
         let name: String = self.name(host).replace('/', "_");
         let log = self.batch.log().join(format!("{name}-{}.txt", part.first));
         let written = OpenOptions::new().create(true).append(true).open(&log);
         let cannot = |error: std::io::Error| format!("cannot start its worker: {error}");
-        let mut command = self.hosts[host].worker(part)?;
+        let mut command = self.hosts[host].start_worker(part)?;
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
         command
             .stderr(written.map_err(|error| format!("cannot write {}: {error}", log.display()))?);
@@ -413,7 +418,7 @@ impl<'r, 'a> Hosts<'r, 'a> {
         thread::spawn(move || {
             let mut output = BufReader::new(output.expect("piped above"));
             while let Some(text) = next_result(&mut output) {
-                let _ = say.send(Said::Result(task, text));
+                let _ = say.send(HostMessage::Result(task, text));
             }
             let code = loop {
                 let ended = child
@@ -421,12 +426,12 @@ impl<'r, 'a> Hosts<'r, 'a> {
                     .unwrap_or_else(PoisonError::into_inner)
                     .try_wait();
                 match ended {
-                    Ok(None) => thread::sleep(ATTENTION),
+                    Ok(None) => thread::sleep(STOP_POLL_INTERVAL),
                     Ok(Some(status)) => break status.code(),
                     Err(_) => break None,
                 }
             };
-            let _ = say.send(Said::Ended(task, code));
+            let _ = say.send(HostMessage::Ended(task, code));
         });
         Ok(())
     }
@@ -438,7 +443,8 @@ impl<'r, 'a> Hosts<'r, 'a> {
             return false;
         }
         let since = *self.idle.get_or_insert_with(Instant::now);
-        let can_come = (0..self.hosts.len()).any(|h| self.board.standing(h) == Standing::Away);
+        let can_come =
+            (0..self.hosts.len()).any(|h| self.board.standing(h) == HostState::Unreachable);
         !can_come || since.elapsed() >= self.alone
     }
 
@@ -467,7 +473,7 @@ impl<'r, 'a> Hosts<'r, 'a> {
         self.end_workers();
         for (cell, _) in std::mem::take(&mut self.begun) {
             self.news
-                .push_back(News::Stopped(cell, Stopped::Interrupted));
+                .push_back(CellUpdate::Aborted(cell, AbortReason::Interrupted));
         }
     }
 
@@ -476,9 +482,9 @@ impl<'r, 'a> Hosts<'r, 'a> {
         self.workers
             .values_mut()
             .for_each(|worker| worker.input = None);
-        let until = Instant::now() + CLEARING;
+        let until = Instant::now() + WORKER_EXIT_TIMEOUT;
         while !self.workers.is_empty() && Instant::now() < until {
-            if let Ok(said) = self.said.recv_timeout(ATTENTION) {
+            if let Ok(said) = self.said.recv_timeout(STOP_POLL_INTERVAL) {
                 // What cannot be kept is run again.
                 let _ = self.hear(said);
             }
@@ -494,7 +500,7 @@ impl<'r, 'a> Hosts<'r, 'a> {
 fn next_result(output: &mut impl BufRead) -> Option<Vec<u8>> {
     let mut text = Vec::new();
     for _ in 0..2 {
-        let mut limited = output.by_ref().take(LARGEST);
+        let mut limited = output.by_ref().take(MAX_RESULT_FILE_SIZE);
         limited.read_until(b'\n', &mut text).ok()?;
     }
     // What is cut off is no result, and what follows it neither.
@@ -509,15 +515,15 @@ fn last_words(worker: &Worker) -> String {
     line.unwrap_or_else(|| format!("its worker of entry {} said nothing", worker.part.first))
 }
 
-impl Backend for Hosts<'_, '_> {
+impl CellBackend for HostPool<'_, '_> {
     type Error = HostsError;
 
-    fn side_by_side(&self) -> usize {
+    fn parallel_cells(&self) -> usize {
         self.board.slots().max(1) as usize
     }
 
-    fn handed_over(&self) -> usize {
-        AHEAD.max(2 * self.side_by_side())
+    fn queue_depth(&self) -> usize {
+        QUEUE_DEPTH.max(2 * self.parallel_cells())
     }
 
     fn environment(&mut self) -> Result<Environment, HostsError> {
@@ -529,14 +535,14 @@ impl Backend for Hosts<'_, '_> {
     }
 
     fn start(&mut self, cell: &Cell, _: &Test) {
-        let entry = self.results.entry_of(cell.id);
+        let entry = self.results.entry_for(cell.id);
         let first = entry.map_or(cell.id.0, |entry| entry.index);
         let check = self.checks.get(&cell.id).copied();
         self.begun.insert(cell.id, (first, check));
         self.tell();
     }
 
-    fn next(&mut self) -> News {
+    fn next_update(&mut self) -> CellUpdate {
         loop {
             if let Some(news) = self.news.pop_front() {
                 return news;
@@ -551,7 +557,7 @@ impl Backend for Hosts<'_, '_> {
                 self.withdraw(|_, _| true, &why);
                 continue;
             }
-            let heard = self.said.recv_timeout(ATTENTION);
+            let heard = self.said.recv_timeout(STOP_POLL_INTERVAL);
             if let Err(error) = heard.map_or(Ok(()), |said| self.hear(said)) {
                 self.withdraw(|_, _| true, &error.to_string());
             }
@@ -559,7 +565,7 @@ impl Backend for Hosts<'_, '_> {
     }
 }
 
-impl Drop for Hosts<'_, '_> {
+impl Drop for HostPool<'_, '_> {
     fn drop(&mut self) {
         self.end_workers();
     }

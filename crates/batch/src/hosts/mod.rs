@@ -4,6 +4,6 @@
 //! How a host is reached, [`Host`] says.
 
 mod backend;
-mod board;
+mod scheduler;
 
-pub use backend::{Host, Hosts, HostsError, Prepared};
+pub use backend::{HostPool, HostsError, ReadyHost, WorkerHost};

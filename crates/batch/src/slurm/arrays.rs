@@ -3,13 +3,13 @@
 use std::collections::BTreeSet;
 
 /// Cells of a task at most: a node that dies loses no more.
-const MOST_OF_A_TASK: u32 = 64;
+const MAX_OF_A_TASK: u32 = 64;
 /// Tasks for each processor, so that the last ones end together.
-const TASKS_OF_A_PROCESSOR: u32 = 8;
+const TASKS_PER_CPU: u32 = 8;
 
 /// What a cluster takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
+pub struct ClusterLimits {
     /// `MaxArraySize` of slurm.conf(5): each task of an array has a smaller number.
     pub array: u32,
     /// Tasks of ours in the queue at once: half of `MaxJobCount`, for others have jobs, too.
@@ -22,49 +22,56 @@ pub struct Array {
     /// The entry with which task 0 begins.
     pub first: u32,
     /// Entries of a task.
-    pub each: u32,
+    pub entries_per_task: u32,
     /// The numbers of its tasks.
     pub tasks: Vec<u32>,
 }
 
 /// A task: its first entry, and how many it runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Task {
+pub struct ArrayTask {
     /// Its first entry.
     pub first: u32,
     /// How many it runs.
-    pub each: u32,
+    pub entries: u32,
 }
 
 /// How many cells a task runs, of so many on so many processors.
-pub fn cells_of_a_task(cells: u32, processors: u32) -> u32 {
-    let tasks = processors.max(1).saturating_mul(TASKS_OF_A_PROCESSOR);
-    cells.div_ceil(tasks).clamp(1, MOST_OF_A_TASK)
+pub fn cells_per_task(cells: u32, processors: u32) -> u32 {
+    let tasks = processors.max(1).saturating_mul(TASKS_PER_CPU);
+    cells.div_ceil(tasks).clamp(1, MAX_OF_A_TASK)
 }
 
 /// The tasks that run these entries, which lie from `from` on, so many each.
-pub fn tasks(entries: impl IntoIterator<Item = u32>, from: u32, each: u32) -> BTreeSet<Task> {
-    let task = |entry: u32| Task {
+pub fn tasks(entries: impl IntoIterator<Item = u32>, from: u32, each: u32) -> BTreeSet<ArrayTask> {
+    let task = |entry: u32| ArrayTask {
         first: from + (entry - from) / each * each,
-        each,
+        entries: each,
     };
     entries.into_iter().map(task).collect()
 }
 
 /// Arrays of tasks that lie from `from` on, as far as the cluster takes them while so many are queued.
-pub fn arrays(tasks: &BTreeSet<Task>, from: u32, limits: Limits, queued: u32) -> Vec<Array> {
+pub fn arrays(
+    tasks: &BTreeSet<ArrayTask>,
+    from: u32,
+    limits: ClusterLimits,
+    queued: u32,
+) -> Vec<Array> {
     let room = limits.queued.saturating_sub(queued);
     let mut arrays: Vec<Array> = Vec::new();
     for task in tasks.iter().take(room as usize) {
-        let number = (task.first - from) / task.each;
+        let number = (task.first - from) / task.entries;
         let size = limits.array.max(1);
-        let first = from + number / size * size * task.each;
+        let first = from + number / size * size * task.entries;
         let within = number % size;
         match arrays.last_mut() {
-            Some(last) if (last.first, last.each) == (first, task.each) => last.tasks.push(within),
+            Some(last) if (last.first, last.entries_per_task) == (first, task.entries) => {
+                last.tasks.push(within)
+            }
             _ => arrays.push(Array {
                 first,
-                each: task.each,
+                entries_per_task: task.entries,
                 tasks: vec![within],
             }),
         }
@@ -74,10 +81,10 @@ pub fn arrays(tasks: &BTreeSet<Task>, from: u32, limits: Limits, queued: u32) ->
 
 impl Array {
     /// Its tasks.
-    pub fn tasks(&self) -> impl Iterator<Item = Task> {
-        self.tasks.iter().map(|number| Task {
-            first: self.first + number * self.each,
-            each: self.each,
+    pub fn tasks(&self) -> impl Iterator<Item = ArrayTask> {
+        self.tasks.iter().map(|number| ArrayTask {
+            first: self.first + number * self.entries_per_task,
+            entries: self.entries_per_task,
         })
     }
 }
@@ -89,7 +96,7 @@ mod tests {
     use super::*;
 
     /// Debian's, but for the size of arrays, whose default is that.
-    const USUAL: Limits = Limits {
+    const USUAL: ClusterLimits = ClusterLimits {
         array: 1001,
         queued: 5000,
     };
@@ -97,7 +104,7 @@ mod tests {
     #[test]
     fn a_hundred_thousand_cells_are_submitted_within_the_limits_and_each_once() {
         for (processors, each) in [(2, 64), (100, 64), (2000, 7), (200_000, 1)] {
-            assert_eq!(cells_of_a_task(100_000, processors), each);
+            assert_eq!(cells_per_task(100_000, processors), each);
             let mut left = tasks(0..100_000, 0, each);
             let mut run = Vec::new();
             let mut submissions = 0;
@@ -111,7 +118,7 @@ mod tests {
                     assert!(array.tasks.iter().all(|task| *task < USUAL.array));
                     for task in array.tasks() {
                         assert!(left.remove(&task));
-                        run.extend(task.first..(task.first + task.each).min(100_000));
+                        run.extend(task.first..(task.first + task.entries).min(100_000));
                     }
                 }
                 submissions += 1;
@@ -122,8 +129,8 @@ mod tests {
 
     #[test]
     fn a_small_campaign_has_a_cell_in_each_task() {
-        assert_eq!(cells_of_a_task(8, 2), 1);
-        assert_eq!(cells_of_a_task(0, 0), 1);
+        assert_eq!(cells_per_task(8, 2), 1);
+        assert_eq!(cells_per_task(0, 0), 1);
         let whole = arrays(&tasks(0..8, 0, 1), 0, USUAL, 0);
         assert_eq!(whole.len(), 1);
         assert_eq!(whole[0].tasks, (0..8).collect::<Vec<_>>());
@@ -131,7 +138,7 @@ mod tests {
 
     #[test]
     fn what_is_missing_later_is_in_arrays_of_its_own() {
-        let limits = Limits {
+        let limits = ClusterLimits {
             array: 10,
             queued: 100,
         };
@@ -147,11 +154,11 @@ mod tests {
     proptest! {
         #[test]
         fn every_entry_is_in_one_task(entries in proptest::collection::btree_set(0..5000u32, 0..200), each in 1..70u32, size in 1..50u32) {
-            let limits = Limits { array: size, queued: u32::MAX };
+            let limits = ClusterLimits { array: size, queued: u32::MAX };
             let arrays = arrays(&tasks(entries.iter().copied(), 0, each), 0, limits, 0);
-            let run: Vec<Task> = arrays.iter().flat_map(Array::tasks).collect();
+            let run: Vec<ArrayTask> = arrays.iter().flat_map(Array::tasks).collect();
             for entry in entries {
-                let runs = run.iter().filter(|t| (t.first..t.first + t.each).contains(&entry));
+                let runs = run.iter().filter(|t| (t.first..t.first + t.entries).contains(&entry));
                 prop_assert_eq!(runs.count(), 1);
             }
             prop_assert!(arrays.iter().flat_map(|a| &a.tasks).all(|task| *task < size));

@@ -7,14 +7,14 @@ use std::thread;
 use std::time::Duration;
 
 use model::{Calibration, Cell, CellId, Environment, Test};
-use orchestrate::{Backend, News, Stop};
-use wire::Stopped;
+use orchestrate::{CellBackend, CellUpdate, StopFlag};
+use wire::AbortReason;
 
-use super::arrays::{self, Array, Task};
+use super::arrays::{self, Array, ArrayTask};
 use super::cluster::{Cluster, SlurmError, Submission};
 use super::queue;
 use crate::collected::ended;
-use crate::{Batch, Half, Results, State};
+use crate::{Batch, ResultDirectory, ResultState, RunKind};
 
 /// How long the queue and the directory are left alone between two looks.
 const PAUSE: Duration = Duration::from_millis(500);
@@ -22,69 +22,72 @@ const PAUSE: Duration = Duration::from_millis(500);
 const ATTENTION: Duration = Duration::from_millis(100);
 /// After how many looks at the queue a task that is not in it has ended: a name in a directory on NFS takes a moment to be
 /// seen by other hosts.
-const LOOKS: u32 = 3;
+const MISSING_POLLS_UNTIL_ENDED: u32 = 3;
 /// Cells that are handed over before they can run: their results come in another order.
 const AHEAD: usize = 1000;
 
 /// What became of an entry's task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Place {
+enum TaskState {
     /// It is to be submitted.
-    Waits,
+    NotSubmitted,
     /// It is in the queue, or was a moment ago; so many looks have not found it.
     Queued(u32),
     /// It has left the queue without a result.
-    Gone,
+    Finished,
 }
 
 /// Cells in the arrays of a cluster.
-pub struct Slurm<'r, 'a> {
+pub struct SlurmBackend<'r, 'a> {
     batch: &'a Batch,
     cluster: Cluster,
-    results: &'r mut Results<'a>,
+    results: &'r mut ResultDirectory<'a>,
     /// Cells of a task.
     each: u32,
     /// Entries without a result.
-    places: BTreeMap<u32, Place>,
+    places: BTreeMap<u32, TaskState>,
     /// Cells that have begun and not ended.
     begun: BTreeMap<CellId, (u32, Option<u32>)>,
     checks: BTreeMap<CellId, u32>,
     /// The last task of each entry, as Slurm calls it.
     tasks: BTreeMap<u32, String>,
-    news: VecDeque<News>,
-    stop: Stop,
+    news: VecDeque<CellUpdate>,
+    stop: StopFlag,
     /// The command that goes on where this ends.
     go_on: String,
     /// What was said last that Slurm complains of.
     complaint: Option<String>,
 }
 
-impl<'r, 'a> Slurm<'r, 'a> {
+impl<'r, 'a> SlurmBackend<'r, 'a> {
     /// The cells of a directory on a cluster. What of them is in its queue already stays there.
     ///
     /// # Errors
     /// When the cluster does not answer.
     pub fn new(
         batch: &'a Batch,
-        results: &'r mut Results<'a>,
+        results: &'r mut ResultDirectory<'a>,
         cluster: Cluster,
         go_on: &str,
-        stop: &Stop,
+        stop: &StopFlag,
     ) -> Result<Self, SlurmError> {
         let missing = results.missing();
-        let checks = results.entries().iter().filter(|e| e.half == Half::Check);
+        let checks = results
+            .entries()
+            .iter()
+            .filter(|e| e.half == RunKind::Verification);
         let checks = checks.map(|entry| (entry.id(), entry.index)).collect();
         let mut slurm = Self {
-            each: arrays::cells_of_a_task(batch.plan().cells, cluster.processors),
+            each: arrays::cells_per_task(batch.plan().cells, cluster.processors),
             places: missing
                 .into_iter()
-                .map(|entry| (entry, Place::Waits))
+                .map(|entry| (entry, TaskState::NotSubmitted))
                 .collect(),
             begun: BTreeMap::new(),
             tasks: BTreeMap::new(),
             news: VecDeque::new(),
             complaint: None,
-            stop: Stop::clone(stop),
+            stop: StopFlag::clone(stop),
             go_on: go_on.to_owned(),
             checks,
             batch,
@@ -102,12 +105,12 @@ impl<'r, 'a> Slurm<'r, 'a> {
                 "{} tasks of this campaign are in Slurm's queue already",
                 queued.len()
             );
-            slurm.news.push_back(News::Note(note));
+            slurm.news.push_back(CellUpdate::Note(note));
         }
         // What an earlier session submitted and what this one submits is cut in the same places, so that none overlap.
         let mut of_cells = queued.iter().map(|one| one.task);
         if let Some(task) = of_cells.find(|task| task.first < batch.plan().cells) {
-            slurm.each = task.each;
+            slurm.each = task.entries;
         }
         slurm.see(&queued);
         Ok(slurm)
@@ -124,22 +127,22 @@ impl<'r, 'a> Slurm<'r, 'a> {
     }
 
     fn plan(&self) -> &str {
-        self.batch.name().short()
+        self.batch.plan_id().short()
     }
 
     /// The entries of a task that are no others' and have no result.
-    fn entries_of(&self, task: Task) -> Vec<u32> {
+    fn entries_of(&self, task: ArrayTask) -> Vec<u32> {
         let end = match task.first < self.batch.plan().cells {
             true => self.batch.plan().cells,
             false => self.batch.entries(),
         };
-        let end = task.first.saturating_add(task.each).min(end);
+        let end = task.first.saturating_add(task.entries).min(end);
         let entries = self.places.range(task.first..end.max(task.first));
         entries.map(|(entry, _)| *entry).collect()
     }
 
     /// Takes in what is in the queue.
-    fn see(&mut self, queued: &[queue::Queued]) {
+    fn see(&mut self, queued: &[queue::QueuedTask]) {
         let mut seen = BTreeSet::new();
         for one in queued {
             let entries = self.entries_of(one.task);
@@ -150,10 +153,12 @@ impl<'r, 'a> Slurm<'r, 'a> {
         }
         for (entry, place) in &mut self.places {
             match place {
-                _ if seen.contains(entry) => *place = Place::Queued(0),
-                Place::Queued(looks) if *looks + 1 >= LOOKS => *place = Place::Gone,
-                Place::Queued(looks) => *looks += 1,
-                Place::Waits | Place::Gone => {}
+                _ if seen.contains(entry) => *place = TaskState::Queued(0),
+                TaskState::Queued(looks) if *looks + 1 >= MISSING_POLLS_UNTIL_ENDED => {
+                    *place = TaskState::Finished
+                }
+                TaskState::Queued(looks) => *looks += 1,
+                TaskState::NotSubmitted | TaskState::Finished => {}
             }
         }
     }
@@ -162,12 +167,12 @@ impl<'r, 'a> Slurm<'r, 'a> {
     fn look(&mut self) -> Result<(), SlurmError> {
         let queued = self.cluster.queued(self.plan())?;
         // Behind the look at the queue: what has left it since is there.
-        self.results.look()?;
+        self.results.refresh()?;
         let results = &*self.results;
         self.places.retain(|entry, _| !results.has(*entry));
         for entry in results.missing() {
             // A result that was there may have been damaged.
-            self.places.entry(entry).or_insert(Place::Waits);
+            self.places.entry(entry).or_insert(TaskState::NotSubmitted);
         }
         let held: Vec<String> = queued
             .iter()
@@ -184,7 +189,7 @@ impl<'r, 'a> Slurm<'r, 'a> {
     fn tell(&mut self) {
         let begun: Vec<CellId> = self.begun.keys().copied().collect();
         for cell in begun {
-            if self.results.state(cell) == State::Ready {
+            if self.results.state(cell) == ResultState::Ready {
                 if let Some(news) = ended(self.results, cell) {
                     self.begun.remove(&cell);
                     self.news.push_back(news);
@@ -192,11 +197,11 @@ impl<'r, 'a> Slurm<'r, 'a> {
                 continue;
             }
             let (first, check) = self.begun[&cell];
-            let is_gone = |entry: &u32| self.places.get(entry) == Some(&Place::Gone);
+            let is_gone = |entry: &u32| self.places.get(entry) == Some(&TaskState::Finished);
             if let Some(entry) = [Some(first), check].into_iter().flatten().find(is_gone) {
                 self.begun.remove(&cell);
                 let why = self.last_words(entry);
-                self.news.push_back(News::Lost(cell, why));
+                self.news.push_back(CellUpdate::ConnectionLost(cell, why));
             }
         }
     }
@@ -216,7 +221,9 @@ impl<'r, 'a> Slurm<'r, 'a> {
     /// Submits what waits, as far as the cluster takes it.
     fn submit(&mut self, queued: usize) -> Result<(), SlurmError> {
         let mut queued = u32::try_from(queued).unwrap_or(u32::MAX);
-        let waits = |(entry, place): (&u32, &Place)| (*place == Place::Waits).then_some(*entry);
+        let waits = |(entry, place): (&u32, &TaskState)| {
+            (*place == TaskState::NotSubmitted).then_some(*entry)
+        };
         let waiting: Vec<u32> = self.places.iter().filter_map(waits).collect();
         let cells = self.batch.plan().cells;
         let (first, checks): (Vec<u32>, Vec<u32>) =
@@ -228,7 +235,7 @@ impl<'r, 'a> Slurm<'r, 'a> {
         // A check runs where the cell did not.
         let mut by_host: BTreeMap<String, Vec<u32>> = BTreeMap::new();
         for check in checks {
-            if let Some(host) = self.results.host_of_first(check) {
+            if let Some(host) = self.results.first_run_host(check) {
                 by_host.entry(host.to_owned()).or_default().push(check);
             }
         }
@@ -252,7 +259,7 @@ impl<'r, 'a> Slurm<'r, 'a> {
 
     fn submit_one(&mut self, array: &Array, but: Option<&str>) -> Result<(), SlurmError> {
         let job = self.cluster.submit(&Submission {
-            name: queue::name(self.plan(), array.first, array.each),
+            name: queue::name(self.plan(), array.first, array.entries_per_task),
             directory: self.batch.path(),
             program: self.batch.program(),
             log: self.batch.log(),
@@ -262,7 +269,7 @@ impl<'r, 'a> Slurm<'r, 'a> {
         })?;
         for (task, number) in array.tasks().zip(&array.tasks) {
             for entry in self.entries_of(task) {
-                self.places.insert(entry, Place::Queued(0));
+                self.places.insert(entry, TaskState::Queued(0));
                 self.tasks.insert(entry, format!("{job}_{number}"));
             }
         }
@@ -273,11 +280,11 @@ impl<'r, 'a> Slurm<'r, 'a> {
     fn stop(&mut self) {
         if let Err(error) = self.cancel() {
             let note = format!("{error}; what is in the queue goes on: scancel ends it");
-            self.news.push_back(News::Note(note));
+            self.news.push_back(CellUpdate::Note(note));
         }
         for (cell, _) in std::mem::take(&mut self.begun) {
             self.news
-                .push_back(News::Stopped(cell, Stopped::Interrupted));
+                .push_back(CellUpdate::Aborted(cell, AbortReason::Interrupted));
         }
     }
 
@@ -291,15 +298,15 @@ impl<'r, 'a> Slurm<'r, 'a> {
     }
 }
 
-impl Backend for Slurm<'_, '_> {
+impl CellBackend for SlurmBackend<'_, '_> {
     type Error = SlurmError;
 
-    fn side_by_side(&self) -> usize {
+    fn parallel_cells(&self) -> usize {
         self.cluster.processors as usize
     }
 
-    fn handed_over(&self) -> usize {
-        AHEAD.max(2 * self.side_by_side() * self.each as usize)
+    fn queue_depth(&self) -> usize {
+        AHEAD.max(2 * self.parallel_cells() * self.each as usize)
     }
 
     fn environment(&mut self) -> Result<Environment, SlurmError> {
@@ -315,18 +322,18 @@ impl Backend for Slurm<'_, '_> {
         let first = cell.id.0;
         let first = self
             .results
-            .entry_of(cell.id)
+            .entry_for(cell.id)
             .map_or(first, |entry| entry.index);
         let check = self.checks.get(&cell.id).copied();
         for entry in [Some(first), check].into_iter().flatten() {
-            if self.places.get(&entry) == Some(&Place::Gone) {
-                self.places.insert(entry, Place::Waits);
+            if self.places.get(&entry) == Some(&TaskState::Finished) {
+                self.places.insert(entry, TaskState::NotSubmitted);
             }
         }
         self.begun.insert(cell.id, (first, check));
     }
 
-    fn next(&mut self) -> News {
+    fn next_update(&mut self) -> CellUpdate {
         loop {
             if let Some(news) = self.news.pop_front() {
                 return news;
@@ -343,7 +350,7 @@ impl Backend for Slurm<'_, '_> {
                     if self.complaint.as_ref() != Some(&complaint) {
                         self.complaint = Some(complaint.clone());
                         let note = format!("{complaint}; trying again");
-                        self.news.push_back(News::Note(note));
+                        self.news.push_back(CellUpdate::Note(note));
                     }
                 }
             }

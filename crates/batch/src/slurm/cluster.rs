@@ -6,8 +6,8 @@ use std::process::{Command, Output, Stdio};
 
 use model::Bytes;
 
-use super::arrays::{Array, Limits};
-use super::queue::{self, Node, Queued};
+use super::arrays::{Array, ClusterLimits};
+use super::queue::{self, Node, QueuedTask};
 use crate::{BatchError, ranges};
 
 /// The package of Debian's that brings the commands.
@@ -44,13 +44,13 @@ pub enum SlurmError {
 
 /// What the user asks for.
 #[derive(Clone, Debug, Default)]
-pub struct Options {
+pub struct SubmitOptions {
     /// The partition.
     pub partition: Option<String>,
     /// Nodes, as Slurm writes them; no others are used.
     pub nodes: Option<String>,
     /// Tasks at a time, at most.
-    pub at_once: Option<u32>,
+    pub max_running_tasks: Option<u32>,
     /// Further options of sbatch(1).
     pub sbatch: Vec<String>,
     /// Further options of `fsarena work`.
@@ -59,9 +59,9 @@ pub struct Options {
 
 /// A cluster, as it was found.
 pub struct Cluster {
-    options: Options,
+    options: SubmitOptions,
     /// What it takes.
-    pub limits: Limits,
+    pub limits: ClusterLimits,
     /// Processors of those that are up.
     pub processors: u32,
     /// Nodes on which tasks may run, those among them that are down now.
@@ -104,7 +104,7 @@ impl Cluster {
     ///
     /// # Errors
     /// When there is none, or none of its nodes can run anything.
-    pub fn find(options: &Options, memory: Bytes) -> Result<Self, SlurmError> {
+    pub fn find(options: &SubmitOptions, memory: Bytes) -> Result<Self, SlurmError> {
         let config = run("scontrol", &["show", "config"])?;
         let mut words = vec!["--Node", "--noheader", "--format", queue::NODES];
         if let Some(partition) = &options.partition {
@@ -142,7 +142,7 @@ impl Cluster {
         Ok(Self {
             limits: queue::limits(&config),
             processors: options
-                .at_once
+                .max_running_tasks
                 .map_or(processors, |most| processors.min(most)),
             nodes: used.iter().map(|node| node.name.clone()).collect(),
             excluded: excluded.into_iter().map(|node| node.name).collect(),
@@ -155,7 +155,7 @@ impl Cluster {
     ///
     /// # Errors
     /// When the controller does not answer.
-    pub fn queued(&self, plan: &str) -> Result<Vec<Queued>, SlurmError> {
+    pub fn queued(&self, plan: &str) -> Result<Vec<QueuedTask>, SlurmError> {
         let words = ["--me", "--array", "--noheader", "--format", queue::FORMAT];
         Ok(queue::queued(&run("squeue", &words)?, plan))
     }
@@ -187,7 +187,7 @@ impl Cluster {
     }
 
     fn words(&self, submission: &Submission<'_>) -> Vec<String> {
-        let at_once = self.options.at_once;
+        let at_once = self.options.max_running_tasks;
         let at_once = at_once.map_or_else(String::new, |most| format!("%{most}"));
         let tasks = ranges(&submission.array.tasks);
         let mut words = vec![
@@ -220,7 +220,7 @@ impl Cluster {
 
     /// Whether so many tasks at a time were asked for, at most.
     pub const fn is_limited(&self) -> bool {
-        self.options.at_once.is_some()
+        self.options.max_running_tasks.is_some()
     }
 
     /// Cancels tasks: whole arrays where no number is given.
@@ -229,8 +229,8 @@ impl Cluster {
     /// When Slurm does not.
     pub fn cancel(&self, jobs: &[String]) -> Result<(), SlurmError> {
         /// Longer command lines the kernel does not take.
-        const AT_ONCE: usize = 1000;
-        for jobs in jobs.chunks(AT_ONCE) {
+        const MAX_IDS_PER_COMMAND: usize = 1000;
+        for jobs in jobs.chunks(MAX_IDS_PER_COMMAND) {
             let words: Vec<&str> = jobs.iter().map(String::as_str).collect();
             run("scancel", &words)?;
         }
@@ -240,7 +240,11 @@ impl Cluster {
 
 /// What each task runs. A node goes by the name that Slurm gives it.
 fn script(submission: &Submission<'_>) -> String {
-    let Array { first, each, .. } = submission.array;
+    let Array {
+        first,
+        entries_per_task: each,
+        ..
+    } = submission.array;
     let quoted = |text: &str| format!(" '{}'", text.replace('\'', "'\\''"));
     let path = |path: &Path| quoted(&path.to_string_lossy());
     let worker: String = submission.worker.iter().map(|word| quoted(word)).collect();
@@ -281,9 +285,9 @@ fn said(command: &'static str, output: Output) -> Result<String, SlurmError> {
 mod tests {
     use super::*;
 
-    fn words(options: Options, but: Option<&str>) -> (String, String) {
+    fn words(options: SubmitOptions, but: Option<&str>) -> (String, String) {
         let cluster = Cluster {
-            limits: Limits {
+            limits: ClusterLimits {
                 array: 1001,
                 queued: 10,
             },
@@ -295,7 +299,7 @@ mod tests {
         };
         let array = Array {
             first: 4004,
-            each: 4,
+            entries_per_task: 4,
             tasks: vec![0, 1, 2, 9],
         };
         let submission = Submission {
@@ -312,7 +316,7 @@ mod tests {
 
     #[test]
     fn sbatch_is_told_all_of_it() {
-        let (plain, script) = words(Options::default(), None);
+        let (plain, script) = words(SubmitOptions::default(), None);
         assert_eq!(
             plain,
             "--parsable --requeue --ntasks=1 --cpus-per-task=1 --array=0-2,9 --job-name=fsarena-abc-4004-4 \
@@ -321,11 +325,11 @@ mod tests {
         let line = "exec '/it'\\''s/fsarena' work '/it'\\''s' --index $((4004 + SLURM_ARRAY_TASK_ID * 4)) --count 4";
         assert!(script.contains(line), "{script}");
         assert!(script.ends_with(" '--cache' '/c d'\n"), "{script}");
-        let options = Options {
+        let options = SubmitOptions {
             partition: Some("short".into()),
-            at_once: Some(7),
+            max_running_tasks: Some(7),
             sbatch: vec!["--account=fs".into()],
-            ..Options::default()
+            ..SubmitOptions::default()
         };
         let (all, _) = words(options, Some("n1"));
         assert!(all.contains("--array=0-2,9%7 "), "{all}");

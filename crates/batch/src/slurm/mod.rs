@@ -11,7 +11,7 @@ mod backend;
 mod cluster;
 mod queue;
 
-pub(crate) use arrays::cells_of_a_task;
-pub use arrays::{Array, Limits};
-pub use backend::Slurm;
-pub use cluster::{Cluster, Options, SlurmError};
+pub(crate) use arrays::cells_per_task;
+pub use arrays::{Array, ClusterLimits};
+pub use backend::SlurmBackend;
+pub use cluster::{Cluster, SlurmError, SubmitOptions};

@@ -1,6 +1,6 @@
 //! What Slurm prints: the queue, its limits, its nodes. Pure.
 
-use super::arrays::{Limits, Task};
+use super::arrays::{ArrayTask, ClusterLimits};
 
 /// What `squeue --format` is asked for: number of the array, number of the task, state, node, reason, name.
 pub const FORMAT: &str = "%F|%K|%T|%N|%r|%j";
@@ -9,13 +9,13 @@ pub const NODES: &str = "%N|%c|%m|%T";
 
 /// A task of ours in the queue.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Queued {
+pub struct QueuedTask {
     /// The number of its array.
     pub job: String,
     /// Its number in that.
     pub number: u32,
     /// What it runs.
-    pub task: Task,
+    pub task: ArrayTask,
     /// Why it will never begin, where it will not.
     pub held: Option<String>,
 }
@@ -39,11 +39,11 @@ pub fn name(plan: &str, first: u32, each: u32) -> String {
 }
 
 /// The tasks of a plan in what squeue(1) prints.
-pub fn queued(text: &str, plan: &str) -> Vec<Queued> {
+pub fn queued(text: &str, plan: &str) -> Vec<QueuedTask> {
     text.lines().filter_map(|line| one(line, plan)).collect()
 }
 
-fn one(line: &str, plan: &str) -> Option<Queued> {
+fn one(line: &str, plan: &str) -> Option<QueuedTask> {
     let mut fields = line.splitn(6, '|');
     let (job, number) = (fields.next()?, fields.next()?.parse().ok()?);
     let (_state, _node, reason) = (fields.next()?, fields.next()?, fields.next()?);
@@ -53,22 +53,25 @@ fn one(line: &str, plan: &str) -> Option<Queued> {
     let (first, each) = (first.parse::<u32>().ok()?, each.parse::<u32>().ok()?);
     let first = first.checked_add(each.checked_mul(number)?)?;
     let is_held = reason.to_ascii_lowercase().contains("held");
-    Some(Queued {
+    Some(QueuedTask {
         job: job.to_owned(),
         number,
-        task: Task { first, each },
+        task: ArrayTask {
+            first,
+            entries: each,
+        },
         held: is_held.then(|| reason.to_owned()),
     })
 }
 
 /// The limits in what `scontrol show config` prints; those of slurm.conf(5) where it says none.
-pub fn limits(text: &str) -> Limits {
+pub fn limits(text: &str) -> ClusterLimits {
     let value = |key: &str| {
         let mut lines = text.lines().filter_map(|line| line.split_once('='));
         let (_, value) = lines.find(|(name, _)| name.trim() == key)?;
         value.trim().parse::<u32>().ok()
     };
-    Limits {
+    ClusterLimits {
         array: value("MaxArraySize").unwrap_or(1001).max(1),
         queued: (value("MaxJobCount").unwrap_or(10_000) / 2).max(1),
     }
@@ -111,7 +114,10 @@ mod tests {
                     7|0|RUNNING|n1|None|fsarena-other-0-4\n\
                     8|N/A|RUNNING|n2|None|wrap\n";
         let found = queued(text, "abc");
-        let tasks: Vec<_> = found.iter().map(|q| (q.task.first, q.task.each)).collect();
+        let tasks: Vec<_> = found
+            .iter()
+            .map(|q| (q.task.first, q.task.entries))
+            .collect();
         assert_eq!(tasks, [(8, 4), (0, 4), (4005, 1)]);
         assert_eq!(found[0].held, None);
         assert!(found[2].held.is_some());
@@ -124,14 +130,14 @@ mod tests {
         let text = "MaxArraySize            = 21\nMaxDBDMsgs = 20\nMaxJobCount             = 100\n";
         assert_eq!(
             limits(text),
-            Limits {
+            ClusterLimits {
                 array: 21,
                 queued: 50
             }
         );
         assert_eq!(
             limits(""),
-            Limits {
+            ClusterLimits {
                 array: 1001,
                 queued: 5000
             }

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use batch::{Batch, Planned};
-use catalog::Catalog;
-use guest::Carried;
+use batch::{Batch, PlanInput};
+use config::Catalog;
+use guest::GuestCopy;
 use model::{Campaign, Cell, CellResult, Nanos, Test};
 use orchestrate::in_memory;
 
@@ -30,13 +30,13 @@ pub fn in_memory_directory() -> tempfile::TempDir {
 pub fn plan_in(directory: &Path, rounds: u32, checked: u32) -> Batch {
     let campaign = campaign(rounds);
     let carry = |_: &Path| {
-        Ok(Carried {
+        Ok(GuestCopy {
             name: "guest-1".into(),
             manifest: String::new(),
             add_ons: Vec::new(),
         })
     };
-    let planned = Planned {
+    let planned = PlanInput {
         campaign: &campaign,
         cells: &plan::plan(&campaign),
         environment: in_memory::environment(),
@@ -45,19 +45,19 @@ pub fn plan_in(directory: &Path, rounds: u32, checked: u32) -> Batch {
         version: "1",
         traces: &[],
         checked,
-        now: Nanos(7),
+        planned_at: Nanos(7),
     };
-    Batch::make(&directory.join("it"), &planned).unwrap()
+    Batch::create(&directory.join("it"), &planned).unwrap()
 }
 
 /// What a cell comes to in virtual time: a function of the cell.
 pub fn outcome(cell: &Cell, test: &Test) -> CellResult {
-    let mut result = in_memory::success(test);
-    result.phases[0].wall = Nanos(1000 + u64::from(cell.id.0));
+    let mut result = in_memory::ok_result(test);
+    result.phases[0].elapsed = Nanos(1000 + u64::from(cell.id.0));
     result
 }
 
-pub fn taken(store: &in_memory::Results) -> BTreeMap<u32, CellResult> {
+pub fn taken(store: &in_memory::MemorySink) -> BTreeMap<u32, CellResult> {
     let cells = store.read().cells.iter();
     let taken = cells.filter_map(|c| Some((c.cell.id.0, c.result.clone()?)));
     taken.collect()

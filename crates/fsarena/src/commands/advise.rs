@@ -2,29 +2,29 @@
 
 use std::process::ExitCode;
 
-use analyse::Analysis;
 use anyhow::Context;
 use model::CampaignResults;
 use serde_json::{Value, json};
+use stats::Analysis;
 
-use crate::arguments::cli::Globals;
-use crate::arguments::report_args::AdviseArgs;
-use crate::output::exit::{Code, Refused};
+use crate::args::cli::GlobalArgs;
+use crate::args::report_args::AdviseArgs;
+use crate::output::exit::{EnvironmentError, ExitReason};
 use crate::output::text::{line, print, print_json};
 use crate::paths;
-use crate::request::analysed::analysed;
-use crate::request::chosen;
+use crate::settings::analysis::analysed;
+use crate::settings::select_campaign;
 
 /// A sentence for each use.
 fn all(
     results: &CampaignResults,
     analysis: &Analysis,
-    globals: &Globals,
+    globals: &GlobalArgs,
 ) -> anyhow::Result<ExitCode> {
     if globals.json {
         let of = |analysis: &Analysis| -> Vec<Value> {
             let uses = analysis.uses.iter();
-            uses.map(|one| json!({ "use": one.name, "advice": analyse::advise(one) }))
+            uses.map(|one| json!({ "use": one.name, "advice": stats::advise(one) }))
                 .collect()
         };
         let by_disk = analysis.by_disk.iter();
@@ -40,24 +40,24 @@ fn all(
     } else {
         print(&report::answers_text(analysis, results))?;
     }
-    Ok(Code::Done.into())
+    Ok(ExitReason::Success.into())
 }
 
 /// Writes the advice.
-pub fn run(args: &AdviseArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
+pub fn run(args: &AdviseArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
     let catalog = paths::catalog(globals)?;
     let wanted = args
         .for_use
         .as_ref()
-        .map(|name| catalog.use_named(name))
+        .map(|name| catalog.use_case(name))
         .transpose()?;
-    let results = chosen::campaign(args.campaign.as_deref(), globals)?;
+    let results = select_campaign::campaign(args.campaign.as_deref(), globals)?;
     if results.cells.iter().all(|cell| cell.result.is_none()) {
         let why = format!(
             "{} has no results yet: name another one, or wait",
-            chosen::called(&results)
+            select_campaign::campaign_label(&results)
         );
-        return Err(Refused(why).into());
+        return Err(EnvironmentError(why).into());
     }
     let analysis = analysed(&results, &catalog, args.relevant);
     let Some(wanted) = wanted else {
@@ -67,7 +67,7 @@ pub fn run(args: &AdviseArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
         let mut uses = analysis.uses.iter();
         let scores = uses.find(|scores| scores.name == wanted.name);
         scores
-            .map(analyse::advise)
+            .map(stats::advise)
             .context("the use is not in the catalog")
     };
     let by_disk = analysis.by_disk.iter();
@@ -96,5 +96,5 @@ pub fn run(args: &AdviseArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
             print(&format!("{gap}On {}\n{text}", line(&part.disk)))?;
         }
     }
-    Ok(Code::Done.into())
+    Ok(ExitReason::Success.into())
 }

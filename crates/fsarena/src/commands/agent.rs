@@ -2,25 +2,25 @@
 
 use std::process::ExitCode;
 
-use crate::arguments::cli::AgentArgs;
+use crate::args::cli::AgentArgs;
 use crate::stop;
 
 /// Runs the agent: as the first process of a guest, in namespaces of its own, or as it is.
 pub fn run(args: &AgentArgs) -> anyhow::Result<ExitCode> {
     if args.guest {
-        return Err(agent::attend(guest::CHANNEL).into());
+        return Err(agent::run_guest_init(guest::CHANNEL).into());
     }
     if args.guest_shell {
         return Err(agent::run_shell().into());
     }
     if args.machine {
-        return machine::serve(&stop::on_signals()?);
+        return machine::serve(&stop::install_handlers()?);
     }
     if args.survey {
         return Ok(agent::serve_survey()?);
     }
     Ok(if args.isolate {
-        agent::isolate(true)?
+        agent::spawn_isolated(true)?
     } else {
         agent::serve(args.restricted)?
     })

@@ -2,58 +2,58 @@
 
 use std::process::ExitCode;
 
-use analyse::{Analysed, Margin, agreement, without_disks};
 use model::CampaignResults;
-use report::Sides;
+use report::SideLabels;
 use serde_json::json;
+use stats::{AnalysedCampaign, Margin, agreement, strip_disk_suffix};
 
-use crate::arguments::cli::Globals;
-use crate::arguments::compare_args::AgreeArgs;
-use crate::output::exit::{BadInput, Code};
-use crate::output::text::{print_in, print_json};
+use crate::args::cli::GlobalArgs;
+use crate::args::compare_args::AgreeArgs;
+use crate::output::exit::{ExitReason, UsageError};
+use crate::output::text::{print_json, print_styled};
 use crate::paths;
-use crate::request::analysed::analysed;
-use crate::request::chosen;
+use crate::settings::analysis::analysed;
+use crate::settings::select_campaign;
 
 /// Writes the agreement.
-pub fn run(args: &AgreeArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
+pub fn run(args: &AgreeArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
     let catalog = paths::catalog(globals)?;
-    let first = chosen::campaign(Some(&args.first), globals)?;
-    let second = chosen::campaign(Some(&args.second), globals)?;
+    let first = select_campaign::campaign(Some(&args.first), globals)?;
+    let second = select_campaign::campaign(Some(&args.second), globals)?;
     if first == second {
         let why = format!(
             "both sides are {}: name two campaigns",
-            chosen::called(&first)
+            select_campaign::campaign_label(&first)
         );
-        return Err(BadInput(why).into());
+        return Err(UsageError(why).into());
     }
     let [first, second] = called_alike(first, second);
     let analyses = [&first, &second].map(|results| analysed(results, &catalog, args.relevant));
     let found = agreement(
-        Analysed::new(&first, &analyses[0]),
-        Analysed::new(&second, &analyses[1]),
+        AnalysedCampaign::new(&first, &analyses[0]),
+        AnalysedCampaign::new(&second, &analyses[1]),
         args.relevant.map_or_else(Margin::default, Margin),
     )
-    .map_err(|why| BadInput(why.to_string()))?;
+    .map_err(|why| UsageError(why.to_string()))?;
     let [before, after] = names(&first, &second);
     if globals.json {
         print_json(&json!({ "first": before, "second": after, "agreement": found }))?;
-        return Ok(Code::Done.into());
+        return Ok(ExitReason::Success.into());
     }
-    let sides = Sides {
+    let sides = SideLabels {
         before: &before,
         after: &after,
     };
-    print_in(args.markdown, |form| {
+    print_styled(args.markdown, |form| {
         report::agreement_text(&found, sides, form)
     })?;
-    Ok(Code::Done.into())
+    Ok(ExitReason::Success.into())
 }
 
 /// Both with contenders that are called without their disks, where each filesystem is on one disk in either: what is on a real
 /// disk in one campaign is on a simulated one in the other.
 fn called_alike(first: CampaignResults, second: CampaignResults) -> [CampaignResults; 2] {
-    match (without_disks(&first), without_disks(&second)) {
+    match (strip_disk_suffix(&first), strip_disk_suffix(&second)) {
         (Some(first), Some(second)) => [first, second],
         _ => [first, second],
     }
@@ -64,13 +64,13 @@ fn names(first: &CampaignResults, second: &CampaignResults) -> [String; 2] {
     let clock = |results: &CampaignResults| results.campaign.clock.name().to_owned();
     match first.campaign.clock == second.campaign.clock {
         false => [first, second].map(clock),
-        true => [first, second].map(chosen::called),
+        true => [first, second].map(select_campaign::campaign_label),
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use analyse::fixture::{on_disks, plain};
+    use stats::fixture::{on_disks, plain};
 
     use super::*;
 
@@ -79,8 +79,9 @@ mod tests {
         let real = plain();
         let simulated = on_disks(plain(), &["ideal"; 3]);
         let both = called_alike(real.clone(), simulated);
-        let analyses = both.each_ref().map(analyse::analyse);
-        let [first, second] = [0, 1].map(|side| Analysed::new(&both[side], &analyses[side]));
+        let analyses = both.each_ref().map(stats::analyse);
+        let [first, second] =
+            [0, 1].map(|side| AnalysedCampaign::new(&both[side], &analyses[side]));
         let found = agreement(first, second, Margin::default()).unwrap();
         assert_eq!(found.only_in_one, Vec::<String>::new());
         assert_eq!(found.all.same_order, found.all.both_different);

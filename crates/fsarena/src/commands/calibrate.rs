@@ -5,12 +5,12 @@ use std::process::ExitCode;
 use model::Bytes;
 use orchestrate::Observer;
 use serde_json::json;
-use wire::machine::Measured;
+use wire::machine::CalibrationSubject;
 
-use crate::arguments::cli::{CalibrateArgs, Globals};
+use crate::args::cli::{CalibrateArgs, GlobalArgs};
 use crate::output::calibration_text;
-use crate::output::erase_question::Asked;
-use crate::output::exit::{BadInput, Code, Refused};
+use crate::output::erase_question::EraseConfirmation;
+use crate::output::exit::{EnvironmentError, ExitReason, UsageError};
 use crate::output::progress::Progress;
 use crate::output::text::{print, print_json};
 use crate::paths;
@@ -20,16 +20,16 @@ use crate::stop;
 /// written in moments.
 const SIZE: Bytes = Bytes::mib(256);
 /// With less, there is no sequential request.
-const LEAST_SIZE: Bytes = Bytes::mib(1);
+const MIN_SIZE: Bytes = Bytes::mib(1);
 
 /// Measures and writes what was found.
-pub fn run(args: &CalibrateArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
-    let stop = stop::on_signals()?;
+pub fn run(args: &CalibrateArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
+    let stop = stop::install_handlers()?;
     // Standard output is for the result alone, with --json, too.
     let progress = Progress::choose(false, globals.quiet || globals.json);
-    let reach = paths::reach(args.host.as_deref())?;
+    let reach = paths::transport(args.host.as_deref())?;
     let what = what(args, globals)?;
-    let asked = Asked {
+    let asked = EraseConfirmation {
         progress: &progress,
         yes: args.storage.yes,
         stop: &stop,
@@ -39,35 +39,35 @@ pub fn run(args: &CalibrateArgs, globals: &Globals) -> anyhow::Result<ExitCode> 
     progress.finish();
     let calibration = taken?;
     if calibration.raw_device.is_none() && !args.overhead {
-        return Err(Refused(calibration.device).into());
+        return Err(EnvironmentError(calibration.device).into());
     }
     if globals.json {
         print_json(&json!(calibration))?;
     } else {
         print(&calibration_text::text(&calibration))?;
     }
-    Ok(Code::Done.into())
+    Ok(ExitReason::Success.into())
 }
 
 /// What is measured, by the rules of `run`.
-fn what(args: &CalibrateArgs, globals: &Globals) -> anyhow::Result<Measured> {
+fn what(args: &CalibrateArgs, globals: &GlobalArgs) -> anyhow::Result<CalibrationSubject> {
     if args.overhead {
-        return Ok(Measured::Overhead);
+        return Ok(CalibrationSubject::Overhead);
     }
     if let Some(device) = &args.storage.device {
-        return Ok(Measured::Device {
+        return Ok(CalibrationSubject::Device {
             path: device.clone(),
             erase: args.storage.erase.clone(),
         });
     }
     let size = args.size.unwrap_or(SIZE);
-    if size < LEAST_SIZE {
-        let complaint = format!("--size {size} is too little; give {LEAST_SIZE} at least");
-        return Err(BadInput(complaint).into());
+    if size < MIN_SIZE {
+        let complaint = format!("--size {size} is too little; give {MIN_SIZE} at least");
+        return Err(UsageError(complaint).into());
     }
     let work_dir = match &args.storage.work_dir {
         Some(directory) => std::path::absolute(directory)?,
         None => paths::work_directory(args.host.as_deref(), globals)?,
     };
-    Ok(Measured::Image { size, work_dir })
+    Ok(CalibrationSubject::Image { size, work_dir })
 }

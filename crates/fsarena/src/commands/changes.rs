@@ -3,40 +3,41 @@
 use std::collections::BTreeSet;
 use std::process::ExitCode;
 
-use analyse::{
-    Analysed, Differences, History, Margin, Wanted, analyse, compare_campaigns, history,
-};
-use model::{CampaignResults, MetricPattern};
-use report::{CampaignHead, Format, OverCampaigns};
+use model::{CampaignResults, ResultSelector};
+use report::{CampaignHead, HistoryOverview, ReportFormat};
 use serde_json::json;
+use stats::{
+    AnalysedCampaign, CampaignComparison, CompareFilter, History, Margin, analyse,
+    compare_campaigns, history,
+};
 use store::{CampaignId, Store};
 
-use crate::arguments::cli::Globals;
-use crate::arguments::report_args::ReportArgs;
+use crate::args::cli::GlobalArgs;
+use crate::args::report_args::ReportArgs;
 use crate::commands::compare::refused;
-use crate::output::exit::{BadInput, Code};
+use crate::output::exit::{ExitReason, UsageError};
 use crate::output::output_file;
-use crate::output::text::{print_json, print_whole};
+use crate::output::text::{print_json, print_unwrapped};
 use crate::paths;
 
 /// Writes the page, or what it says as JSON.
-pub fn run(args: &ReportArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
+pub fn run(args: &ReportArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
     let store = paths::existing_store(globals)?;
     let ids: BTreeSet<i64> = args.campaigns.iter().copied().collect();
     let ids: Vec<CampaignId> = ids.into_iter().map(CampaignId).collect();
     if ids.len() < 2 {
-        return Err(BadInput(
+        return Err(UsageError(
             "--campaigns takes two campaigns or more: --campaigns 3,4".to_owned(),
         )
         .into());
     }
-    let formats = [Format::Table, Format::Html].map(Format::name);
+    let formats = [ReportFormat::Table, ReportFormat::Html].map(ReportFormat::name);
     if !formats.contains(&args.format.as_str()) {
         let why = format!(
             "several campaigns are a page: --format html, and not {}",
             args.format
         );
-        return Err(BadInput(why).into());
+        return Err(UsageError(why).into());
     }
     let Found {
         campaigns,
@@ -46,23 +47,23 @@ pub fn run(args: &ReportArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
     if globals.json {
         let ids: Vec<i64> = ids.iter().map(|id| id.0).collect();
         print_json(&json!({ "campaigns": ids, "differences": differences, "history": history }))?;
-        return Ok(Code::Done.into());
+        return Ok(ExitReason::Success.into());
     }
-    let page = report::changes_page(OverCampaigns {
+    let page = report::changes_page(HistoryOverview {
         campaigns: &campaigns,
         differences: &differences,
         history: &history,
     });
     match &args.output {
         Some(path) => output_file::write(path, page.as_bytes())?,
-        None => print_whole(&page)?,
+        None => print_unwrapped(&page)?,
     }
-    Ok(Code::Done.into())
+    Ok(ExitReason::Success.into())
 }
 
 struct Found {
     campaigns: Vec<CampaignHead>,
-    differences: Differences,
+    differences: CampaignComparison,
     history: History,
 }
 
@@ -71,29 +72,29 @@ fn found(store: &Store, ids: &[CampaignId], relevant: Option<f64>) -> anyhow::Re
     let ends = [ids[0], ids[ids.len() - 1]].map(|id| store.load(id));
     let [first, last] = ends;
     let (first, last) = (first?, last?);
-    let wanted = Wanted {
+    let wanted = CompareFilter {
         margin: relevant.map_or_else(Margin::default, Margin),
-        ..Wanted::default()
+        ..CompareFilter::default()
     };
     let (of_first, of_last) = (analyse(&first), analyse(&last));
     let sides = [
-        Analysed::new(&first, &of_first),
-        Analysed::new(&last, &of_last),
+        AnalysedCampaign::new(&first, &of_first),
+        AnalysedCampaign::new(&last, &of_last),
     ];
     let differences = compare_campaigns(sides[0], sides[1], &wanted).map_err(refused)?;
     let everything = every_result();
     let mut collector = history(&everything, &[]);
     let mut campaigns = Vec::new();
-    let mut take = |results: &CampaignResults, campaign: Analysed<'_>| {
+    let mut take = |results: &CampaignResults, campaign: AnalysedCampaign<'_>| {
         collector.add(campaign);
-        campaigns.push(CampaignHead::of(results));
+        campaigns.push(CampaignHead::from_results(results));
     };
     // The latest comes first, for it says what is comparable.
     take(&last, sides[1]);
     for id in ids[1..ids.len() - 1].iter().rev() {
         let results = store.load(*id)?;
         let analysis = analyse(&results);
-        take(&results, Analysed::new(&results, &analysis));
+        take(&results, AnalysedCampaign::new(&results, &analysis));
     }
     take(&first, sides[0]);
     campaigns.reverse();
@@ -105,6 +106,6 @@ fn found(store: &Store, ids: &[CampaignId], relevant: Option<f64>) -> anyhow::Re
 }
 
 /// The primary result of every phase.
-pub fn every_result() -> MetricPattern {
+pub fn every_result() -> ResultSelector {
     "*/*".parse().expect("it names every result")
 }

@@ -2,22 +2,22 @@
 
 use std::process::ExitCode;
 
+use ::studies::{Claim, ClaimVerdict, Study, Verdict};
 use serde_json::{Value, json};
-use studies::{Claim, Judgement, Study, Verdict};
 
-use crate::arguments::cli::Globals;
-use crate::arguments::study_args::ClaimsArgs;
+use crate::args::cli::GlobalArgs;
+use crate::args::study_args::ClaimsArgs;
 use crate::output::claims_text;
-use crate::output::exit::Code;
+use crate::output::exit::ExitReason;
 use crate::output::text::{print, print_json};
-use crate::request::published;
+use crate::settings::studies;
 
 /// Judges the claims of a study, or counts those of every study.
-pub fn run(args: &ClaimsArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
+pub fn run(args: &ClaimsArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
     let named = args.study.as_deref().filter(|name| *name != "all");
     let studies = match named {
-        Some(name) => vec![published::study(name, globals)?],
-        None => published::all(globals)?,
+        Some(name) => vec![studies::study(name, globals)?],
+        None => studies::all(globals)?,
     };
     if globals.json {
         let values: Vec<Value> = studies.iter().map(in_json).collect();
@@ -30,11 +30,11 @@ pub fn run(args: &ClaimsArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
     } else {
         print(&claims_text::counts(&studies))?;
     }
-    Ok(Code::Done.into())
+    Ok(ExitReason::Success.into())
 }
 
 fn in_json(study: &Study) -> Value {
-    let judged = study.judged();
+    let judged = study.evaluate_claims();
     let count = |verdict: Verdict| {
         let of = judged
             .iter()
@@ -48,10 +48,10 @@ fn in_json(study: &Study) -> Value {
         .collect();
     json!({
         "study": study.name, "title": study.title, "source": study.source, "counts": counts, "claims": claims,
-        "does_not_add_up": study.does_not_add_up(),
+        "does_not_add_up": study.inconsistencies(),
     })
 }
 
-fn claim_in_json(claim: &Claim, judgement: &Judgement) -> Value {
+fn claim_in_json(claim: &Claim, judgement: &ClaimVerdict) -> Value {
     json!({ "claim": claim, "by_its_own_figures": judgement })
 }

@@ -6,33 +6,33 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use batch::hosts::{Host, Hosts};
-use batch::slurm::{Cluster, Options, Slurm};
-use batch::{Batch, Collected, Entry, Half, Results, State};
-use model::{Bytes, Campaign, CellId, GuestMachine};
-use orchestrate::{Ended, Limits, Stop};
+use batch::hosts::{HostPool, WorkerHost};
+use batch::slurm::{Cluster, SlurmBackend, SubmitOptions};
+use batch::{Batch, BatchEntry, CollectBackend, ResultDirectory, ResultState, RunKind};
+use model::{Bytes, Campaign, CellId, GuestConfig};
+use orchestrate::{CampaignEnd, RunLimits, StopFlag};
 use store::{CampaignId, Store};
 
-use crate::arguments::batch_args::{CollectArgs, Engine, EngineArgs};
-use crate::arguments::cli::Globals;
-use crate::arguments::machine_args::SharedCache;
+use crate::args::batch_args::{CollectArgs, ExternalScheduler, SchedulerArgs};
+use crate::args::cli::GlobalArgs;
+use crate::args::machine_args::SharedCache;
 use crate::campaign;
 use crate::commands::guest as guest_command;
 use crate::commands::plan::VERSION;
 use crate::commands::report as report_command;
 use crate::commands::run as run_command;
-use crate::experience;
-use crate::output::erase_question::Asked;
-use crate::output::exit::{BadInput, Code, Refused};
+use crate::output::erase_question::EraseConfirmation;
+use crate::output::exit::{EnvironmentError, ExitReason, UsageError};
 use crate::output::progress::Progress;
-use crate::output::text::{counted, line, remark};
+use crate::output::text::{counted, line, print_note};
+use crate::past_durations;
 use crate::paths::{self, shell_path};
 use crate::ssh_host::SshHost;
 use crate::stop;
 
 /// Takes what is there, or has a scheduler run the rest and follows that.
-pub fn run(args: &CollectArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
-    let stop = stop::on_signals()?;
+pub fn run(args: &CollectArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
+    let stop = stop::install_handlers()?;
     let progress = Progress::choose(globals.json, globals.quiet);
     let batch = Batch::open(&args.directory)?;
     let engine = engine(&args.engine, &args.shared)?;
@@ -40,9 +40,9 @@ pub fn run(args: &CollectArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
 }
 
 /// What is to run the cells that have no result.
-pub enum Wanted {
+pub enum SelectedScheduler {
     /// Slurm.
-    Slurm(Options),
+    Slurm(SubmitOptions),
     /// Hosts that ssh reaches.
     Ssh {
         /// Their names.
@@ -54,7 +54,7 @@ pub enum Wanted {
     },
 }
 
-impl Wanted {
+impl SelectedScheduler {
     /// The command that goes on with a directory.
     fn go_on(wanted: Option<&Self>, batch: &Batch) -> String {
         let on = match wanted {
@@ -69,45 +69,45 @@ impl Wanted {
 /// The same for a directory that is open, and the report.
 pub fn follow(
     batch: &Batch,
-    wanted: Option<Wanted>,
+    wanted: Option<SelectedScheduler>,
     strict: bool,
-    globals: &Globals,
+    globals: &GlobalArgs,
     progress: &Progress,
-    stop: &Stop,
+    stop: &StopFlag,
 ) -> anyhow::Result<ExitCode> {
     match followed(batch, wanted, globals, progress, stop)? {
-        Followed::Complete(store, id) => report_command::after_run(&store, id, strict, globals),
-        Followed::Left(code) => Ok(code),
+        CollectEnd::Complete(store, id) => report_command::after_run(&store, id, strict, globals),
+        CollectEnd::Incomplete(code) => Ok(code),
     }
 }
 
 /// What became of a campaign over hosts.
-pub enum Followed {
+pub enum CollectEnd {
     /// It is complete, in this store and under this number.
     Complete(Store, CampaignId),
     /// Results are missing, which was said.
-    Left(ExitCode),
+    Incomplete(ExitCode),
 }
 
 /// The same without a report.
 pub fn followed(
     batch: &Batch,
-    wanted: Option<Wanted>,
-    globals: &Globals,
+    wanted: Option<SelectedScheduler>,
+    globals: &GlobalArgs,
     progress: &Progress,
-    stop: &Stop,
-) -> anyhow::Result<Followed> {
+    stop: &StopFlag,
+) -> anyhow::Result<CollectEnd> {
     batch.require_version(VERSION)?;
     let mut store = paths::store(globals)?;
     paths::reports(globals)?;
-    let mut results = Results::of(batch)?;
+    let mut results = ResultDirectory::of(batch)?;
     let id = campaign_of(&store, batch)?;
-    let asked = Asked {
+    let asked = EraseConfirmation {
         progress,
         yes: false,
         stop,
     };
-    let go_on = Wanted::go_on(wanted.as_ref(), batch);
+    let go_on = SelectedScheduler::go_on(wanted.as_ref(), batch);
     let mut run = Run {
         store: &mut store,
         id,
@@ -119,8 +119,8 @@ pub fn followed(
     };
     let ended = match wanted {
         None => run.collect(),
-        Some(Wanted::Slurm(options)) => run.on_slurm(&options),
-        Some(Wanted::Ssh {
+        Some(SelectedScheduler::Slurm(options)) => run.on_slurm(&options),
+        Some(SelectedScheduler::Ssh {
             hosts,
             at_once,
             worker,
@@ -129,11 +129,11 @@ pub fn followed(
     let id = run.id;
     progress.finish();
     results
-        .untaken()
+        .rejected()
         .for_each(|untaken| progress.note(&untaken.to_string()));
     match (ended?, id) {
-        (Ended::Complete, Some(id)) => Ok(Followed::Complete(store, id)),
-        (_, id) => left(&store, id, batch, &results, &asked, &go_on).map(Followed::Left),
+        (CampaignEnd::Complete, Some(id)) => Ok(CollectEnd::Complete(store, id)),
+        (_, id) => left(&store, id, batch, &results, &asked, &go_on).map(CollectEnd::Incomplete),
     }
 }
 
@@ -161,7 +161,7 @@ fn begun(
     }
     let plan = batch.plan();
     let cells = plan::plan(&plan.campaign);
-    let begun = store.begin_campaign_once(&plan.campaign, &cells, plan.planned)?;
+    let begun = store.begin_campaign_if_new(&plan.campaign, &cells, plan.planned)?;
     Ok(*id.insert(begun))
 }
 
@@ -170,9 +170,9 @@ struct Run<'r, 'a> {
     store: &'r mut Store,
     id: Option<CampaignId>,
     batch: &'a Batch,
-    results: &'r mut Results<'a>,
-    asked: &'r Asked<'r>,
-    stop: &'r Stop,
+    results: &'r mut ResultDirectory<'a>,
+    asked: &'r EraseConfirmation<'r>,
+    stop: &'r StopFlag,
     /// The command that goes on with it.
     go_on: &'r str,
 }
@@ -182,8 +182,8 @@ impl Run<'_, '_> {
     fn missing(&self) -> anyhow::Result<Vec<CellId>> {
         let Some(id) = self.id else {
             let entries = self.results.entries().iter();
-            let first = entries.filter(|entry| entry.half == Half::First);
-            return Ok(first.map(Entry::id).collect());
+            let first = entries.filter(|entry| entry.half == RunKind::First);
+            return Ok(first.map(BatchEntry::id).collect());
         };
         let stored = self.store.load(id)?;
         let missing = stored.cells.iter().filter(|c| c.result.is_none());
@@ -191,29 +191,29 @@ impl Run<'_, '_> {
     }
 
     /// Takes the results that are there.
-    fn collect(&mut self) -> anyhow::Result<Ended> {
+    fn collect(&mut self) -> anyhow::Result<CampaignEnd> {
         let missing = self.missing()?;
         if missing.is_empty() {
-            return Ok(Ended::Complete);
+            return Ok(CampaignEnd::Complete);
         }
         // A session in which nothing is taken is none.
-        let is_ready = |cell: &CellId| self.results.state(*cell) == State::Ready;
+        let is_ready = |cell: &CellId| self.results.state(*cell) == ResultState::Ready;
         if !missing.iter().any(is_ready) {
-            return Ok(Ended::Interrupted);
+            return Ok(CampaignEnd::Interrupted);
         }
         let id = begun(self.store, &mut self.id, self.batch)?;
         let environment = self.batch.environment(self.go_on);
-        let mut backend = Collected::new(self.results, &environment);
-        let (limits, asked) = (Limits::default(), self.asked);
+        let mut backend = CollectBackend::new(self.results, &environment);
+        let (limits, asked) = (RunLimits::default(), self.asked);
         let (store, stop) = (&mut *self.store, self.stop);
         campaign::cells(store, id, &mut backend, &limits, asked, stop, self.go_on)
     }
 
     /// Has Slurm run what has no result, and takes results as they come.
-    fn on_slurm(&mut self, options: &Options) -> anyhow::Result<Ended> {
+    fn on_slurm(&mut self, options: &SubmitOptions) -> anyhow::Result<CampaignEnd> {
         let cluster = Cluster::find(options, memory(&self.batch.plan().campaign))?;
         let Some(limits) = self.limits()? else {
-            return Ok(Ended::Complete);
+            return Ok(CampaignEnd::Complete);
         };
         let (nodes, tasks) = (cluster.nodes.len(), cluster.processors);
         let (asked, id) = (self.asked, begun(self.store, &mut self.id, self.batch)?);
@@ -224,7 +224,8 @@ impl Run<'_, '_> {
             &format!("{nodes} nodes of Slurm"),
             tasks,
         );
-        let mut slurm = Slurm::new(self.batch, self.results, cluster, self.go_on, self.stop)?;
+        let mut slurm =
+            SlurmBackend::new(self.batch, self.results, cluster, self.go_on, self.stop)?;
         let store = &mut *self.store;
         let ended = campaign::cells(store, id, &mut slurm, &limits, asked, self.stop, self.go_on);
         if ended.is_err() {
@@ -240,49 +241,50 @@ impl Run<'_, '_> {
         hosts: &[String],
         at_once: Option<u32>,
         worker: &[String],
-    ) -> anyhow::Result<Ended> {
+    ) -> anyhow::Result<CampaignEnd> {
         let Some(limits) = self.limits()? else {
-            return Ok(Ended::Complete);
+            return Ok(CampaignEnd::Complete);
         };
         let memory = memory(&self.batch.plan().campaign);
         let host = |name: &String| {
             let host = SshHost::new(name, self.batch, memory, worker)?;
-            Ok(Arc::new(host) as Arc<dyn Host>)
+            Ok(Arc::new(host) as Arc<dyn WorkerHost>)
         };
         let count = hosts.len();
-        let hosts: Vec<Arc<dyn Host>> = hosts.iter().map(host).collect::<anyhow::Result<_>>()?;
+        let hosts: Vec<Arc<dyn WorkerHost>> =
+            hosts.iter().map(host).collect::<anyhow::Result<_>>()?;
         let (batch, asked) = (self.batch, self.asked);
-        let hosts = Hosts::new(batch, self.results, hosts, at_once, self.go_on, self.stop);
+        let hosts = HostPool::new(batch, self.results, hosts, at_once, self.go_on, self.stop);
         let mut hosts = hosts?;
         let id = begun(self.store, &mut self.id, batch)?;
         let tasks = hosts.slots();
         says(asked, id, batch, &format!("{count} hosts"), tasks);
         let store = &mut *self.store;
         let ended = campaign::cells(store, id, &mut hosts, &limits, asked, self.stop, self.go_on)?;
-        if ended == Ended::Complete {
+        if ended == CampaignEnd::Complete {
             hosts.clear();
         }
         Ok(ended)
     }
 
     /// From what the time left is estimated; nothing where nothing is left.
-    fn limits(&self) -> anyhow::Result<Option<Limits>> {
+    fn limits(&self) -> anyhow::Result<Option<RunLimits>> {
         if self.missing()?.is_empty() {
             return Ok(None);
         }
         let campaign = &self.batch.plan().campaign;
-        let experience = experience::of(self.store, campaign, self.id);
+        let experience = past_durations::load(self.store, campaign, self.id);
         let cost = run_command::cost(campaign, Some(self.store), &experience, None)?;
-        Ok(Some(Limits {
+        Ok(Some(RunLimits {
             pace: cost.pace,
             experience,
-            ..Limits::default()
+            ..RunLimits::default()
         }))
     }
 }
 
 /// Says who runs how much at a time.
-fn says(asked: &Asked<'_>, id: CampaignId, batch: &Batch, who: &str, tasks: u32) {
+fn says(asked: &EraseConfirmation<'_>, id: CampaignId, batch: &Batch, who: &str, tasks: u32) {
     let cells = counted(u64::from(batch.plan().cells), "cell");
     let directory = batch.path().display();
     asked.progress.note(&format!(
@@ -291,7 +293,10 @@ fn says(asked: &Asked<'_>, id: CampaignId, batch: &Batch, who: &str, tasks: u32)
 }
 
 /// What the user wants to run the cells, where that is not whoever is there.
-pub fn engine(engine: &EngineArgs, shared: &SharedCache) -> anyhow::Result<Option<Wanted>> {
+pub fn engine(
+    engine: &SchedulerArgs,
+    shared: &SharedCache,
+) -> anyhow::Result<Option<SelectedScheduler>> {
     // A key that cannot be used is told here, and not by each task.
     guest_command::shared_cells(shared)?;
     let Some(on) = engine.on else {
@@ -310,28 +315,28 @@ pub fn engine(engine: &EngineArgs, shared: &SharedCache) -> anyhow::Result<Optio
     let for_slurm =
         engine.partition.is_some() || engine.nodes.is_some() || !engine.sbatch.is_empty();
     match on {
-        Engine::Ssh if for_slurm => {
+        ExternalScheduler::Ssh if for_slurm => {
             let why =
                 "--partition, --nodes and --sbatch go with --on slurm: ssh takes --hosts n1,n2";
-            Err(BadInput(why.to_owned()).into())
+            Err(UsageError(why.to_owned()).into())
         }
-        Engine::Ssh if engine.hosts.is_empty() => {
+        ExternalScheduler::Ssh if engine.hosts.is_empty() => {
             let why = "--on ssh takes --hosts n1,n2: the hosts that ssh reaches";
-            Err(BadInput(why.to_owned()).into())
+            Err(UsageError(why.to_owned()).into())
         }
-        Engine::Slurm if !engine.hosts.is_empty() => {
+        ExternalScheduler::Slurm if !engine.hosts.is_empty() => {
             let why = "--hosts goes with --on ssh: Slurm takes --nodes LIST";
-            Err(BadInput(why.to_owned()).into())
+            Err(UsageError(why.to_owned()).into())
         }
-        Engine::Ssh => Ok(Some(Wanted::Ssh {
+        ExternalScheduler::Ssh => Ok(Some(SelectedScheduler::Ssh {
             hosts: engine.hosts.clone(),
-            at_once: engine.at_once,
+            at_once: engine.max_running_tasks,
             worker,
         })),
-        Engine::Slurm => Ok(Some(Wanted::Slurm(Options {
+        ExternalScheduler::Slurm => Ok(Some(SelectedScheduler::Slurm(SubmitOptions {
             partition: engine.partition.clone(),
             nodes: engine.nodes.clone(),
-            at_once: engine.at_once,
+            max_running_tasks: engine.max_running_tasks,
             sbatch: engine.sbatch.clone(),
             worker,
         }))),
@@ -341,7 +346,7 @@ pub fn engine(engine: &EngineArgs, shared: &SharedCache) -> anyhow::Result<Optio
 /// What a task takes: its guest's memory, the disks in it, and QEMU itself.
 fn memory(campaign: &Campaign) -> Bytes {
     const BESIDE: u64 = 512 << 20;
-    let machine = |machine: GuestMachine| {
+    let machine = |machine: GuestConfig| {
         machine.memory.0 + campaign.size.0.saturating_mul(u64::from(machine.disks) + 1)
     };
     let most = campaign.machines().map(machine).max();
@@ -353,15 +358,15 @@ fn left(
     store: &Store,
     id: Option<CampaignId>,
     batch: &Batch,
-    results: &Results<'_>,
-    asked: &Asked<'_>,
+    results: &ResultDirectory<'_>,
+    asked: &EraseConfirmation<'_>,
     go_on: &str,
 ) -> anyhow::Result<ExitCode> {
     if asked.stop.load(Ordering::SeqCst) {
-        remark(&format!(
+        print_note(&format!(
             "interrupted; what is in the queue is cancelled. To go on: {go_on}"
         ));
-        return Ok(Code::Interrupted.into());
+        return Ok(ExitReason::Interrupted.into());
     }
     let done = match id {
         Some(id) => {
@@ -385,8 +390,10 @@ fn left(
     if cells.is_empty() && !checks.is_empty() {
         let ran = checks
             .iter()
-            .filter_map(|check| results.host_of_first(*check));
-        return Err(Refused(only_checks(&checks, ran.collect(), &run, batch.path())).into());
+            .filter_map(|check| results.first_run_host(*check));
+        return Err(
+            EnvironmentError(only_checks(&checks, ran.collect(), &run, batch.path())).into(),
+        );
     }
     asked
         .progress
@@ -397,7 +404,7 @@ fn left(
             ranges(&checks)
         ));
     }
-    Err(Refused(format!(
+    Err(EnvironmentError(format!(
         "results are missing: on any host `{run}`, or `fsarena collect {directory} --on slurm` or `--on ssh --hosts n1,n2`; \
          then `fsarena collect {directory}`"
     ))
@@ -421,11 +428,11 @@ fn only_checks(checks: &[u32], ran: BTreeSet<&str>, run: &str, directory: &Path)
 
 /// Numbers in order, those that follow each other as ranges; the first of very many.
 fn ranges(numbers: &[u32]) -> String {
-    const MOST: usize = 20;
+    const MAX_COLLECT_SIZE: usize = 20;
     let words = batch::ranges(numbers);
     let mut words: Vec<&str> = words.split(',').collect();
-    let more = words.len().saturating_sub(MOST);
-    words.truncate(MOST);
+    let more = words.len().saturating_sub(MAX_COLLECT_SIZE);
+    words.truncate(MAX_COLLECT_SIZE);
     match more {
         0 => words.join(","),
         more => format!("{} and {more} more ranges", words.join(",")),

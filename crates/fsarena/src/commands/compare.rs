@@ -2,21 +2,24 @@
 
 use std::process::ExitCode;
 
-use analyse::{Analysed, Analysis, CannotCompare, Differences, Margin, Wanted, analyse};
 use model::{CampaignResults, Clock};
-use report::Sides;
+use report::SideLabels;
 use serde_json::json;
+use stats::{
+    AnalysedCampaign, Analysis, CampaignComparison, CompareFilter, IncomparableCampaigns, Margin,
+    analyse,
+};
 
-use crate::arguments::cli::Globals;
-use crate::arguments::compare_args::CompareArgs;
-use crate::output::exit::{BadInput, Code, Refused};
-use crate::output::text::{line, print_in, print_json};
-use crate::request::chosen;
+use crate::args::cli::GlobalArgs;
+use crate::args::compare_args::CompareArgs;
+use crate::output::exit::{EnvironmentError, ExitReason, UsageError};
+use crate::output::text::{line, print_json, print_styled};
+use crate::settings::select_campaign;
 
 /// Writes the comparison; ends with 1 where a threshold is given and passed.
-pub fn run(args: &CompareArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
+pub fn run(args: &CompareArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
     require_order(args.threshold, args.detect)?;
-    let wanted = Wanted {
+    let wanted = CompareFilter {
         contenders: args.contenders.clone(),
         results: args.only.clone(),
         every_metric: args.all,
@@ -31,16 +34,16 @@ pub fn run(args: &CompareArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
     let is_worse = found.regressions().next().is_some() || found.worse_overall().next().is_some();
     let regressed = is_worse || !found.new_failures.is_empty();
     if is_guard && regressed {
-        return Ok(Code::NotAllOk.into());
+        return Ok(ExitReason::SomeFailed.into());
     }
-    require_sight(args.detect, &found)?;
-    Ok(Code::Done.into())
+    require_power(args.detect, &found)?;
+    Ok(ExitReason::Success.into())
 }
 
 /// Refuses a guard that is to see what it does not look for.
-pub fn require_order(threshold: Option<f64>, detect: Option<f64>) -> Result<(), BadInput> {
+pub fn require_order(threshold: Option<f64>, detect: Option<f64>) -> Result<(), UsageError> {
     match threshold.zip(detect) {
-        Some((threshold, detect)) if detect < threshold => Err(BadInput(
+        Some((threshold, detect)) if detect < threshold => Err(UsageError(
             "what costs less than --threshold more is not looked for: --detect must not be below it".to_owned(),
         )),
         _ => Ok(()),
@@ -48,10 +51,10 @@ pub fn require_order(threshold: Option<f64>, detect: Option<f64>) -> Result<(), 
 }
 
 /// Whether all that was to be found would have been.
-pub fn require_sight(detect: Option<f64>, found: &Differences) -> anyhow::Result<()> {
-    let seen = found.detectable().unwrap_or(f64::INFINITY);
+pub fn require_power(detect: Option<f64>, found: &CampaignComparison) -> anyhow::Result<()> {
+    let seen = found.minimum_detectable_effect().unwrap_or(f64::INFINITY);
     match detect {
-        Some(wanted) if seen > wanted => Err(Refused(format!(
+        Some(wanted) if seen > wanted => Err(EnvironmentError(format!(
             "a result that costs {} % more might be missed in so few rounds: take more of them, or compare fewer results \
              (--only)",
             (1000.0 * wanted).round() / 10.0
@@ -68,17 +71,21 @@ fn margin(args: &CompareArgs) -> Margin {
 }
 
 /// What was compared, and what its sides are called.
-type Compared = (Differences, String, String);
+type Compared = (CampaignComparison, String, String);
 
-fn campaigns(args: &CompareArgs, wanted: &Wanted, globals: &Globals) -> anyhow::Result<Compared> {
-    let mut before = chosen::sessions(&args.before, globals)?;
-    let mut after = chosen::sessions(&args.after, globals)?;
+fn campaigns(
+    args: &CompareArgs,
+    wanted: &CompareFilter,
+    globals: &GlobalArgs,
+) -> anyhow::Result<Compared> {
+    let mut before = select_campaign::sessions(&args.before, globals)?;
+    let mut after = select_campaign::sessions(&args.after, globals)?;
     if before[0] == after[0] {
         let why = format!(
             "both sides are {}: name two campaigns",
-            chosen::called(&before[0])
+            select_campaign::campaign_label(&before[0])
         );
-        return Err(BadInput(why).into());
+        return Err(UsageError(why).into());
     }
     // In virtual time every session says the same.
     if before[0].campaign.clock == Clock::Virtual {
@@ -92,7 +99,7 @@ fn campaigns(args: &CompareArgs, wanted: &Wanted, globals: &Globals) -> anyhow::
         .each_ref()
         .map(|side| side.iter().map(analyse).collect());
     let [old, new] = [0, 1].map(|side| analysed(&sides[side], &analyses[side]));
-    let found = analyse::compare_sessions(&old, &new, wanted).map_err(refused)?;
+    let found = stats::compare_sessions(&old, &new, wanted).map_err(refused)?;
     let [before, after] = sides.each_ref().map(|side| called(side));
     Ok((found, before, after))
 }
@@ -100,7 +107,7 @@ fn campaigns(args: &CompareArgs, wanted: &Wanted, globals: &Globals) -> anyhow::
 /// `campaign 3 “nightly”`, `3 campaigns “nightly”`.
 fn called(sessions: &[CampaignResults]) -> String {
     match sessions {
-        [one] => chosen::called(one),
+        [one] => select_campaign::campaign_label(one),
         several => format!(
             "{} campaigns “{}”",
             several.len(),
@@ -109,23 +116,26 @@ fn called(sessions: &[CampaignResults]) -> String {
     }
 }
 
-fn analysed<'a>(results: &'a [CampaignResults], analyses: &'a Vec<Analysis>) -> Vec<Analysed<'a>> {
+fn analysed<'a>(
+    results: &'a [CampaignResults],
+    analyses: &'a Vec<Analysis>,
+) -> Vec<AnalysedCampaign<'a>> {
     let both = results.iter().zip(analyses);
-    both.map(|(results, analysis)| Analysed::new(results, analysis))
+    both.map(|(results, analysis)| AnalysedCampaign::new(results, analysis))
         .collect()
 }
 
 fn contenders(
     args: &CompareArgs,
     campaign: &str,
-    wanted: &Wanted,
-    globals: &Globals,
+    wanted: &CompareFilter,
+    globals: &GlobalArgs,
 ) -> anyhow::Result<Compared> {
-    let mut hosts = chosen::on_hosts(campaign, globals)?;
+    let mut hosts = select_campaign::campaigns_by_host(campaign, globals)?;
     if hosts.len() > 1 {
         let analyses = hosts.iter().map(analyse).collect();
         let both = analysed(&hosts, &analyses);
-        let found = analyse::compare_over_hosts(&both, &args.before, &args.after, wanted);
+        let found = stats::compare_over_hosts(&both, &args.before, &args.after, wanted);
         return Ok((
             found.map_err(refused)?,
             line(&args.before),
@@ -134,20 +144,20 @@ fn contenders(
     }
     let results = hosts.remove(0);
     let analysis = analyse(&results);
-    let side = Analysed::new(&results, &analysis);
-    let found = analyse::compare_contenders(side, &args.before, &args.after, wanted);
+    let side = AnalysedCampaign::new(&results, &analysis);
+    let found = stats::compare_contenders(side, &args.before, &args.after, wanted);
     let failed = analysis
         .failures
         .iter()
         .find(|f| f.contender == args.before);
     let found = match (found, failed) {
-        (Err(CannotCompare::NothingInCommon), Some(failed)) => {
+        (Err(IncomparableCampaigns::NoCommonResults), Some(failed)) => {
             let (name, id) = (line(&args.before), results.id);
             let (test, reason) = (line(&failed.test), line(&failed.reason));
             let why = format!(
                 "nothing can be compared, since {name} failed in {test}: {reason} (campaign {id})"
             );
-            return Err(Refused(why).into());
+            return Err(EnvironmentError(why).into());
         }
         (found, _) => found.map_err(refused)?,
     };
@@ -155,30 +165,32 @@ fn contenders(
 }
 
 /// What must not be mixed is refused; what is not there was asked for by mistake.
-pub fn refused(error: CannotCompare) -> anyhow::Error {
+pub fn refused(error: IncomparableCampaigns) -> anyhow::Error {
     let text = match &error {
-        CannotCompare::NoContender(name) => {
+        IncomparableCampaigns::NoContender(name) => {
             format!("there is no contender `{}` to compare", line(name))
         }
-        CannotCompare::Clocks(..) => {
+        IncomparableCampaigns::Clocks(..) => {
             format!("{error}; `fsarena agree` says how far they agree on who is better")
         }
         _ => error.to_string(),
     };
     match error {
-        CannotCompare::Clocks(..)
-        | CannotCompare::Backends(..)
-        | CannotCompare::NoHostHasBoth(..) => Refused(text).into(),
-        CannotCompare::NoContender(_) | CannotCompare::NothingInCommon => BadInput(text).into(),
+        IncomparableCampaigns::Clocks(..)
+        | IncomparableCampaigns::Backends(..)
+        | IncomparableCampaigns::NoHostRanBoth(..) => EnvironmentError(text).into(),
+        IncomparableCampaigns::NoContender(_) | IncomparableCampaigns::NoCommonResults => {
+            UsageError(text).into()
+        }
     }
 }
 
 fn show(
     args: &CompareArgs,
-    found: &Differences,
+    found: &CampaignComparison,
     before: &str,
     after: &str,
-    globals: &Globals,
+    globals: &GlobalArgs,
 ) -> anyhow::Result<()> {
     if globals.json {
         let regressions = args.threshold.map(|_| found.regressions().count());
@@ -187,14 +199,14 @@ fn show(
             "after": after,
             "threshold": args.threshold,
             "regressions": regressions,
-            "detectable": found.detectable(),
+            "detectable": found.minimum_detectable_effect(),
             "differences": found,
         });
         print_json(&value)?;
         return Ok(());
     }
-    let sides = Sides { before, after };
-    print_in(args.markdown, |form| {
+    let sides = SideLabels { before, after };
+    print_styled(args.markdown, |form| {
         report::compare_text(found, sides, form)
     })?;
     Ok(())

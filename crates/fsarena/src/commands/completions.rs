@@ -4,16 +4,16 @@ use std::process::ExitCode;
 
 use clap::{Command, CommandFactory};
 
-use crate::arguments::cli::{Cli, CompletionsArgs};
-use crate::output::exit::Code;
-use crate::output::text::print_whole;
+use crate::args::cli::{Cli, CompletionsArgs};
+use crate::output::exit::ExitReason;
+use crate::output::text::print_unwrapped;
 
 /// Writes the script.
 pub fn run(args: &CompletionsArgs) -> anyhow::Result<ExitCode> {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut visible(), "fsarena", &mut script);
-    print_whole(&String::from_utf8(script)?)?;
-    Ok(Code::Done.into())
+    print_unwrapped(&String::from_utf8(script)?)?;
+    Ok(ExitReason::Success.into())
 }
 
 /// The command line as people see it: hidden commands would be completed, too.

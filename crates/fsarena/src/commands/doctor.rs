@@ -4,99 +4,103 @@ use std::collections::BTreeSet;
 use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
 
-use catalog::Catalog;
-use machine::Reach;
-use model::{Backend, Filesystem, Profile, Suite};
-use provision::{Availability, Machine, Need, missing_programs, verdict};
+use config::Catalog;
+use machine::AgentTransport;
+use model::{BackendKind, Filesystem, SizeProfile, Suite};
 use serde_json::{Value, json};
+use storage::{Availability, HostInfo, MissingRequirement, check_availability, missing_programs};
 
-use crate::arguments::cli::{DoctorArgs, Globals};
+use crate::args::cli::{DoctorArgs, GlobalArgs};
 use crate::commands::guest as guest_command;
-use crate::leftovers::{self, Searched};
-use crate::output::exit::{self, Code};
-use crate::output::text::{filled, line, print, print_json, print_whole, remark, table};
+use crate::output::exit::{self, ExitReason};
+use crate::output::text::{
+    line, print, print_json, print_note, print_unwrapped, table, wrap_with_margin,
+};
 use crate::paths;
+use crate::stale_directories::{self, SearchDirs};
 
-const BACKENDS: [Backend; 3] = [Backend::Loop, Backend::Dir, Backend::Vm];
+const BACKENDS: [BackendKind; 3] = [BackendKind::Loop, BackendKind::Dir, BackendKind::Vm];
 
 /// Examines this machine and writes the verdicts.
-pub fn run(args: &DoctorArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
+pub fn run(args: &DoctorArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
     let catalog = paths::catalog(globals)?;
     // Whether a guest was made takes apt a moment, and is no matter for packages.
-    let reach = paths::reach(args.host.as_deref())?;
+    let reach = paths::transport(args.host.as_deref())?;
     let (programs, stop) = (paths::programs(&catalog), AtomicBool::new(false));
-    let found = machine::look(&*reach, programs, None, Vec::new(), &stop)?;
+    let found = machine::inspect_machine(&*reach, programs, None, Vec::new(), &stop)?;
     let machine = found.machine;
-    let (machine, trouble) = match args.packages || reach.is_far() {
+    let (machine, trouble) = match args.packages || reach.is_remote() {
         true => (machine, None),
         false => with_guest(&catalog, machine),
     };
     match (args.packages, globals.json) {
         (true, false) => {
             let packages: Vec<String> = packages(&catalog, &machine).into_iter().collect();
-            print_whole(&format!("{}\n", packages.join(" ")))?;
+            print_unwrapped(&format!("{}\n", packages.join(" ")))?;
         }
         (true, true) => print_json(&json!(packages(&catalog, &machine)))?,
         (false, true) => {
             print_json(&value(&catalog, &machine))?;
             left(&*reach, args, globals)
                 .iter()
-                .for_each(|line| remark(line));
+                .for_each(|line| print_note(line));
         }
         (false, false) => {
             let left = left(&*reach, args, globals);
             let left: String = left.iter().map(|line| format!("\n{line}\n")).collect();
-            if reach.is_far() {
+            if reach.is_remote() {
                 print(&(here(&catalog, &machine) + &left))?;
-                return Ok(Code::Done.into());
+                return Ok(ExitReason::Success.into());
             }
             let suites = suites(&catalog, &machine);
             let suites: String = suites
                 .iter()
                 .map(|(name, need)| {
-                    let (what, command) = (line(&need.what), line(&need.command));
+                    let (what, command) = (line(&need.description), line(&need.command));
                     format!("\nSuite {name} lacks {what}: {command}\n")
                 })
                 .collect();
             print(&(text(&catalog, &machine, trouble.as_deref()) + &suites + &left))?;
         }
     }
-    Ok(Code::Done.into())
+    Ok(ExitReason::Success.into())
 }
 
 /// What campaigns that were killed have left on the machine, a line each. Where there is no database, or none that can be
 /// read, others say so.
-fn left(reach: &dyn Reach, args: &DoctorArgs, globals: &Globals) -> Vec<String> {
+fn left(reach: &dyn AgentTransport, args: &DoctorArgs, globals: &GlobalArgs) -> Vec<String> {
     let store = paths::store_if_any(globals).ok().flatten();
     let host = args.host.as_deref();
     let Ok(work_dir) = paths::work_directory(host, globals) else {
         return Vec::new();
     };
-    let searched = Searched {
+    let searched = SearchDirs {
         reach,
         host,
         work_dir: &work_dir,
     };
-    let left = leftovers::find(store.as_ref(), &searched);
+    let left = stale_directories::find(store.as_ref(), &searched);
     let left = left.unwrap_or_default();
-    left.iter().map(|left| line(&left.words(globals))).collect()
+    left.iter()
+        .map(|left| line(&left.describe(globals)))
+        .collect()
 }
 
 /// This machine with its guest, where one was made; or why that cannot be found out.
-fn with_guest(catalog: &Catalog, machine: Machine) -> (Machine, Option<String>) {
+fn with_guest(catalog: &Catalog, machine: HostInfo) -> (HostInfo, Option<String>) {
     let (guest, trouble) = match guest_command::find(catalog) {
         Ok(guest) => (guest.map(|g| guest_command::contents(catalog, &g)), None),
-        Err(error) => (None, Some(exit::whole(&error))),
+        Err(error) => (None, Some(exit::error_chain(&error))),
     };
-    (Machine { guest, ..machine }, trouble)
+    (HostInfo { guest, ..machine }, trouble)
 }
 
 /// A row for each filesystem and the loop backend.
-fn here(catalog: &Catalog, machine: &Machine) -> String {
+fn here(catalog: &Catalog, machine: &HostInfo) -> String {
     let rows: Vec<_> = catalog
         .filesystems()
         .map(|f| {
-            let (word, what) = words(&verdict(f, Backend::Loop, machine), f);
+            let (word, what) = words(&check_availability(f, BackendKind::Loop, machine), f);
             [f.name.clone(), word.to_owned(), what]
         })
         .collect();
@@ -104,15 +108,15 @@ fn here(catalog: &Catalog, machine: &Machine) -> String {
 }
 
 /// What runs where; then a row for each filesystem here, and for those that do not run in guests.
-fn text(catalog: &Catalog, machine: &Machine, trouble: Option<&str>) -> String {
-    let emulator = provision::emulator(machine).map_or_else(String::new, |need| {
-        let (what, command) = (line(&need.what), line(&need.command));
-        filled(
+fn text(catalog: &Catalog, machine: &HostInfo, trouble: Option<&str>) -> String {
+    let emulator = storage::emulator(machine).map_or_else(String::new, |need| {
+        let (what, command) = (line(&need.description), line(&need.command));
+        wrap_with_margin(
             "",
             &format!("Guests need {what}, which is missing: {command}"),
         ) + "\n"
     });
-    let summary = filled("", &summary(catalog, machine, trouble));
+    let summary = wrap_with_margin("", &summary(catalog, machine, trouble));
     format!(
         "{emulator}{summary}\n{}{}",
         here(catalog, machine),
@@ -121,17 +125,18 @@ fn text(catalog: &Catalog, machine: &Machine, trouble: Option<&str>) -> String {
 }
 
 /// How many filesystems run on each backend, and what would make more.
-fn summary(catalog: &Catalog, machine: &Machine, trouble: Option<&str>) -> String {
+fn summary(catalog: &Catalog, machine: &HostInfo, trouble: Option<&str>) -> String {
     let run = |backend| {
         let filesystems = catalog.filesystems();
-        let runs = |f: &&Filesystem| verdict(f, backend, machine) == Availability::Runs;
+        let runs =
+            |f: &&Filesystem| check_availability(f, backend, machine) == Availability::Available;
         filesystems.filter(runs).count()
     };
     let all = catalog.filesystems().count();
     let guests = match (&machine.guest, trouble) {
         (Some(guest), _) => format!(
             "{} in guests, without root, on Linux {} (--backend vm)",
-            run(Backend::Vm),
+            run(BackendKind::Vm),
             line(&guest.kernel)
         ),
         (None, None) => {
@@ -145,20 +150,20 @@ fn summary(catalog: &Catalog, machine: &Machine, trouble: Option<&str>) -> Strin
     format!(
         "Of {all} filesystems {} run here, on images and devices (--backend loop); {guests}; any in a directory where it is \
          mounted, without root (--dir DIR).",
-        run(Backend::Loop)
+        run(BackendKind::Loop)
     )
 }
 
 /// Who runs in a guest, and a line for each who does not; nothing where there is no guest.
-fn guests(catalog: &Catalog, machine: &Machine) -> String {
+fn guests(catalog: &Catalog, machine: &HostInfo) -> String {
     let Some(guest) = &machine.guest else {
         return String::new();
     };
     let mut running = Vec::new();
     let mut rows = Vec::new();
     for filesystem in catalog.filesystems() {
-        let found = verdict(filesystem, Backend::Vm, machine);
-        if found == Availability::Runs {
+        let found = check_availability(filesystem, BackendKind::Vm, machine);
+        if found == Availability::Available {
             running.push(filesystem.name.as_str());
         } else {
             let (word, what) = words(&found, filesystem);
@@ -168,14 +173,14 @@ fn guests(catalog: &Catalog, machine: &Machine) -> String {
     format!(
         "\nIn guests, on Linux {}, run:\n{}\n{}",
         line(&guest.kernel),
-        filled("  ", &running.join(" ")),
+        wrap_with_margin("  ", &running.join(" ")),
         table(["contender", "vm", "what it needs, or why not"], &rows)
     )
 }
 
 fn words(verdict: &Availability, filesystem: &Filesystem) -> (&'static str, String) {
     match verdict {
-        Availability::Runs => {
+        Availability::Available => {
             let named = filesystem.only_when_named.as_deref();
             (
                 "runs",
@@ -185,7 +190,9 @@ fn words(verdict: &Availability, filesystem: &Filesystem) -> (&'static str, Stri
             )
         }
         Availability::Missing { needs } => {
-            let each = |need: &Need| format!("{}: {}", line(&need.what), line(&need.command));
+            let each = |need: &MissingRequirement| {
+                format!("{}: {}", line(&need.description), line(&need.command))
+            };
             (
                 "missing",
                 needs.iter().map(each).collect::<Vec<_>>().join("; "),
@@ -195,9 +202,9 @@ fn words(verdict: &Availability, filesystem: &Filesystem) -> (&'static str, Stri
     }
 }
 
-fn value(catalog: &Catalog, machine: &Machine) -> Value {
+fn value(catalog: &Catalog, machine: &HostInfo) -> Value {
     let contenders = catalog.filesystems().map(|f| {
-        let backends = BACKENDS.map(|b| (b.to_string(), json!(verdict(f, b, machine))));
+        let backends = BACKENDS.map(|b| (b.to_string(), json!(check_availability(f, b, machine))));
         json!({
             "contender": f.name,
             "only-when-named": f.only_when_named,
@@ -210,30 +217,35 @@ fn value(catalog: &Catalog, machine: &Machine) -> Value {
 }
 
 /// What those suites lack that run by default, and those of the user's own.
-fn suites<'a>(catalog: &'a Catalog, machine: &Machine) -> Vec<(&'a str, Need)> {
+fn suites<'a>(catalog: &'a Catalog, machine: &HostInfo) -> Vec<(&'a str, MissingRequirement)> {
     let builtin = Catalog::builtin().ok();
-    let by_default = catalog.default_suites(Profile::Quick);
+    let by_default = catalog.default_suites(SizeProfile::Quick);
     let is_wanted = |suite: &&Suite| {
         let is_ours = builtin
             .as_ref()
-            .is_some_and(|b| b.suite(&suite.name, Profile::Quick).is_ok());
+            .is_some_and(|b| b.suite(&suite.name, SizeProfile::Quick).is_ok());
         !is_ours || by_default.iter().any(|s| s.name == suite.name)
     };
-    let wanted = catalog.suites(Profile::Quick).into_iter().filter(is_wanted);
+    let wanted = catalog
+        .suites(SizeProfile::Quick)
+        .into_iter()
+        .filter(is_wanted);
     let missing = |suite: &'a Suite| Some((suite.name.as_str(), missing_programs(suite, machine)?));
     wanted.filter_map(missing).collect()
 }
 
 /// The packages that are missing for those who would compete if they were there, and for suites.
-fn packages(catalog: &Catalog, machine: &Machine) -> BTreeSet<String> {
+fn packages(catalog: &Catalog, machine: &HostInfo) -> BTreeSet<String> {
     let would_compete = catalog
         .filesystems()
         .filter(|f| f.only_when_named.is_none());
     would_compete
-        .filter_map(|f| match verdict(f, Backend::Loop, machine) {
-            Availability::Missing { needs } => Some(needs),
-            Availability::Runs | Availability::Impossible { .. } => None,
-        })
+        .filter_map(
+            |f| match check_availability(f, BackendKind::Loop, machine) {
+                Availability::Missing { needs } => Some(needs),
+                Availability::Available | Availability::Impossible { .. } => None,
+            },
+        )
         .flatten()
         .chain(suites(catalog, machine).into_iter().map(|(_, need)| need))
         .flat_map(|need| need.packages)

@@ -6,27 +6,27 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use analyse::{Analysis, Contested, Explanation, explain, on_disks};
 use anyhow::Context;
 use model::{
-    Campaign, CampaignResults, CellResult, Clock, CpuProfile, Nanos, PhaseResult, Sampling, Status,
-    StoredCell,
+    Campaign, CampaignResults, CellRecord, CellResult, Clock, CpuProfile, Nanos, PhaseResult,
+    Sampling, Status,
 };
-use orchestrate::Stop;
+use orchestrate::StopFlag;
 use report::{difference_flame_graph, explanation_text};
 use serde_json::{Value, json};
+use stats::{Analysis, ExplainedSide, Explanation, disk_of_each, explain};
 use store::{CampaignId, Store};
 
-use crate::arguments::cli::Globals;
-use crate::arguments::journal_args::ExplainArgs;
+use crate::args::cli::GlobalArgs;
+use crate::args::journal_args::ExplainArgs;
 use crate::commands::guest as guest_command;
-use crate::journals::{self, Journal};
-use crate::output::erase_question::Asked;
-use crate::output::exit::{BadInput, Code, Refused};
+use crate::cpu_sampling::{self, SamplingContext};
+use crate::output::erase_question::EraseConfirmation;
+use crate::output::exit::{EnvironmentError, ExitReason, UsageError};
 use crate::output::progress::Progress;
 use crate::output::text::{line, print, print_json};
 use crate::output::{disk_map, output_file};
-use crate::sampled::{self, Means};
+use crate::request_logs::{self, Journal};
 use crate::{paths, stop, traces};
 
 /// The shortest time between two samples: a sample takes the guest 4 µs itself.
@@ -36,7 +36,7 @@ const SHORTEST_PERIOD: Nanos = Nanos(20_000);
 const SAMPLES: u64 = 50_000;
 
 /// A sampled run that takes by so much more or less than the bare one did something else.
-const SHIFTED_FROM: f64 = 0.3;
+const SAMPLING_SHIFT_LIMIT: f64 = 0.3;
 
 /// What is asked.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,15 +49,15 @@ struct Question {
 
 /// One of the two: what the campaign found.
 struct Side<'a> {
-    cell: &'a StoredCell,
+    cell: &'a CellRecord,
     phase: &'a PhaseResult,
     journal: Option<Journal>,
 }
 
 /// Explains, and writes the pictures.
-pub fn run(args: &ExplainArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
-    let question = question(&args.words)?;
-    let stop = stop::on_signals()?;
+pub fn run(args: &ExplainArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
+    let question = question(&args.args)?;
+    let stop = stop::install_handlers()?;
     let progress = Progress::choose(globals.json, globals.quiet);
     let store = paths::existing_store(globals)?;
     let id = paths::campaign_id(&store, question.campaign)?;
@@ -72,12 +72,12 @@ pub fn run(args: &ExplainArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
         let made = fs::create_dir_all(directory);
         made.with_context(|| format!("cannot make the directory {}", directory.display()))?;
     }
-    let asked = Asked {
+    let asked = EraseConfirmation {
         progress: &progress,
         yes: false,
         stop: &stop,
     };
-    let analysis = analyse::analyse(&results);
+    let analysis = stats::analyse(&results);
     let mut told = Vec::new();
     for (number, (contest, sides)) in contests.iter().zip(&sides).enumerate() {
         let sampled = sampled(id, &results.campaign, sides, args, globals, &asked, &stop)?;
@@ -98,7 +98,7 @@ pub fn run(args: &ExplainArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
         [one] => print_json(one)?,
         several => print_json(&json!(several))?,
     }
-    Ok(Code::Done.into())
+    Ok(ExitReason::Success.into())
 }
 
 /// A line for each of the two that does not do the work that the phase asks for, since its syncs never reach the disk.
@@ -157,7 +157,7 @@ impl Explained {
             "campaign": id.0,
             "round": sides[0].cell.cell.round,
             "explanation": self.explanation,
-            "sampled_ns": again.map(|(result, _)| result.wall),
+            "sampled_ns": again.map(|(result, _)| result.elapsed),
             "pictures": pictures,
             "caveats": caveats.iter().map(|line| line.trim_end()).collect::<Vec<_>>(),
         })
@@ -171,10 +171,10 @@ fn explained(
     sides: &[Side<'_>; 2],
     again: &[(&PhaseResult, &CpuProfile); 2],
     args: &ExplainArgs,
-    globals: &Globals,
+    globals: &GlobalArgs,
 ) -> anyhow::Result<Explained> {
     let result = format!("{}/{}", question.test, question.phase);
-    let contested: [Contested<'_>; 2] = std::array::from_fn(|side| Contested {
+    let contested: [ExplainedSide<'_>; 2] = std::array::from_fn(|side| ExplainedSide {
         name: &question.contenders[side],
         result: sides[side].phase,
         profile: again[side].1,
@@ -195,12 +195,12 @@ fn explained(
 }
 
 /// Reads `[CAMPAIGN] TEST/PHASE A B`.
-fn question(words: &[String]) -> Result<Question, BadInput> {
+fn question(words: &[String]) -> Result<Question, UsageError> {
     let (campaign, [result, one, other]) = match words {
         [campaign, result, one, other] => {
             let number = campaign.parse().map_err(|_| {
                 let campaign = line(campaign);
-                BadInput(format!(
+                UsageError(format!(
                     "`{campaign}` is not a campaign number: see `fsarena list campaigns`"
                 ))
             })?;
@@ -208,19 +208,19 @@ fn question(words: &[String]) -> Result<Question, BadInput> {
         }
         [result, one, other] => (None, [result, one, other]),
         _ => {
-            return Err(BadInput(
+            return Err(UsageError(
                 "name a result and two contenders: fsarena explain tree/list xfs ext4".to_owned(),
             ));
         }
     };
     if one == other {
-        return Err(BadInput(format!(
+        return Err(UsageError(format!(
             "`{}` twice: name two contenders",
             line(one)
         )));
     }
     let (test, phase) = result.split_once('/').ok_or_else(|| {
-        BadInput(format!(
+        UsageError(format!(
             "`{}` is no result: TEST/PHASE as in `fsarena report`",
             line(result)
         ))
@@ -234,10 +234,10 @@ fn question(words: &[String]) -> Result<Question, BadInput> {
 }
 
 /// Only where time is virtual, a sampled cell does what the cell did that was measured.
-fn require_virtual(id: CampaignId, campaign: &Campaign) -> Result<(), BadInput> {
+fn require_virtual(id: CampaignId, campaign: &Campaign) -> Result<(), UsageError> {
     match (&campaign.guest, campaign.clock) {
         (Some(_), Clock::Virtual) => Ok(()),
-        _ => Err(BadInput(format!(
+        _ => Err(UsageError(format!(
             "campaign {id} is not in virtual time: `fsarena run --backend vm --disk hdd-2003-7200 -s SUITE -c A -c B` \
              makes one that can be explained"
         ))),
@@ -246,14 +246,14 @@ fn require_virtual(id: CampaignId, campaign: &Campaign) -> Result<(), BadInput> 
 
 /// The question about each pair of contenders that it is about. Who names filesystems of a campaign with several disks asks
 /// about each disk that has both.
-fn contests(results: &CampaignResults, question: &Question) -> Result<Vec<Question>, BadInput> {
+fn contests(results: &CampaignResults, question: &Question) -> Result<Vec<Question>, UsageError> {
     let named = results.campaign.contenders.iter().map(|c| c.name.as_str());
     let named: Vec<&str> = named.collect();
     let is_known = |word: &String| named.contains(&word.as_str());
     if question.contenders.iter().all(is_known) {
         return Ok(vec![question.clone()]);
     }
-    let on_disks = on_disks(results);
+    let on_disks = disk_of_each(results);
     let is_bare = |word: &String| on_disks.iter().any(|(_, bare)| bare == word);
     let mut words = question.contenders.iter();
     if let Some(unknown) = words.find(|word| !is_known(word) && !is_bare(word)) {
@@ -266,7 +266,7 @@ fn contests(results: &CampaignResults, question: &Question) -> Result<Vec<Questi
         true => {
             let [one, other] = question.contenders.each_ref().map(|word| line(word));
             let names: Vec<String> = named.iter().map(|name| line(name)).collect();
-            Err(BadInput(format!(
+            Err(UsageError(format!(
                 "no disk of campaign {} has both `{one}` and `{other}`; its contenders are {}",
                 results.id,
                 names.join(", ")
@@ -310,11 +310,11 @@ fn unknown_name(
     kind: &str,
     name: &str,
     known: &mut dyn Iterator<Item = &str>,
-) -> BadInput {
-    let hint = catalog::did_you_mean(name, known);
+) -> UsageError {
+    let hint = config::did_you_mean(name, known);
     let hint = hint.unwrap_or_else(|| format!("`fsarena report {id}` has all"));
     let name = line(name);
-    BadInput(format!("campaign {id} has no {kind} `{name}`; {hint}"))
+    UsageError(format!("campaign {id} has no {kind} `{name}`; {hint}"))
 }
 
 /// The phase of both contenders, each in the first round of the campaign.
@@ -350,7 +350,7 @@ fn side<'a>(
     let phases = cell.result.as_ref().map_or(&[][..], |r| &r.phases);
     let found = phases.iter().find(|found| found.phase == question.phase);
     let phase = found.ok_or_else(|| match phases.is_empty() {
-        true => BadInput(format!(
+        true => UsageError(format!(
             "cell {} of campaign {} has no result yet",
             cell.cell.id.0, results.id
         )),
@@ -364,19 +364,19 @@ fn side<'a>(
         }
     })?;
     require_ok(phase, contender)?;
-    if phase.wall == Nanos(0) {
+    if phase.elapsed == Nanos(0) {
         let (test, phase) = (line(test), line(&phase.phase));
         let why = format!("{test}/{phase} is not timed: name a phase that takes time");
-        return Err(BadInput(why).into());
+        return Err(UsageError(why).into());
     }
     let journal = match phase.disk {
-        Some(_) => Some(journals::of_cell(store, results, cell)?),
+        Some(_) => Some(request_logs::load_cell(store, results, cell)?),
         None => None,
     };
     // A phase may do without the disk.
-    let journal = journal.and_then(|journal| journal.only(&phase.phase).ok());
+    let journal = journal.and_then(|journal| journal.for_phase(&phase.phase).ok());
     // Mounts and checks belong to the phase, and are not timed.
-    let journal = journal.map(Journal::measured);
+    let journal = journal.map(Journal::timed_only);
     Ok(Side {
         cell,
         phase,
@@ -384,10 +384,10 @@ fn side<'a>(
     })
 }
 
-fn require_ok(phase: &PhaseResult, contender: &str) -> Result<(), BadInput> {
+fn require_ok(phase: &PhaseResult, contender: &str) -> Result<(), UsageError> {
     match phase.status {
         Status::Ok => Ok(()),
-        status => Err(BadInput(format!(
+        status => Err(UsageError(format!(
             "{} of {} is {status}: nothing of it can be explained but why (`fsarena report`)",
             line(&phase.phase),
             line(contender)
@@ -416,9 +416,9 @@ fn sampled(
     campaign: &Campaign,
     sides: &[Side<'_>; 2],
     args: &ExplainArgs,
-    globals: &Globals,
-    asked: &Asked<'_>,
-    stop: &Stop,
+    globals: &GlobalArgs,
+    asked: &EraseConfirmation<'_>,
+    stop: &StopFlag,
 ) -> anyhow::Result<Vec<CellResult>> {
     let mut note = |text: &str| asked.progress.note(text);
     // As JSON there is one answer, and no line before it.
@@ -427,16 +427,16 @@ fn sampled(
     }
     let catalog = paths::catalog(globals)?;
     let guest = guest_command::obtain_again(&catalog, &args.build, campaign, stop, &mut note)?;
-    let longest = sides[0].phase.wall.max(sides[1].phase.wall);
+    let longest = sides[0].phase.elapsed.max(sides[1].phase.elapsed);
     let kept = traces::directory(globals)?;
-    let means = Means {
+    let means = SamplingContext {
         guest: Arc::new(guest),
         cache: guest_command::cells(args.no_cache, &mut note),
         traces: &kept,
         sampling: sampling(&sides[0].phase.phase, longest),
     };
     let cells = sides.each_ref().map(|side| &side.cell.cell);
-    sampled::again(id, campaign, &cells, means, asked, stop)
+    cpu_sampling::rerun_with_sampling(id, campaign, &cells, means, asked, stop)
 }
 
 /// The phase of both sampled cells, with the profile.
@@ -451,7 +451,7 @@ fn again<'a>(
         let phase = phase.context("the phase was not run again")?;
         require_ok(phase, contender)?;
         let profile = phase.profile.as_ref().ok_or_else(|| {
-            Refused(format!(
+            EnvironmentError(format!(
                 "the kernel of the guest does not sample its processor for {}: it needs CONFIG_PERF_EVENTS",
                 line(contender)
             ))
@@ -503,10 +503,10 @@ fn notes(
     sides: &[Side<'_>; 2],
     again: &[(&PhaseResult, &CpuProfile); 2],
 ) -> String {
-    let took = again.map(|(result, _)| result.wall);
+    let took = again.map(|(result, _)| result.elapsed);
     let shifted = (0..2).any(|side| {
-        let (bare, sampled) = (sides[side].phase.wall.0, took[side].0);
-        bare.abs_diff(sampled) as f64 > SHIFTED_FROM * bare as f64
+        let (bare, sampled) = (sides[side].phase.elapsed.0, took[side].0);
+        bare.abs_diff(sampled) as f64 > SAMPLING_SHIFT_LIMIT * bare as f64
     });
     let shifted = match shifted {
         true => {
@@ -525,7 +525,7 @@ fn notes(
 
 #[cfg(test)]
 mod tests {
-    use analyse::fixture::on_disks;
+    use stats::fixture::on_disks;
 
     use super::*;
 
@@ -555,7 +555,7 @@ mod tests {
 
     #[test]
     fn who_does_not_reach_the_disk_is_said_to_do_less() {
-        let mut analysis = analyse::analyse(&analyse::fixture::plain());
+        let mut analysis = stats::analyse(&stats::fixture::plain());
         let question = asked("file/write fast slow").unwrap();
         assert_eq!(caveats(&analysis, &question), [""; 0]);
         let row = analysis.rows.iter_mut().find(|row| row.phase == "write");
@@ -570,7 +570,7 @@ mod tests {
 
     #[test]
     fn filesystems_on_several_disks_are_set_against_each_other_on_each() {
-        let mut results = analyse::fixture::plain();
+        let mut results = stats::fixture::plain();
         for (contender, name) in results
             .campaign
             .contenders
@@ -594,7 +594,7 @@ mod tests {
         assert_eq!(named, ["xfs@hdd xfs@ssd"]);
         let unknown = of("file/write xfs jfs").unwrap_err().0;
         assert!(unknown.contains("has no contender `jfs`"), "{unknown}");
-        let alone = on_disks(analyse::fixture::plain(), &["hdd", "ssd", "ssd"]);
+        let alone = on_disks(stats::fixture::plain(), &["hdd", "ssd", "ssd"]);
         let refused = contests(&alone, &asked("file/write fast slow").unwrap())
             .unwrap_err()
             .0;
@@ -604,7 +604,7 @@ mod tests {
 
     #[test]
     fn what_is_not_in_virtual_time_is_refused_with_the_command_that_is() {
-        let campaign = analyse::fixture::plain().campaign;
+        let campaign = stats::fixture::plain().campaign;
         let refused = require_virtual(CampaignId(7), &campaign).unwrap_err().0;
         assert!(
             refused.starts_with("campaign 7 is not in virtual time: `fsarena run --backend vm"),

@@ -5,23 +5,23 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 use clap::ValueEnum;
-use format::{Affs, BLOCK, DataBlocks, FormatError, Hpfs, Made};
 use jiff::Timestamp;
+use mkfs::{Affs, AffsVariant, BLOCK, FormatError, FormattedVolume, Hpfs};
 use model::Bytes;
-use provision::HeldDevice;
 use serde_json::json;
+use storage::ExclusiveDevice;
 
-use crate::arguments::cli::{FormatArgs, Formatted, Globals};
-use crate::output::erase_question::Asked;
-use crate::output::exit::{BadInput, Code, Refused};
+use crate::args::cli::{FormatArgs, GlobalArgs, MkfsKind};
+use crate::output::erase_question::EraseConfirmation;
+use crate::output::exit::{EnvironmentError, ExitReason, UsageError};
 use crate::output::progress::Progress;
 use crate::output::text::{line, print, print_json};
 use crate::stop;
 
 /// Makes the filesystem and says how large it is.
-pub fn run(args: &FormatArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
-    if args.international && args.filesystem == Formatted::Hpfs {
-        return Err(BadInput("--international is for AFFS; HPFS always does so".into()).into());
+pub fn run(args: &FormatArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
+    if args.international && args.filesystem == MkfsKind::Hpfs {
+        return Err(UsageError("--international is for AFFS; HPFS always does so".into()).into());
     }
     let made = match args.size {
         Some(size) => on_new_image(args, size)?,
@@ -44,13 +44,13 @@ pub fn run(args: &FormatArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
             made.free
         ))?;
     }
-    Ok(Code::Done.into())
+    Ok(ExitReason::Success.into())
 }
 
 /// An image that could not be finished is removed again.
-fn on_new_image(args: &FormatArgs, size: Bytes) -> anyhow::Result<Made> {
+fn on_new_image(args: &FormatArgs, size: Bytes) -> anyhow::Result<FormattedVolume> {
     let path = &args.device;
-    let cannot = |error| Refused(format!("cannot create {}: {error}", path.display()));
+    let cannot = |error| EnvironmentError(format!("cannot create {}: {error}", path.display()));
     let file = OpenOptions::new()
         .write(true)
         .create_new(true)
@@ -67,21 +67,21 @@ fn on_new_image(args: &FormatArgs, size: Bytes) -> anyhow::Result<Made> {
     made
 }
 
-fn on_device(args: &FormatArgs) -> anyhow::Result<Made> {
-    let asked = Asked {
+fn on_device(args: &FormatArgs) -> anyhow::Result<FormattedVolume> {
+    let asked = EraseConfirmation {
         progress: &Progress::Notes(String::new()),
         yes: args.yes,
-        stop: &*stop::on_signals()?,
+        stop: &*stop::install_handlers()?,
     };
     let mut device = match &args.erase {
-        Some(erase) if args.yes => HeldDevice::take_unseen(&args.device, erase)?,
-        erase => machine::take_device(&args.device, erase.as_deref(), &asked)?,
+        Some(erase) if args.yes => ExclusiveDevice::acquire_unchecked(&args.device, erase)?,
+        erase => machine::acquire_device(&args.device, erase.as_deref(), &asked)?,
     };
     let file = device.claim()?;
     make(args, device.size(), file)
 }
 
-fn make(args: &FormatArgs, size: Bytes, mut file: File) -> anyhow::Result<Made> {
+fn make(args: &FormatArgs, size: Bytes, mut file: File) -> anyhow::Result<FormattedVolume> {
     let created = u64::try_from(Timestamp::now().as_second()).unwrap_or_default();
     let affs = |data| Affs {
         data,
@@ -90,9 +90,9 @@ fn make(args: &FormatArgs, size: Bytes, mut file: File) -> anyhow::Result<Made> 
         created,
     };
     let made = match args.filesystem {
-        Formatted::AffsFfs => affs(DataBlocks::Fast).write(size, &mut file),
-        Formatted::AffsOfs => affs(DataBlocks::Old).write(size, &mut file),
-        Formatted::Hpfs => hpfs(args, created).write(size, &mut file),
+        MkfsKind::AffsFfs => affs(AffsVariant::Ffs).write(size, &mut file),
+        MkfsKind::AffsOfs => affs(AffsVariant::Ofs).write(size, &mut file),
+        MkfsKind::Hpfs => hpfs(args, created).write(size, &mut file),
     };
     let made = made.map_err(|error| told(args, error))?;
     file.sync_all()
@@ -113,12 +113,12 @@ fn hpfs(args: &FormatArgs, created: u64) -> Hpfs {
 fn told(args: &FormatArgs, error: FormatError) -> anyhow::Error {
     let text = format!("{}: {error}", args.device.display());
     match error {
-        FormatError::Write(_) => Refused(text).into(),
-        _ => BadInput(text).into(),
+        FormatError::Write(_) => EnvironmentError(text).into(),
+        _ => UsageError(text).into(),
     }
 }
 
-fn name(filesystem: Formatted) -> String {
+fn name(filesystem: MkfsKind) -> String {
     let value = filesystem.to_possible_value();
     value.map_or_else(String::new, |v| v.get_name().to_owned())
 }

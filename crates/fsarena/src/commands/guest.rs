@@ -10,30 +10,30 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::Context;
-use catalog::Catalog;
-use guest::{Guest, GuestError, Own, Recipe};
-use model::{Campaign, Filesystem, Profile, Suite};
-use provision::{GuestContents, Machine, Need};
-use run::{CellCache, DirectoryShelf, SECRET, Shelf};
+use config::Catalog;
+use guest::{Guest, GuestError, Recipe, UserKernel};
+use model::{Campaign, Filesystem, SizeProfile, Suite};
+use run::{BlobStore, CellCache, DirectoryStore, SECRET};
 use serde_json::json;
 use sha2::{Digest, Sha256};
+use storage::{GuestContents, HostInfo, MissingRequirement};
 use sys::plain_file;
-use sys::trusted::Directory;
+use sys::safe_path::SafeDir;
 
-use crate::arguments::cli::Globals;
-use crate::arguments::guest_args::{BuildOptions, GuestAction, GuestArgs};
-use crate::arguments::machine_args::SharedCache;
-use crate::commands::selftest as selftest_command;
+use crate::args::cli::GlobalArgs;
+use crate::args::guest_args::{BuildOptions, GuestAction, GuestArgs};
+use crate::args::machine_args::SharedCache;
+use crate::commands::guest_selftest as selftest_command;
 use crate::commands::shell as shell_command;
 use crate::output::exit;
-use crate::output::exit::{BadInput, Code, Refused};
-use crate::output::text::{filled, line, print, print_json, remark, table};
+use crate::output::exit::{EnvironmentError, ExitReason, UsageError};
+use crate::output::text::{line, print, print_json, print_note, table, wrap_with_margin};
 use crate::paths;
-use crate::request::peers;
+use crate::settings::external_programs;
 use crate::stop;
 
 /// Does what is asked.
-pub fn run(args: &GuestArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
+pub fn run(args: &GuestArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
     match &args.action {
         GuestAction::Build(options) => build(options, globals),
         GuestAction::Selftest(args) => selftest_command::run(args, globals),
@@ -49,17 +49,24 @@ pub fn obtain(
     stop: &Arc<AtomicBool>,
     say: &mut dyn FnMut(&str),
 ) -> anyhow::Result<Guest> {
-    choose(catalog, options, &|_| true, Making::AsNeeded, stop, say)
+    choose(
+        catalog,
+        options,
+        &|_| true,
+        BuildPolicy::AsNeeded,
+        stop,
+        say,
+    )
 }
 
 /// The same where nothing is to be done: one that is made.
-pub fn made(
+pub fn find_built(
     catalog: &Catalog,
     options: &BuildOptions,
     stop: &Arc<AtomicBool>,
     say: &mut dyn FnMut(&str),
 ) -> anyhow::Result<Guest> {
-    choose(catalog, options, &|_| true, Making::Never, stop, say)
+    choose(catalog, options, &|_| true, BuildPolicy::Never, stop, say)
 }
 
 /// The same, of several that are made the one in which a campaign began. What its suites and contenders tell of what it was
@@ -71,16 +78,19 @@ pub fn obtain_again(
     stop: &Arc<AtomicBool>,
     say: &mut dyn FnMut(&str),
 ) -> anyhow::Result<Guest> {
-    let made = campaign.guest.as_ref().map(|parts| parts.made.as_str());
+    let made = campaign
+        .guest
+        .as_ref()
+        .map(|parts| parts.guest_name.as_str());
     let fits = |guest: &Guest| Some(guest.name()) == made;
     let sets = made_with(catalog, options, campaign);
     let may_be_several = sets.len() > 1;
     for options in sets.iter().filter(|_| may_be_several) {
-        if let Ok(guest) = choose(catalog, options, &fits, Making::Never, stop, say) {
+        if let Ok(guest) = choose(catalog, options, &fits, BuildPolicy::Never, stop, say) {
             return Ok(guest);
         }
     }
-    choose(catalog, &sets[0], &fits, Making::AsNeeded, stop, say)
+    choose(catalog, &sets[0], &fits, BuildPolicy::AsNeeded, stop, say)
 }
 
 /// What a campaign's guest may have been made with: the programs that run as suites in any case, and what else could have
@@ -100,7 +110,7 @@ fn made_with(catalog: &Catalog, options: &BuildOptions, campaign: &Campaign) -> 
         [sources, suites].concat(),
     ] {
         let mut set = options.clone();
-        let peers = peers::brought(&campaign.suites);
+        let peers = external_programs::brought(&campaign.suites);
         for name in more.into_iter().cloned().chain(peers) {
             if !set.with.contains(&name) {
                 set.with.push(name);
@@ -115,7 +125,7 @@ fn made_with(catalog: &Catalog, options: &BuildOptions, campaign: &Campaign) -> 
 
 /// Whether a guest is made where none is there.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Making {
+enum BuildPolicy {
     AsNeeded,
     Never,
 }
@@ -126,19 +136,19 @@ fn choose(
     catalog: &Catalog,
     options: &BuildOptions,
     fits: &dyn Fn(&Guest) -> bool,
-    making: Making,
+    making: BuildPolicy,
     stop: &Arc<AtomicBool>,
     say: &mut dyn FnMut(&str),
 ) -> anyhow::Result<Guest> {
     require_emulator()?;
     let recipes = recipes(catalog, options)?;
-    let own = Own {
+    let own = UserKernel {
         kernel: options.kernel.clone(),
         modules: options.modules.clone(),
         headers: options.headers.clone(),
         rootfs: options.rootfs.clone(),
     };
-    let bad = |error: GuestError| BadInput(error.to_string());
+    let bad = |error: GuestError| UsageError(error.to_string());
     own.check().map_err(bad)?;
     if let Some(mirror) = &options.mirror {
         guest::check_mirror(mirror).map_err(bad)?;
@@ -146,51 +156,55 @@ fn choose(
     let cache = guest::cache_directory()?;
     for recipe in &recipes {
         let found = match Guest::find(recipe, &cache, stop) {
-            Err(GuestError::Damaged { .. }) if making == Making::AsNeeded => {
+            Err(GuestError::Damaged { .. }) if making == BuildPolicy::AsNeeded => {
                 Some(Guest::build(recipe, &cache, stop, say)?)
             }
             found => found?,
         };
         if let Some(guest) = found {
-            let guest = guest.with_own(&own, &cache, stop, say)?;
+            let guest = guest.with_user_kernel(&own, &cache, stop, say)?;
             if fits(&guest) {
                 return Ok(guest);
             }
         }
     }
-    if making == Making::Never {
+    if making == BuildPolicy::Never {
         let with = options.with.iter();
         let with: String = with.map(|name| format!(" --with {name}")).collect();
-        return Err(Refused(format!(
+        return Err(EnvironmentError(format!(
             "no such guest is made yet, and a dry run makes none: `fsarena guest build{with}` does"
         ))
         .into());
     }
     let least = recipes.last().context("nothing to make a guest of")?;
     let guest = Guest::build(least, &cache, stop, say)?;
-    Ok(guest.with_own(&own, &cache, stop, say)?)
+    Ok(guest.with_user_kernel(&own, &cache, stop, say)?)
 }
 
 /// A guest is of no use without what emulates its machine; that is said before anything is fetched for it, once.
-fn require_emulator() -> Result<(), Refused> {
-    match provision::emulator(&Machine::look()) {
+fn require_emulator() -> Result<(), EnvironmentError> {
+    match storage::emulator(&HostInfo::inspect()) {
         None => Ok(()),
-        Some(Need { what, command, .. }) => Err(Refused(format!("{what} is missing ({command})"))),
+        Some(MissingRequirement {
+            description: what,
+            command,
+            ..
+        }) => Err(EnvironmentError(format!("{what} is missing ({command})"))),
     }
 }
 
 /// The same where signals do nothing else; what is being done is told to whoever wants to hear it.
-pub fn obtain_saying(
+pub fn obtain_with_progress(
     catalog: &Catalog,
     options: &BuildOptions,
-    globals: &Globals,
+    globals: &GlobalArgs,
 ) -> anyhow::Result<Guest> {
     let mut say = |doing: &str| {
         if !globals.quiet && !globals.json {
-            remark(doing);
+            print_note(doing);
         }
     };
-    stop::during(|stop| obtain(catalog, options, stop, &mut say))
+    stop::with_stop_flag(|stop| obtain(catalog, options, stop, &mut say))
 }
 
 /// The guest for all filesystems of a catalog that was made before, if one was.
@@ -206,7 +220,7 @@ pub fn find(catalog: &Catalog) -> anyhow::Result<Option<Guest>> {
 
 /// What a guest has for the filesystems of a catalog.
 pub fn contents(catalog: &Catalog, guest: &Guest) -> GuestContents {
-    let lacks = |f: &Filesystem| Some((f.name.clone(), guest.lacks(f)?));
+    let lacks = |f: &Filesystem| Some((f.name.clone(), guest.missing_for(f)?));
     GuestContents {
         kernel: guest.release().to_owned(),
         lacks: catalog.filesystems().filter_map(lacks).collect(),
@@ -214,11 +228,14 @@ pub fn contents(catalog: &Catalog, guest: &Guest) -> GuestContents {
 }
 
 /// What guests are made with, so that these suites find their programs: names as `--with` takes them.
-pub fn brought(catalog: &Catalog, suites: &[Suite]) -> Vec<String> {
+pub fn required_packages(catalog: &Catalog, suites: &[Suite]) -> Vec<String> {
     let with_programs: Vec<&str> = suites_with_programs(catalog).map(|s| &*s.name).collect();
     let names = suites.iter().map(|suite| &suite.name);
     let names = names.filter(|name| with_programs.contains(&name.as_str()));
-    names.cloned().chain(peers::brought(suites)).collect()
+    names
+        .cloned()
+        .chain(external_programs::brought(suites))
+        .collect()
 }
 
 /// What a guest may be made of: with what the options name. Where they name no driver, one that was made with all that
@@ -245,9 +262,12 @@ fn recipes(catalog: &Catalog, options: &BuildOptions) -> anyhow::Result<Vec<Reci
         ..suites_with_programs(catalog)
             .filter(|suite| with.contains(&suite.name))
             .map(|suite| suite.requires.clone())
-            .chain(with.iter().filter_map(|name| peers::required(name)))
+            .chain(
+                with.iter()
+                    .filter_map(|name| external_programs::required(name)),
+            )
             .fold(
-                Recipe::of(catalog.filesystems(), with),
+                Recipe::for_filesystems(catalog.filesystems(), with),
                 |recipe, programs| recipe.with_programs(&programs),
             )
     };
@@ -257,16 +277,16 @@ fn recipes(catalog: &Catalog, options: &BuildOptions) -> anyhow::Result<Vec<Reci
 /// The names of filesystems whose drivers come as source.
 fn come_as_source(catalog: &Catalog) -> Vec<String> {
     let filesystems = catalog.filesystems();
-    let filesystems = filesystems.filter(|filesystem| guest::comes_as_source(filesystem));
+    let filesystems = filesystems.filter(|filesystem| guest::is_dkms(filesystem));
     filesystems.map(|f| f.name.clone()).collect()
 }
 
 /// The suites whose commands need programs.
 fn suites_with_programs(catalog: &Catalog) -> impl Iterator<Item = &Suite> {
-    let suites = catalog.suites(Profile::Smoke);
+    let suites = catalog.suites(SizeProfile::Smoke);
     suites
         .into_iter()
-        .filter(|suite| !suite.requires.are_none())
+        .filter(|suite| !suite.requires.is_empty())
 }
 
 /// The names of contenders whose drivers are to be built, of suites whose programs are to be in the guest, and of such programs.
@@ -274,14 +294,14 @@ fn with(catalog: &Catalog, options: &BuildOptions) -> anyhow::Result<Vec<String>
     let come_as_source = come_as_source(catalog);
     let suites: Vec<&str> = suites_with_programs(catalog).map(|s| &*s.name).collect();
     let name = |word: &String| {
-        if suites.contains(&word.as_str()) || peers::required(word).is_some() {
+        if suites.contains(&word.as_str()) || external_programs::required(word).is_some() {
             return Ok(word.clone());
         }
         let found = catalog.filesystem(word).map(|f| f.name.clone());
         let known = |name: &String| come_as_source.contains(name);
         found.ok().filter(known).ok_or_else(|| {
             let known = come_as_source.join(", ");
-            anyhow::Error::from(BadInput(format!(
+            anyhow::Error::from(UsageError(format!(
                 "`--with {word}`: name a driver that comes as source ({known}) a suite that needs programs, or one that runs as a suite (fio)"
             )))
         })
@@ -290,13 +310,13 @@ fn with(catalog: &Catalog, options: &BuildOptions) -> anyhow::Result<Vec<String>
 }
 
 /// Makes the guest, or finds it made, and says what it has.
-fn build(options: &BuildOptions, globals: &Globals) -> anyhow::Result<ExitCode> {
+fn build(options: &BuildOptions, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
     let catalog = paths::catalog(globals)?;
-    let guest = obtain_saying(&catalog, options, globals)?;
+    let guest = obtain_with_progress(&catalog, options, globals)?;
     let all: Vec<&Filesystem> = catalog.filesystems().collect();
-    let lacking = |f: &&Filesystem| guest.lacks(f).map(|why| [f.name.clone(), line(&why)]);
+    let lacking = |f: &&Filesystem| guest.missing_for(f).map(|why| [f.name.clone(), line(&why)]);
     let left_out: Vec<[String; 2]> = all.iter().filter_map(lacking).collect();
-    let drives = |f: &&&Filesystem| guest.lacks(f).is_none();
+    let drives = |f: &&&Filesystem| guest.missing_for(f).is_none();
     let names: Vec<&str> = all.iter().filter(drives).map(|f| f.name.as_str()).collect();
     if globals.json {
         print_json(&json!({
@@ -307,14 +327,14 @@ fn build(options: &BuildOptions, globals: &Globals) -> anyhow::Result<ExitCode> 
             "no-disk-driver": guest.lacks_disk_driver(),
             "left-out": left_out.iter().map(|[name, why]| json!({ "name": name, "why": why })).collect::<Vec<_>>(),
         }))?;
-        return Ok(Code::Done.into());
+        return Ok(ExitReason::Success.into());
     }
     let no_driver = guest.lacks_disk_driver().map(|why| {
         let why = format!(
             "Simulated disks: only `ideal`, which takes no time and is never flushed (null_blk): {}",
             line(why)
         );
-        format!("\n{}", filled("", &why))
+        format!("\n{}", wrap_with_margin("", &why))
     });
     let head = format!(
         "{}: Linux {} for {}",
@@ -326,8 +346,8 @@ fn build(options: &BuildOptions, globals: &Globals) -> anyhow::Result<ExitCode> 
         true => String::new(),
         false => format!("\n{}", table(["left out", "why"], &left_out)),
     };
-    print(&(filled("", &head) + &no_driver.unwrap_or_default() + &left_out))?;
-    Ok(Code::Done.into())
+    print(&(wrap_with_margin("", &head) + &no_driver.unwrap_or_default() + &left_out))?;
+    Ok(ExitReason::Success.into())
 }
 
 /// Where the results of cells in virtual time are kept, unless the user wants none of them, or there is no place for
@@ -341,7 +361,7 @@ pub fn cells(unwanted: bool, note: &mut dyn FnMut(&str)) -> Option<CellCache> {
         Err(error) => {
             note(&format!(
                 "results of equal cells are not used again: {}",
-                exit::whole(&error)
+                exit::error_chain(&error)
             ));
             None
         }
@@ -354,14 +374,18 @@ pub fn shared_cells(shared: &SharedCache) -> anyhow::Result<Option<CellCache>> {
         return Ok(None);
     };
     let secret = shared_secret(key)?;
-    let shelf: Arc<dyn Shelf> = match bucket_of(place)? {
+    let shelf: Arc<dyn BlobStore> = match bucket_of(place)? {
         Some(address) => {
-            bucket::open(&address, &environment()).map_err(|error| BadInput(error.to_string()))?
+            bucket::open(&address, &environment()).map_err(|error| UsageError(error.to_string()))?
         }
-        None => Arc::new(DirectoryShelf::shared(&paths::absolute("--cache", place)?)?),
+        None => Arc::new(DirectoryStore::open_shared(&paths::absolute(
+            "--cache", place,
+        )?)?),
     };
     let cache = CellCache::shared(shelf, secret);
-    Ok(Some(cache.map_err(|error| Refused(error.to_string()))?))
+    Ok(Some(
+        cache.map_err(|error| EnvironmentError(error.to_string()))?,
+    ))
 }
 
 /// The variables that are text.
@@ -373,9 +397,9 @@ fn environment() -> bucket::Environment {
 }
 
 /// The bucket that a cache is in, where it is not in a directory.
-fn bucket_of(place: &Path) -> anyhow::Result<Option<bucket::Address>> {
-    let address = bucket::Address::read(&place.to_string_lossy());
-    address.transpose().map_err(|why| BadInput(why).into())
+fn bucket_of(place: &Path) -> anyhow::Result<Option<bucket::BucketUrl>> {
+    let address = bucket::BucketUrl::parse(&place.to_string_lossy());
+    address.transpose().map_err(|why| UsageError(why).into())
 }
 
 /// The same place from whichever directory.
@@ -389,38 +413,40 @@ pub fn absolute_cache(place: &Path) -> anyhow::Result<PathBuf> {
 /// What a key file comes to.
 fn shared_secret(key: &Path) -> anyhow::Result<[u8; SECRET]> {
     const READ_BY_ALL: u32 = 0o007;
-    const LARGEST: u64 = 1 << 16;
+    const MAX_GUEST_SIZE: u64 = 1 << 16;
     let shown = key.display();
     let file = plain_file::open(key).with_context(|| format!("cannot open {shown}"))?;
     if file.metadata()?.mode() & READ_BY_ALL != 0 {
-        return Err(Refused(format!("anybody can use the key {shown}: chmod o= {shown}")).into());
+        return Err(
+            EnvironmentError(format!("anybody can use the key {shown}: chmod o= {shown}")).into(),
+        );
     }
     let mut bytes = Vec::new();
-    file.take(LARGEST).read_to_end(&mut bytes)?;
+    file.take(MAX_GUEST_SIZE).read_to_end(&mut bytes)?;
     if bytes.len() < SECRET {
         let why = format!("{shown} is too short for a key: head -c 32 /dev/urandom > {shown}");
-        return Err(BadInput(why).into());
+        return Err(UsageError(why).into());
     }
     Ok(Sha256::digest(&bytes).into())
 }
 
 fn open_cells() -> anyhow::Result<CellCache> {
-    let secret = secret(&Directory::make(&paths::data_directory()?)?)?;
+    let secret = secret(&SafeDir::make(&paths::data_directory()?)?)?;
     let cells = guest::cache_directory()?.join("cells");
     Ok(CellCache::open(&cells, secret)?)
 }
 
 /// The user's own key for what is kept; a new one where there is none.
-fn secret(directory: &Directory) -> anyhow::Result<[u8; SECRET]> {
+fn secret(directory: &SafeDir) -> anyhow::Result<[u8; SECRET]> {
     const NAME: &str = "cells.key";
-    const ONLY_THE_USER: u32 = 0o600;
+    const PRIVATE_MODE: u32 = 0o600;
     let mut secret = [0; SECRET];
     let stored = directory.file(NAME)?;
     if stored.is_some_and(|mut file| file.read_exact(&mut secret).is_ok()) {
         return Ok(secret);
     }
     File::open("/dev/urandom")?.read_exact(&mut secret)?;
-    directory.replace(NAME, ONLY_THE_USER, &secret)?;
+    directory.replace(NAME, PRIVATE_MODE, &secret)?;
     Ok(secret)
 }
 
@@ -442,11 +468,13 @@ mod tests {
         let mut campaign = crate::fixture::campaign();
         let none = BuildOptions::default();
         assert_eq!(sets(&campaign, &none), [Vec::<String>::new()]);
-        let (suite, _) = peers::taken(&["bonnie++:-s 64M".to_owned()], false).unwrap();
+        let (suite, _) =
+            external_programs::parse_program_suites(&["bonnie++:-s 64M".to_owned()], false)
+                .unwrap();
         campaign.suites.extend(suite);
         assert_eq!(sets(&campaign, &none), [["bonnie++"]]);
         assert_eq!(sets(&campaign, &own), [["build", "bonnie++"]]);
-        let smoke = catalog.suites(Profile::Smoke).into_iter();
+        let smoke = catalog.suites(SizeProfile::Smoke).into_iter();
         campaign
             .suites
             .extend(smoke.filter(|suite| suite.name == "build").cloned());
@@ -457,10 +485,10 @@ mod tests {
     #[test]
     fn suites_bring_their_programs() {
         let catalog = Catalog::builtin().unwrap();
-        let suites = catalog.suites(Profile::Smoke).into_iter();
+        let suites = catalog.suites(SizeProfile::Smoke).into_iter();
         let suites = suites.filter(|suite| ["tree", "emerging"].contains(&suite.name.as_str()));
         let suites: Vec<Suite> = suites.cloned().collect();
-        assert_eq!(brought(&catalog, &suites), ["emerging"]);
+        assert_eq!(required_packages(&catalog, &suites), ["emerging"]);
     }
 
     #[test]

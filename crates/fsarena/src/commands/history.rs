@@ -2,24 +2,24 @@
 
 use std::process::ExitCode;
 
-use analyse::{Analysed, analyse, history};
 use serde_json::json;
+use stats::{AnalysedCampaign, analyse, history};
 
-use crate::arguments::cli::Globals;
-use crate::arguments::compare_args::HistoryArgs;
-use crate::output::exit::{BadInput, Code};
+use crate::args::cli::GlobalArgs;
+use crate::args::compare_args::HistoryArgs;
+use crate::output::exit::{ExitReason, UsageError};
 use crate::output::text::{line, print, print_json};
 use crate::paths;
 
 /// Writes the history.
-pub fn run(args: &HistoryArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
+pub fn run(args: &HistoryArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
     let store = paths::existing_store(globals)?;
     let mut collector = history(&args.result, &args.contenders);
     // One campaign at a time is in memory, the latest first: it says what is comparable.
     for campaign in store.campaigns()?.iter().rev() {
         let results = store.load(campaign.id)?;
         let analysis = analyse(&results);
-        collector.add(Analysed::new(&results, &analysis));
+        collector.add(AnalysedCampaign::new(&results, &analysis));
     }
     let found = collector.finish();
     if found.series.is_empty() {
@@ -27,7 +27,7 @@ pub fn run(args: &HistoryArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
             true => String::new(),
             false => format!(" of {}", line(&args.contenders.join(", "))),
         };
-        return Err(BadInput(format!(
+        return Err(UsageError(format!(
             "no campaign has a result `{}`{of}: TEST/PHASE as in `fsarena report`",
             args.result
         ))
@@ -38,5 +38,5 @@ pub fn run(args: &HistoryArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
     } else {
         print(&report::history_text(&found))?;
     }
-    Ok(Code::Done.into())
+    Ok(ExitReason::Success.into())
 }

@@ -6,20 +6,20 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use catalog::Catalog;
-use import::{Format, Found, Naming};
+use config::Catalog;
+use import::{InputFormat, NamingOptions, ParsedInput};
 use model::CampaignResults;
 use serde_json::{Value, json};
-use store::{CampaignId, ImportSource, Store, Taken};
+use store::{CampaignId, ImportSource, ImportedRow, Store};
 
-use crate::arguments::cli::Globals;
-use crate::arguments::import_args::ImportArgs;
-use crate::output::exit::{BadInput, Code};
+use crate::args::cli::GlobalArgs;
+use crate::args::import_args::ImportArgs;
+use crate::output::exit::{ExitReason, UsageError};
 use crate::output::text::{line, print, print_json};
 use crate::paths;
 
 /// The largest file that is read: of what programs print, ten thousand runs are less.
-const LARGEST: u64 = 64 << 20;
+const MAX_IMPORT_SIZE: u64 = 64 << 20;
 /// Standard input.
 const STANDARD_INPUT: &str = "-";
 /// How every SQLite database begins (SQLite's file format, §1.3).
@@ -32,35 +32,37 @@ struct Input {
 }
 
 /// What an input turned out to be.
-enum Content {
+enum InputKind {
     /// A database of campaigns.
     Database(Store),
     /// A report in JSON: a whole campaign.
     Campaign(Box<CampaignResults>),
     /// What another program printed.
-    Printed(Box<Found>),
+    ProgramOutput(Box<ParsedInput>),
 }
 
 /// Reads all of it, and only then stores all of it.
-pub fn run(args: &ImportArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
+pub fn run(args: &ImportArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
     let mut databases = Vec::new();
     let mut campaigns = Vec::new();
     let mut printed = Vec::new();
     let inputs = inputs(args)?;
     for input in &inputs {
         match read(input, args.from)? {
-            Content::Database(store) => databases.push(store),
-            Content::Campaign(results) => campaigns.push(*results),
-            Content::Printed(found) => printed.push(*found),
+            InputKind::Database(store) => databases.push(store),
+            InputKind::Campaign(results) => campaigns.push(*results),
+            InputKind::ProgramOutput(found) => printed.push(*found),
         }
     }
     let mut left_out = Vec::new();
     if !printed.is_empty() {
         let found = joined(printed, &inputs, &paths::catalog(globals)?)?;
-        left_out.clone_from(&found.left_out);
+        left_out.clone_from(&found.skipped);
         campaigns.insert(
             0,
-            found.into_results().map_err(|e| BadInput(e.to_string()))?,
+            found
+                .into_results()
+                .map_err(|e| UsageError(e.to_string()))?,
         );
     }
     let sources = campaigns.iter().map(ImportSource::Results);
@@ -85,7 +87,7 @@ fn inputs(args: &ImportArgs) -> anyhow::Result<Vec<Input>> {
         .iter()
         .filter(|i| i.path == Path::new(STANDARD_INPUT));
     if standard.count() > 1 {
-        return Err(BadInput("standard input can be read once: give one `-`".to_owned()).into());
+        return Err(UsageError("standard input can be read once: give one `-`".to_owned()).into());
     }
     match args.contenders.as_slice() {
         [] => {}
@@ -103,7 +105,7 @@ fn inputs(args: &ImportArgs) -> anyhow::Result<Vec<Input>> {
             let what = format!(
                 "{count} contenders are named for {unnamed} files: give one, or one for each file"
             );
-            return Err(BadInput(what).into());
+            return Err(UsageError(what).into());
         }
     }
     refuse_twice(&inputs)?;
@@ -117,7 +119,7 @@ fn refuse_twice(inputs: &[Input]) -> anyhow::Result<()> {
         let path = fs::canonicalize(&input.path).unwrap_or_else(|_| input.path.clone());
         if !seen.insert((path, &input.contender)) {
             let shown = shown(&input.path);
-            return Err(BadInput(format!("{shown} is given twice: give it once")).into());
+            return Err(UsageError(format!("{shown} is given twice: give it once")).into());
         }
     }
     Ok(())
@@ -146,36 +148,36 @@ fn shown(path: &Path) -> String {
     }
 }
 
-fn read(input: &Input, from: Option<Format>) -> anyhow::Result<Content> {
+fn read(input: &Input, from: Option<InputFormat>) -> anyhow::Result<InputKind> {
     let shown = shown(&input.path);
     let bytes = match input.path == Path::new(STANDARD_INPUT) {
         true => limited(io::stdin().lock(), &shown)?,
         false => match contents(&input.path, &shown)? {
             Some(bytes) => bytes,
-            None => return Ok(Content::Database(paths::foreign_store(&input.path)?)),
+            None => return Ok(InputKind::Database(paths::foreign_store(&input.path)?)),
         },
     };
     if from.is_none() && is_report(&bytes) {
         let results = report::read_json(&bytes).and_then(|results| {
-            import::check(&results)?;
+            import::validate(&results)?;
             Ok(results)
         });
         let results = results.map_err(|why| {
-            BadInput(format!(
+            UsageError(format!(
                 "{shown} is no whole report of `fsarena report --format json`: {why}"
             ))
         })?;
-        return Ok(Content::Campaign(Box::new(results)));
+        return Ok(InputKind::Campaign(Box::new(results)));
     }
-    let format = from.or_else(|| import::recognise(&bytes)).ok_or_else(|| {
-        let all = Format::ALL.map(Format::name).join(", ");
-        BadInput(format!(
+    let format = from.or_else(|| import::detect_format(&bytes)).ok_or_else(|| {
+        let all = InputFormat::ALL.map(InputFormat::name).join(", ");
+        UsageError(format!(
             "{shown} is nothing that is read here: a database or a report in JSON of fsarena, or what one of these printed: \
              {all}; --from says which"
         ))
     })?;
     let stem = input.path.file_stem().unwrap_or_default().to_string_lossy();
-    let naming = Naming {
+    let naming = NamingOptions {
         given: input.contender.clone(),
         otherwise: match &*stem {
             STANDARD_INPUT => "unnamed".to_owned(),
@@ -183,16 +185,16 @@ fn read(input: &Input, from: Option<Format>) -> anyhow::Result<Content> {
         },
     };
     let found = import::read(format, &bytes, &naming)
-        .map_err(|error| BadInput(format!("{shown}, read as {format}: {error}")))?;
-    Ok(Content::Printed(Box::new(found)))
+        .map_err(|error| UsageError(format!("{shown}, read as {format}: {error}")))?;
+    Ok(InputKind::ProgramOutput(Box::new(found)))
 }
 
 /// The bytes of a file; nothing where it is a database, which is not read as a whole.
 fn contents(path: &Path, shown: &str) -> anyhow::Result<Option<Vec<u8>>> {
-    let cannot = |error| BadInput(format!("cannot read {shown}: {error}"));
+    let cannot = |error| UsageError(format!("cannot read {shown}: {error}"));
     // Whoever opens a pipe waits for somebody to write, and a device may never end.
     if !fs::metadata(path).map_err(cannot)?.is_file() {
-        return Err(BadInput(format!("{shown} is no file; `-` reads standard input")).into());
+        return Err(UsageError(format!("{shown} is no file; `-` reads standard input")).into());
     }
     let mut file = File::open(path).map_err(cannot)?;
     let mut begin = Vec::new();
@@ -206,12 +208,12 @@ fn contents(path: &Path, shown: &str) -> anyhow::Result<Option<Vec<u8>>> {
 
 fn limited(input: impl Read, shown: &str) -> anyhow::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    let read = input.take(LARGEST + 1).read_to_end(&mut bytes);
-    read.map_err(|error| BadInput(format!("cannot read {shown}: {error}")))?;
-    match bytes.len() as u64 > LARGEST {
+    let read = input.take(MAX_IMPORT_SIZE + 1).read_to_end(&mut bytes);
+    read.map_err(|error| UsageError(format!("cannot read {shown}: {error}")))?;
+    match bytes.len() as u64 > MAX_IMPORT_SIZE {
         true => {
-            let most = LARGEST >> 20;
-            Err(BadInput(format!(
+            let most = MAX_IMPORT_SIZE >> 20;
+            Err(UsageError(format!(
                 "{shown} has more than {most} MiB: import it in parts"
             ))
             .into())
@@ -227,8 +229,12 @@ fn is_report(bytes: &[u8]) -> bool {
 }
 
 /// Everything that programs printed as one campaign. Contenders that the catalog knows are its filesystems.
-fn joined(printed: Vec<Found>, inputs: &[Input], catalog: &Catalog) -> anyhow::Result<Found> {
-    let mut found = import::join(printed).map_err(|error| BadInput(error.to_string()))?;
+fn joined(
+    printed: Vec<ParsedInput>,
+    inputs: &[Input],
+    catalog: &Catalog,
+) -> anyhow::Result<ParsedInput> {
+    let mut found = import::merge(printed).map_err(|error| UsageError(error.to_string()))?;
     let names: Vec<String> = inputs.iter().map(|input| shown(&input.path)).collect();
     found.reported.source = names.join(", ");
     for contender in &mut found.reported.contenders {
@@ -241,14 +247,14 @@ fn joined(printed: Vec<Found>, inputs: &[Input], catalog: &Catalog) -> anyhow::R
 fn tell(
     campaigns: &[CampaignResults],
     databases: &[Store],
-    taken: Option<&[Taken]>,
+    taken: Option<&[ImportedRow]>,
     left_out: &[String],
-    globals: &Globals,
+    globals: &GlobalArgs,
 ) -> anyhow::Result<ExitCode> {
-    let mut all: Vec<Told> = campaigns.iter().map(Told::of_results).collect();
+    let mut all: Vec<ImportMetadata> = campaigns.iter().map(ImportMetadata::of_results).collect();
     for store in databases {
         for known in store.campaigns()? {
-            all.push(Told::of_results(&store.load(known.id)?));
+            all.push(ImportMetadata::of_results(&store.load(known.id)?));
         }
     }
     for (told, taken) in all.iter_mut().zip(taken.unwrap_or_default()) {
@@ -256,9 +262,9 @@ fn tell(
         told.is_new = taken.is_new;
     }
     if globals.json {
-        let values: Vec<Value> = all.iter().map(Told::json).collect();
+        let values: Vec<Value> = all.iter().map(ImportMetadata::json).collect();
         print_json(&json!({ "campaigns": values, "left_out": left_out }))?;
-        return Ok(Code::Done.into());
+        return Ok(ExitReason::Success.into());
     }
     let mut text: String = all.iter().map(|told| told.text() + "\n").collect();
     if !globals.quiet {
@@ -267,11 +273,11 @@ fn tell(
         }
     }
     print(&text)?;
-    Ok(Code::Done.into())
+    Ok(ExitReason::Success.into())
 }
 
 /// What is told of a campaign.
-struct Told {
+struct ImportMetadata {
     campaign: Option<CampaignId>,
     is_new: bool,
     name: String,
@@ -282,7 +288,7 @@ struct Told {
     values: usize,
 }
 
-impl Told {
+impl ImportMetadata {
     fn of_results(results: &CampaignResults) -> Self {
         let campaign = &results.campaign;
         let phases = results.cells.iter().filter_map(|cell| cell.result.as_ref());

@@ -3,43 +3,43 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use model::{CampaignResults, DiskWork, PhaseResult, StoredCell};
+use model::{CampaignResults, CellRecord, PhaseResult, SimulatedDiskStats};
 use serde_json::json;
 
-use crate::arguments::cli::Globals;
-use crate::arguments::journal_args::JournalArgs;
+use crate::args::cli::GlobalArgs;
+use crate::args::journal_args::JournalArgs;
 #[cfg(not(feature = "parquet"))]
 use crate::commands::report::NO_PARQUET;
-use crate::journals::times::{self, REQUESTS, TIMES};
-use crate::journals::{self, Journal, regions};
 #[cfg(not(feature = "parquet"))]
-use crate::output::exit::Refused;
-use crate::output::exit::{BadInput, Code};
-use crate::output::text::{line, print_json, print_whole, table};
+use crate::output::exit::EnvironmentError;
+use crate::output::exit::{ExitReason, UsageError};
+use crate::output::text::{line, print_json, print_unwrapped, table};
 use crate::output::{disk_map, output_file};
 use crate::paths;
+use crate::request_logs::times::{self, REQUESTS, TIMES};
+use crate::request_logs::{self, Journal, regions};
 
 /// Writes what is asked for.
-pub fn run(args: &JournalArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
+pub fn run(args: &JournalArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
     require_directory(args.output.as_deref())?;
     let store = paths::existing_store(globals)?;
     let results = store.load(paths::campaign_id(&store, args.id)?)?;
-    let cell = journals::cell(&results, args.cell, args.phase.as_deref())?;
+    let cell = request_logs::cell(&results, args.cell, args.phase.as_deref())?;
     if args.format == "table" {
         let flags_metadata = flags_metadata(&results, &cell.cell.contender);
         return work_of(cell, flags_metadata, args, globals);
     }
-    let mut journal = journals::of_cell(&store, &results, cell)?;
+    let mut journal = request_logs::load_cell(&store, &results, cell)?;
     if let Some(phase) = &args.phase {
-        journal = journal.only(phase)?;
+        journal = journal.for_phase(phase)?;
     }
     let phase = args.phase.as_deref();
     let text = match args.format.as_str() {
         "parquet" => return parquet(&journal, args.output.as_deref()),
         "csv" => journal.csv(),
-        "map" if phase.is_some() => disk_map::svg(&title(cell, phase), &journal.measured()),
+        "map" if phase.is_some() => disk_map::svg(&title(cell, phase), &journal.timed_only()),
         "map" => disk_map::svg(&title(cell, phase), &journal),
-        "regions" if globals.json => format!("{:#}\n", regions::in_full(&journal)),
+        "regions" if globals.json => format!("{:#}\n", regions::to_json(&journal)),
         "regions" => format!(
             "{}: shares of each sixteenth of the disk\n{}\n{REGIONS}",
             title(cell, phase),
@@ -52,10 +52,10 @@ pub fn run(args: &JournalArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
 
 /// Where the time of each phase went, and what the disk was asked for.
 fn work_of(
-    cell: &StoredCell,
+    cell: &CellRecord,
     flags_metadata: bool,
     args: &JournalArgs,
-    globals: &Globals,
+    globals: &GlobalArgs,
 ) -> anyhow::Result<ExitCode> {
     let phases = phases(cell, args.phase.as_deref())?;
     if globals.json {
@@ -63,7 +63,7 @@ fn work_of(
             .iter()
             .map(|(phase, work)| json!({"phase": phase.phase, "disk": work}));
         print_json(&work.collect())?;
-        return Ok(Code::Done.into());
+        return Ok(ExitReason::Success.into());
     }
     let place = &cell.cell;
     let text = format!(
@@ -84,16 +84,16 @@ fn flags_metadata(results: &CampaignResults, contender: &str) -> bool {
     let cells = results.cells.iter();
     let own = cells.filter(|stored| stored.cell.contender == contender);
     let phases = own.flat_map(|stored| stored.result.iter().flat_map(|result| &result.phases));
-    DiskWork::flags_metadata(phases.filter_map(|phase| phase.disk.as_ref()))
+    SimulatedDiskStats::has_metadata_flags(phases.filter_map(|phase| phase.disk.as_ref()))
 }
 
 /// The phases of a cell in which a simulated disk was measured, or the one that is asked for.
 fn phases<'a>(
-    cell: &'a StoredCell,
+    cell: &'a CellRecord,
     wanted: Option<&str>,
-) -> Result<Vec<(&'a PhaseResult, &'a DiskWork)>, BadInput> {
+) -> Result<Vec<(&'a PhaseResult, &'a SimulatedDiskStats)>, UsageError> {
     let result = cell.result.as_ref();
-    let result = result.ok_or_else(|| BadInput("the cell was not run yet".to_owned()))?;
+    let result = result.ok_or_else(|| UsageError("the cell was not run yet".to_owned()))?;
     let phases = result.phases.iter();
     let measured: Vec<_> = phases.filter_map(|p| Some((p, p.disk.as_ref()?))).collect();
     let Some(wanted) = wanted else {
@@ -106,7 +106,7 @@ fn phases<'a>(
         .collect::<Vec<_>>();
     match of.is_empty() {
         false => Ok(of),
-        true => Err(journals::no_phase(
+        true => Err(request_logs::unknown_phase_error(
             wanted,
             measured.iter().map(|(p, _)| p.phase.as_str()),
         )),
@@ -114,12 +114,12 @@ fn phases<'a>(
 }
 
 /// A directory that is not there is a slip of the finger.
-fn require_directory(output: Option<&Path>) -> Result<(), BadInput> {
+fn require_directory(output: Option<&Path>) -> Result<(), UsageError> {
     let directory = output.and_then(Path::parent);
     let directory = directory.filter(|directory| !directory.as_os_str().is_empty());
     match directory.filter(|directory| !directory.is_dir()) {
         None => Ok(()),
-        Some(none) => Err(BadInput(format!(
+        Some(none) => Err(UsageError(format!(
             "-o: there is no directory {}: make it, or name another file",
             line(&none.display().to_string())
         ))),
@@ -129,29 +129,30 @@ fn require_directory(output: Option<&Path>) -> Result<(), BadInput> {
 /// Writes a text to where it was asked for.
 fn written(text: &str, output: Option<&Path>) -> anyhow::Result<ExitCode> {
     match output {
-        None => print_whole(text)?,
+        None => print_unwrapped(text)?,
         Some(path) => output_file::write(path, text.as_bytes())?,
     }
-    Ok(Code::Done.into())
+    Ok(ExitReason::Success.into())
 }
 
 /// Writes every request as Parquet.
 #[cfg(feature = "parquet")]
 fn parquet(journal: &Journal, output: Option<&Path>) -> anyhow::Result<ExitCode> {
-    let path = output.ok_or_else(|| BadInput("Parquet is no text: name a file with -o".into()))?;
+    let path =
+        output.ok_or_else(|| UsageError("Parquet is no text: name a file with -o".into()))?;
     let bytes = journal.parquet().map_err(anyhow::Error::msg)?;
     output_file::write(path, &bytes)?;
-    Ok(Code::Done.into())
+    Ok(ExitReason::Success.into())
 }
 
 /// Says that this program was built without Parquet.
 #[cfg(not(feature = "parquet"))]
 fn parquet(_: &Journal, _: Option<&Path>) -> anyhow::Result<ExitCode> {
-    Err(Refused(NO_PARQUET.into()).into())
+    Err(EnvironmentError(NO_PARQUET.into()).into())
 }
 
 /// Whose requests a picture shows.
-fn title(cell: &StoredCell, phase: Option<&str>) -> String {
+fn title(cell: &CellRecord, phase: Option<&str>) -> String {
     let place = &cell.cell;
     let phase = phase.map_or(String::new(), |phase| format!(" · {phase}"));
     format!("{} · {}{phase}", place.contender, place.test)

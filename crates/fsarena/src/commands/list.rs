@@ -4,44 +4,46 @@ use std::ffi::OsStr;
 use std::process::ExitCode;
 use std::time::SystemTime;
 
-use catalog::{Catalog, Disk, Study};
-use machine::{Kept, KeptImage};
+use config::{Catalog, DiskEntry, StudySource};
+use machine::{AgedImage, AgedImageCache};
 use model::{
-    AgeProfile, AgeRecord, Backend, Bytes, Churn, Driver, FACTS, Filesystem, MachineModel,
-    Mechanism, Nanos, Profile, Suite, Test, Unit, Use,
+    AgeProfile, AgeingResult, BackendKind, Bytes, Churn, DriverKind, FACT_TITLES, Filesystem,
+    Mechanism, Nanos, SizeProfile, Suite, Test, Unit, UseCase, VirtualTimeMachine,
 };
-use report::Scale;
+use report::UnitScale;
 use serde_json::{Value, json};
 use store::CampaignSummary;
 
-use crate::arguments::cli::Globals;
-use crate::arguments::show_args::{ListArgs, Listing};
-use crate::output::exit::Code;
-use crate::output::text::{beside, filled, line, moment, print, print_json, table};
+use crate::args::cli::GlobalArgs;
+use crate::args::show_args::{ListArgs, ListTarget};
+use crate::output::exit::ExitReason;
+use crate::output::text::{
+    label_and_wrap, line, moment, print, print_json, table, wrap_with_margin,
+};
 use crate::paths;
-use crate::request::guest_request::USUAL_DISK;
-use crate::request::published;
+use crate::settings::guest::DEFAULT_DISK;
+use crate::settings::studies;
 
 /// Writes the list that is asked for.
-pub fn run(args: &ListArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
-    let (text, value) = match args.what {
-        Listing::Filesystems => filesystems(&paths::catalog(globals)?, args.long),
-        Listing::Suites => suites(&paths::catalog(globals)?),
-        Listing::Profiles => profiles(&paths::catalog(globals)?),
-        Listing::Studies => studies(&paths::catalog(globals)?)?,
-        Listing::Uses => uses(&paths::catalog(globals)?),
-        Listing::Disks => disks(&paths::catalog(globals)?),
-        Listing::Ages => ages(&paths::catalog(globals)?),
-        Listing::Machines => machines(&paths::catalog(globals)?),
-        Listing::Aged => aged(&Kept::open()?),
-        Listing::Campaigns => campaigns(&stored(globals)?),
+pub fn run(args: &ListArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
+    let (text, value) = match args.target {
+        ListTarget::Filesystems => filesystems(&paths::catalog(globals)?, args.long),
+        ListTarget::Suites => suites(&paths::catalog(globals)?),
+        ListTarget::Profiles => profiles(&paths::catalog(globals)?),
+        ListTarget::Studies => studies(&paths::catalog(globals)?)?,
+        ListTarget::Uses => uses(&paths::catalog(globals)?),
+        ListTarget::Disks => disks(&paths::catalog(globals)?),
+        ListTarget::Ages => ages(&paths::catalog(globals)?),
+        ListTarget::Machines => machines(&paths::catalog(globals)?),
+        ListTarget::Aged => aged(&AgedImageCache::open()?),
+        ListTarget::Campaigns => campaigns(&stored(globals)?),
     };
     if globals.json {
         print_json(&value)?;
     } else {
         print(&text)?;
     }
-    Ok(Code::Done.into())
+    Ok(ExitReason::Success.into())
 }
 
 fn filesystems(catalog: &Catalog, long: bool) -> (String, Value) {
@@ -74,8 +76,8 @@ fn summary(all: &[&Filesystem]) -> String {
 
 const fn driver(filesystem: &Filesystem) -> &'static str {
     match filesystem.driver {
-        Driver::Kernel => "kernel",
-        Driver::Fuse => "fuse",
+        DriverKind::Kernel => "kernel",
+        DriverKind::Fuse => "fuse",
     }
 }
 
@@ -83,14 +85,14 @@ const fn driver(filesystem: &Filesystem) -> &'static str {
 fn known(filesystem: &Filesystem) -> String {
     let head = [filesystem.name.as_str(), &filesystem.title].map(line);
     let mut text = format!("{}: {}, {}\n", head[0], head[1], driver(filesystem));
-    let facts = FACTS.iter().zip(filesystem.facts.lines());
+    let facts = FACT_TITLES.iter().zip(filesystem.facts.to_lines());
     for ((fact, said), sources) in facts.zip(filesystem.facts.sources()) {
         if said.is_empty() {
             text += &format!("  {fact:<14}  not said\n");
         } else {
-            text += &beside(&format!("  {fact:<14}  "), &line(&said));
+            text += &label_and_wrap(&format!("  {fact:<14}  "), &line(&said));
             let sources = format!("({})", line(&sources.join("; ")));
-            text += &beside(&format!("  {:<14}  ", ""), &sources);
+            text += &label_and_wrap(&format!("  {:<14}  ", ""), &sources);
         }
     }
     text
@@ -98,8 +100,10 @@ fn known(filesystem: &Filesystem) -> String {
 
 /// On which backends a filesystem competes that nobody has named, where a machine has all that it needs.
 pub fn by_default(filesystem: &Filesystem) -> String {
-    let competes = |backend: &Backend| filesystem.competes_unnamed(*backend);
-    let backends = [Backend::Loop, Backend::Vm].into_iter().filter(competes);
+    let competes = |backend: &BackendKind| filesystem.runs_by_default(*backend);
+    let backends = [BackendKind::Loop, BackendKind::Vm]
+        .into_iter()
+        .filter(competes);
     backends
         .map(|backend| backend.to_string())
         .collect::<Vec<_>>()
@@ -121,15 +125,15 @@ fn note(filesystem: &Filesystem) -> String {
 
 /// Tests one by one, the points of a sweep together.
 fn sweeps(tests: &[Test]) -> impl Iterator<Item = &[Test]> {
-    let sweep = |test: &Test| test.sweep.as_ref().map(|point| point.of.clone());
+    let sweep = |test: &Test| test.sweep.as_ref().map(|point| point.sweep.clone());
     tests.chunk_by(move |a, b| a.sweep.is_some() && sweep(a) == sweep(b))
 }
 
 /// The text is that of one profile, for profiles differ in sizes only; the JSON has them all.
 fn suites(catalog: &Catalog) -> (String, Value) {
-    let by_default = catalog.default_suites(Profile::Quick);
+    let by_default = catalog.default_suites(SizeProfile::Quick);
     let mut rows = Vec::new();
-    for suite in catalog.suites(Profile::Quick) {
+    for suite in catalog.suites(SizeProfile::Quick) {
         let default = if by_default.contains(&suite) {
             "yes"
         } else {
@@ -139,7 +143,7 @@ fn suites(catalog: &Catalog) -> (String, Value) {
             let (name, title) = match &tests[0].sweep {
                 None => (tests[0].name.clone(), line(&tests[0].title)),
                 Some(point) => (
-                    point.of.clone(),
+                    point.sweep.clone(),
                     format!(
                         "{} points, the first: {}",
                         tests.len(),
@@ -157,7 +161,7 @@ fn suites(catalog: &Catalog) -> (String, Value) {
             ]);
         }
     }
-    let all: Vec<(Profile, Vec<&Suite>)> = Profile::ALL
+    let all: Vec<(SizeProfile, Vec<&Suite>)> = SizeProfile::ALL
         .map(|profile| (profile, catalog.suites(profile)))
         .into();
     let value = all
@@ -167,13 +171,15 @@ fn suites(catalog: &Catalog) -> (String, Value) {
     let hint = "`--suite SUITE` runs all of a suite, `--suite SUITE/TEST` one test. The suite `traces` replays what `sudo \
                 fsarena trace make` has recorded.";
     (
-        table(["suite", "default", "test", "phases", "title"], &rows) + "\n" + &filled("", hint),
+        table(["suite", "default", "test", "phases", "title"], &rows)
+            + "\n"
+            + &wrap_with_margin("", hint),
         Value::Object(value),
     )
 }
 
 fn profiles(catalog: &Catalog) -> (String, Value) {
-    let rows = Profile::ALL.map(|profile| {
+    let rows = SizeProfile::ALL.map(|profile| {
         let set = catalog.profile(profile);
         [
             profile.name().to_owned(),
@@ -183,7 +189,7 @@ fn profiles(catalog: &Catalog) -> (String, Value) {
             unlike(profile).to_owned(),
         ]
     });
-    let value = Profile::ALL.map(|profile| {
+    let value = SizeProfile::ALL.map(|profile| {
         let set = catalog.profile(profile);
         json!({ "name": profile, "size": set.size, "rounds": set.rounds, "meaning": meaning(profile), "unlike_real": unlike(profile) })
     });
@@ -202,30 +208,30 @@ fn profiles(catalog: &Catalog) -> (String, Value) {
     )
 }
 
-const fn meaning(profile: Profile) -> &'static str {
+const fn meaning(profile: SizeProfile) -> &'static str {
     match profile {
-        Profile::Smoke => "does it work at all? seconds a contender",
-        Profile::Quick => "a first comparison, about a minute a contender",
-        Profile::Standard => "large enough that caches do not decide",
-        Profile::Study => "the parameters of the published runs",
+        SizeProfile::Smoke => "does it work at all? seconds a contender",
+        SizeProfile::Quick => "a first comparison, about a minute a contender",
+        SizeProfile::Standard => "large enough that caches do not decide",
+        SizeProfile::Study => "the parameters of the published runs",
     }
 }
 
 /// What differs from a volume of hundreds of GiB, of which filesystems make other things.
-const fn unlike(profile: Profile) -> &'static str {
+const fn unlike(profile: SizeProfile) -> &'static str {
     match profile {
-        Profile::Smoke => {
+        SizeProfile::Smoke => {
             "512 MiB: ext4 has a journal of 16 MiB and not 1 GiB, 4 groups of blocks and not thousands; \
              all files fit into memory"
         }
-        Profile::Quick => {
+        SizeProfile::Quick => {
             "1 GiB: ext4 has a journal of 32 MiB and not 1 GiB, 8 groups of blocks and not thousands; \
              most files fit into memory"
         }
-        Profile::Standard => {
+        SizeProfile::Standard => {
             "8 GiB: ext4 has a journal of 64 MiB and not 1 GiB; directories and trees are small"
         }
-        Profile::Study => {
+        SizeProfile::Study => {
             "20 GB: what was a usual volume in 2003; ext4 has a journal of 128 MiB and not 1 GiB"
         }
     }
@@ -233,15 +239,15 @@ const fn unlike(profile: Profile) -> &'static str {
 
 fn studies(catalog: &Catalog) -> anyhow::Result<(String, Value)> {
     let all = catalog.studies()?;
-    let published = published::of_all(&all)?;
-    let row = |study: &Study| {
+    let published = studies::load_all(&all)?;
+    let row = |study: &StudySource| {
         let (numbers, claims) = published
             .iter()
             .find(|published| published.name == study.name)
             .map_or((0, 0), |one| (one.figures.numbers(), one.claims.len()));
         let tests = study.suites.iter().flat_map(|suite| sweeps(&suite.tests));
         let name = |tests: &[Test]| match &tests[0].sweep {
-            Some(point) => point.of.clone(),
+            Some(point) => point.sweep.clone(),
             None => tests[0].name.clone(),
         };
         [
@@ -259,7 +265,7 @@ fn studies(catalog: &Catalog) -> anyhow::Result<(String, Value)> {
     let rows: Vec<_> = all.iter().map(row).collect();
     let hint = "`fsarena run --study STUDY` runs one again, `fsarena show study STUDY` shows its figures, and `fsarena \
                 claims STUDY` judges what it concludes.";
-    let value = |study: &Study| {
+    let value = |study: &StudySource| {
         json!({
             "name": study.name, "title": study.title, "source": study.source, "rationale": study.rationale,
             "contenders": study.contenders, "size": study.size, "memory": study.memory, "rounds": study.rounds,
@@ -273,14 +279,14 @@ fn studies(catalog: &Catalog) -> anyhow::Result<(String, Value)> {
             ],
             &rows,
         ) + "\n"
-            + &filled("", hint),
+            + &wrap_with_margin("", hint),
         all.iter().map(value).collect(),
     ))
 }
 
 fn uses(catalog: &Catalog) -> (String, Value) {
-    let all: Vec<&Use> = catalog.uses().collect();
-    let row = |one: &&Use| {
+    let all: Vec<&UseCase> = catalog.uses().collect();
+    let row = |one: &&UseCase| {
         let features = one.needs.iter().map(|need| need.feature.name().to_owned());
         let readers = one.readers.iter().map(|readers| {
             let systems: Vec<String> = readers.one_of.iter().map(ToString::to_string).collect();
@@ -304,8 +310,8 @@ fn uses(catalog: &Catalog) -> (String, Value) {
 }
 
 fn disks(catalog: &Catalog) -> (String, Value) {
-    let all: Vec<&Disk> = catalog.disks().collect();
-    let row = |disk: &&Disk| {
+    let all: Vec<&DiskEntry> = catalog.disks().collect();
+    let row = |disk: &&DiskEntry| {
         let model = &disk.model;
         let kind = match &model.mechanism {
             Mechanism::Ideal => "none".to_owned(),
@@ -324,11 +330,15 @@ fn disks(catalog: &Catalog) -> (String, Value) {
         };
         let title = format!("{} ({})", model.title, model.product);
         let holds = model.capacity();
-        let is_usual = if model.name == USUAL_DISK { "yes" } else { "" };
+        let is_usual = if model.name == DEFAULT_DISK {
+            "yes"
+        } else {
+            ""
+        };
         let holds = holds.map(|holds| holds.0 as f64);
         let holds = holds.map_or_else(
             || "any size".to_owned(),
-            |holds| Scale::of(Unit::Bytes, [holds]).with_unit(holds),
+            |holds| UnitScale::for_values(Unit::Bytes, [holds]).with_unit(holds),
         );
         [
             model.name.clone(),
@@ -340,7 +350,7 @@ fn disks(catalog: &Catalog) -> (String, Value) {
         ]
     };
     let rows: Vec<_> = all.iter().map(row).collect();
-    let in_full = |disk: &&Disk| json!({"model": disk.model, "sources": disk.sources});
+    let in_full = |disk: &&DiskEntry| json!({"model": disk.model, "sources": disk.sources});
     let in_full: Vec<Value> = all.iter().map(in_full).collect();
     let hint = "The default is the disk of guests in virtual time without --disk. A disk of flash is half full. \
                 NAME-fresh is one that nobody wrote to, NAME-steady one that was overwritten at random until every \
@@ -353,13 +363,13 @@ fn disks(catalog: &Catalog) -> (String, Value) {
         "holds",
         "title",
     ];
-    let text = format!("{}\n{}", table(heading, &rows), filled("", hint));
+    let text = format!("{}\n{}", table(heading, &rows), wrap_with_margin("", hint));
     (text, json!(in_full))
 }
 
 fn machines(catalog: &Catalog) -> (String, Value) {
-    let all: Vec<&MachineModel> = catalog.machines().collect();
-    let row = |machine: &&MachineModel| {
+    let all: Vec<&VirtualTimeMachine> = catalog.machines().collect();
+    let row = |machine: &&VirtualTimeMachine| {
         let memory = machine
             .memory
             .map_or("any".to_owned(), |memory| memory.to_string());
@@ -398,12 +408,12 @@ fn ages(catalog: &Catalog) -> (String, Value) {
 }
 
 /// What is kept, and how to be rid of it.
-fn aged(kept: &Kept) -> (String, Value) {
+fn aged(kept: &AgedImageCache) -> (String, Value) {
     let all = kept.all();
-    let row = |image: &KeptImage| {
+    let row = |image: &AgedImage| {
         [
             name_of(image)
-                .get(..AgeRecord::SHORT_HASH)
+                .get(..AgeingResult::SHORT_HASH)
                 .unwrap_or_default()
                 .to_owned(),
             line(image.name.as_deref().unwrap_or("damaged")),
@@ -415,7 +425,7 @@ fn aged(kept: &Kept) -> (String, Value) {
             moment(used(image)),
         ]
     };
-    let value = |image: &KeptImage| {
+    let value = |image: &AgedImage| {
         json!({
             "hash": name_of(image), "path": image.path, "name": image.name, "image": image.image,
             "layout": image.layout, "size": image.size, "used": used(image),
@@ -423,19 +433,19 @@ fn aged(kept: &Kept) -> (String, Value) {
     };
     let rows: Vec<_> = all.iter().map(row).collect();
     let heading = ["hash", "state", "image", "layout", "takes", "used last"];
-    let words = line(&kept.words());
+    let words = line(&kept.summary());
     let text = match rows.is_empty() {
-        true => filled("", &words),
+        true => wrap_with_margin("", &words),
         false => format!(
             "{}\n{}{}",
             table(heading, &rows),
-            filled(
+            wrap_with_margin(
                 "",
                 &format!(
                     "{words}; to remove one, remove its file: it is made again when it is wanted"
                 )
             ),
-            beside(
+            label_and_wrap(
                 "layout: ",
                 "the share of blocks that follow the block before them on the disk; 100 % is no fragmentation"
             )
@@ -444,7 +454,7 @@ fn aged(kept: &Kept) -> (String, Value) {
     (text, all.iter().map(value).collect())
 }
 
-fn name_of(image: &KeptImage) -> &str {
+fn name_of(image: &AgedImage) -> &str {
     image
         .path
         .file_stem()
@@ -452,13 +462,13 @@ fn name_of(image: &KeptImage) -> &str {
         .unwrap_or_default()
 }
 
-fn used(image: &KeptImage) -> Nanos {
+fn used(image: &AgedImage) -> Nanos {
     let since = image.used.duration_since(SystemTime::UNIX_EPOCH);
     Nanos(since.map_or(0, |time| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)))
 }
 
 /// The stored campaigns; none where there is no database yet, and none is made.
-fn stored(globals: &Globals) -> anyhow::Result<Vec<CampaignSummary>> {
+fn stored(globals: &GlobalArgs) -> anyhow::Result<Vec<CampaignSummary>> {
     match paths::store_if_any(globals)? {
         Some(store) => Ok(store.campaigns()?),
         None => Ok(Vec::new()),
@@ -473,7 +483,7 @@ fn campaigns(all: &[CampaignSummary]) -> (String, Value) {
             moment(c.started),
             match c.backend {
                 // Sizes of its own.
-                Backend::Elsewhere => "–".to_owned(),
+                BackendKind::Imported => "–".to_owned(),
                 _ => c.profile.to_string(),
             },
             match &c.host {

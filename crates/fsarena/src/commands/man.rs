@@ -6,14 +6,14 @@ use std::process::ExitCode;
 use clap::{Command, CommandFactory};
 use clap_mangen::Man;
 
-use crate::arguments::cli::Cli;
-use crate::output::exit::Code;
-use crate::output::text::print_whole;
+use crate::args::cli::Cli;
+use crate::output::exit::ExitReason;
+use crate::output::text::print_unwrapped;
 
 /// Writes the page.
 pub fn run() -> anyhow::Result<ExitCode> {
-    print_whole(&page()?)?;
-    Ok(Code::Done.into())
+    print_unwrapped(&page()?)?;
+    Ok(ExitReason::Success.into())
 }
 
 fn page() -> io::Result<String> {

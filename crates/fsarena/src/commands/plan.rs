@@ -5,25 +5,25 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::Context;
-use batch::{Batch, Planned};
+use batch::{Batch, PlanInput};
 use guest::Guest;
-use machine::fit::Misfits;
-use machine::{GuestMeans, Held, Local};
-use model::{Backend, Campaign, CampaignId, Clock, Environment};
-use orchestrate::{Backend as _, Stop};
+use machine::compatibility::Incompatibilities;
+use machine::{AcquiredResources, GuestResources, LocalBackend};
+use model::{BackendKind, Campaign, CampaignId, Clock, Environment};
+use orchestrate::{CellBackend as _, StopFlag};
 use serde_json::json;
 use sys::clock;
 
-use crate::arguments::batch_args::PlanArgs;
-use crate::arguments::cli::Globals;
-use crate::arguments::run_args::RunArgs;
-use crate::output::erase_question::Asked;
-use crate::output::exit::{BadInput, Code};
+use crate::args::batch_args::PlanArgs;
+use crate::args::cli::GlobalArgs;
+use crate::args::run_args::RunArgs;
+use crate::output::erase_question::EraseConfirmation;
+use crate::output::exit::{ExitReason, UsageError};
 use crate::output::progress::Progress;
 use crate::output::text::{print, print_json};
 use crate::paths::{self, shell_path};
-use crate::request::read as request;
-use crate::request::read::Request;
+use crate::settings::campaign as request;
+use crate::settings::campaign::ResolvedCampaign;
 use crate::stop;
 use crate::traces;
 
@@ -31,12 +31,12 @@ use crate::traces;
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// Plans, and says what is to be run.
-pub fn run(args: &PlanArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
-    let stop = stop::on_signals()?;
+pub fn run(args: &PlanArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
+    let stop = stop::install_handlers()?;
     let progress = Progress::choose(globals.json, globals.quiet);
     if args.run.engine.on.is_some() || !args.run.engine.hosts.is_empty() {
         let why = "a plan is run by whatever you start: leave --on and --hosts out, or use `fsarena run --on slurm`";
-        return Err(BadInput(why.to_owned()).into());
+        return Err(UsageError(why.to_owned()).into());
     }
     let batch = make(&args.run, &args.output, globals, &progress, &stop)?;
     let (directory, program) = (batch.path(), batch.program());
@@ -45,12 +45,12 @@ pub fn run(args: &PlanArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
         print_json(&json!({
             "directory": directory,
             "program": program,
-            "plan": batch.name(),
+            "plan": batch.plan_id(),
             "cells": plan.cells,
             "checks": plan.checks,
             "entries": batch.entries(),
         }))?;
-        return Ok(Code::Done.into());
+        return Ok(ExitReason::Success.into());
     }
     let (directory, program) = (shell_path(directory), shell_path(&program));
     let checks = match plan.checks {
@@ -64,16 +64,16 @@ pub fn run(args: &PlanArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
         plan.cells,
         batch.entries().saturating_sub(1),
     ))?;
-    Ok(Code::Done.into())
+    Ok(ExitReason::Success.into())
 }
 
 /// Plans a campaign into a directory.
 pub fn make(
     args: &RunArgs,
     output: &Path,
-    globals: &Globals,
+    globals: &GlobalArgs,
     progress: &Progress,
-    stop: &Stop,
+    stop: &StopFlag,
 ) -> anyhow::Result<Batch> {
     let request = requested(args, globals, progress, stop)?;
     write(args, output, request, globals, progress, stop)
@@ -83,9 +83,9 @@ pub fn make(
 pub fn make_once(
     args: &RunArgs,
     output: &Path,
-    globals: &Globals,
+    globals: &GlobalArgs,
     progress: &Progress,
-    stop: &Stop,
+    stop: &StopFlag,
 ) -> anyhow::Result<Batch> {
     let request = requested(args, globals, progress, stop)?;
     match Batch::open(&paths::absolute("--output", output)?) {
@@ -97,16 +97,16 @@ pub fn make_once(
 /// The campaign that is asked for, which hosts can share.
 fn requested(
     args: &RunArgs,
-    globals: &Globals,
+    globals: &GlobalArgs,
     progress: &Progress,
-    stop: &Stop,
-) -> anyhow::Result<Request> {
+    stop: &StopFlag,
+) -> anyhow::Result<ResolvedCampaign> {
     if args.sessions.is_some() || args.dry_run || args.host.is_some() || args.exclusive {
         let why = "a campaign over hosts takes no --sessions, --dry-run, --host or --exclusive";
-        return Err(BadInput(why.to_owned()).into());
+        return Err(UsageError(why.to_owned()).into());
     }
     let catalog = paths::catalog(globals)?;
-    let reach = paths::reach(None)?;
+    let reach = paths::transport(None)?;
     let request = request::read(args, globals, &catalog, &*reach, progress, stop)?;
     require_spreadable(&request.campaign)?;
     Ok(request)
@@ -115,48 +115,48 @@ fn requested(
 fn write(
     args: &RunArgs,
     output: &Path,
-    request: Request,
-    globals: &Globals,
+    request: ResolvedCampaign,
+    globals: &GlobalArgs,
     progress: &Progress,
-    stop: &Stop,
+    stop: &StopFlag,
 ) -> anyhow::Result<Batch> {
     let output = paths::absolute("--output", output)?;
-    let Request { campaign, guest } = request;
-    for misfit in Misfits::of(&campaign, None)?.lines() {
+    let ResolvedCampaign { campaign, guest } = request;
+    for misfit in Incompatibilities::of(&campaign, None)?.lines() {
         progress.note(&format!("unsupported: {misfit}"));
     }
     let guest = guest.context("the campaign has no guest")?;
-    let asked = Asked {
+    let asked = EraseConfirmation {
         progress,
         yes: false,
         stop,
     };
     let cells = plan::plan(&campaign);
-    Ok(Batch::make(
+    Ok(Batch::create(
         &output,
-        &Planned {
+        &PlanInput {
             environment: environment(&campaign, &guest, &asked, stop)?,
             campaign: &campaign,
             cells: &cells,
-            guest: &|to| guest.carry(to),
+            guest: &|to| guest.copy_to(to),
             program: &std::env::current_exe().context("cannot find this program")?,
             version: VERSION,
             traces: &traces_of(&campaign, &traces::directory(globals)?),
-            checked: args.checked.of_a_thousand(),
-            now: clock::calendar(),
+            checked: args.checked.per_mille(),
+            planned_at: clock::realtime(),
         },
     )?)
 }
 
 /// What a host does stands in no result of virtual time; all else would compare hosts.
-fn require_spreadable(campaign: &Campaign) -> Result<(), BadInput> {
-    let refuse = |why: &str| Err(BadInput(why.to_owned()));
-    if campaign.backend != Backend::Vm || campaign.clock != Clock::Virtual {
+fn require_spreadable(campaign: &Campaign) -> Result<(), UsageError> {
+    let refuse = |why: &str| Err(UsageError(why.to_owned()));
+    if campaign.backend != BackendKind::Vm || campaign.clock != Clock::Virtual {
         return refuse(
             "results of different hosts can be compared in virtual time alone: --backend vm --clock virtual",
         );
     }
-    if campaign.until.is_some() || campaign.budget.is_some() {
+    if campaign.stopping_rule.is_some() || campaign.budget.is_some() {
         return refuse(
             "a campaign over hosts has a fixed number of rounds: leave --budget and --until-width out, and give --rounds",
         );
@@ -178,10 +178,10 @@ fn require_spreadable(campaign: &Campaign) -> Result<(), BadInput> {
 fn environment(
     campaign: &Campaign,
     guest: &Arc<Guest>,
-    asked: &Asked<'_>,
-    stop: &Stop,
+    asked: &EraseConfirmation<'_>,
+    stop: &StopFlag,
 ) -> anyhow::Result<Environment> {
-    let means = GuestMeans {
+    let means = GuestResources {
         guest: Arc::clone(guest),
         cache: None,
         jobs: None,
@@ -189,9 +189,9 @@ fn environment(
         only_its_own: false,
         saves: false,
     };
-    let held = Held::take(campaign, None, asked)?;
+    let held = AcquiredResources::acquire(campaign, None, asked)?;
     let id = CampaignId(i64::from(std::process::id()));
-    let mut local = Local::guests(id, campaign, held, means, stop)?;
+    let mut local = LocalBackend::guests(id, campaign, held, means, stop)?;
     let environment = local.environment();
     local.clear()?;
     Ok(environment?)
@@ -199,6 +199,6 @@ fn environment(
 
 /// The files of a campaign's traces.
 fn traces_of(campaign: &Campaign, directory: &Path) -> Vec<PathBuf> {
-    let names = traces::files_of(campaign);
+    let names = traces::trace_files(campaign);
     names.map(|name| directory.join(name)).collect()
 }

@@ -4,33 +4,39 @@ use std::fs;
 use std::process::ExitCode;
 
 use anyhow::Context;
-use catalog::Catalog;
-use disk::journal::{self, Entry};
-use disk::{Counts, Disk, Loop, Parameters, SECTOR, Served, replay};
-use model::{Bytes, DiskModel, DiskWork, Nanos};
+use config::Catalog;
+use model::{Bytes, DiskModel, Nanos, SimulatedDiskStats};
 use serde_json::{Value, json};
+use simdisk::request_log::{self, LoggedRequest};
+use simdisk::{
+    CompletedRequest, DiskCounters, LoadModel, MechanismParams, SECTOR, SimulatedDisk, replay,
+};
 
-use crate::arguments::cli::Globals;
-use crate::arguments::journal_args::ReplayArgs;
-use crate::journals::{self, Journal};
-use crate::output::exit::{BadInput, Code};
+use crate::args::cli::GlobalArgs;
+use crate::args::journal_args::ReplayArgs;
+use crate::output::exit::{ExitReason, UsageError};
 use crate::output::text::{line, print, print_json, table};
 use crate::paths;
-use crate::request::refusals::refuse_doubles;
+use crate::request_logs::{self, Journal};
+use crate::settings::validate::reject_duplicates;
 
 /// The word for every disk of the catalog.
 const ALL: &str = "all";
 /// What the tables of a disk may take while it serves a journal; this is one of 400 GB, of flash.
-const MOST_MEMORY: Bytes = Bytes::mib(1024);
+const MAX_MEMORY: Bytes = Bytes::mib(1024);
 /// What is random about a disk in a guest begins with this, too.
 const SEED: u64 = 1;
 
 /// Serves the journal and says how long it took.
-pub fn run(args: &ReplayArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
+pub fn run(args: &ReplayArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
     let catalog = paths::catalog(globals)?;
     let (journal, name) = journal_of(args, globals)?;
     let disks = disks(args, &catalog)?;
-    let kind = if args.open { Loop::Open } else { Loop::Closed };
+    let kind = if args.open {
+        LoadModel::Open
+    } else {
+        LoadModel::Closed
+    };
     let rows: Vec<(DiskModel, Result<Outcome, String>)> = disks
         .into_iter()
         .map(|model| {
@@ -44,67 +50,71 @@ pub fn run(args: &ReplayArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
         print(&text(&name, &journal, &rows, kind))?;
     }
     let served = rows.iter().any(|(_, outcome)| outcome.is_ok());
-    let code = if served { Code::Done } else { Code::Refused };
+    let code = if served {
+        ExitReason::Success
+    } else {
+        ExitReason::Environment
+    };
     Ok(code.into())
 }
 
 /// The journal, and what people call it.
-fn journal_of(args: &ReplayArgs, globals: &Globals) -> anyhow::Result<(Journal, String)> {
+fn journal_of(args: &ReplayArgs, globals: &GlobalArgs) -> anyhow::Result<(Journal, String)> {
     let number = args.journal.as_deref().map(str::parse::<i64>);
     if let (Some(path), Some(Err(_))) = (&args.journal, &number) {
         if args.cell.is_some() {
             let why = format!("--cell is for campaigns, and {path} is a file: leave it out");
-            return Err(BadInput(why).into());
+            return Err(UsageError(why).into());
         }
         let about = fs::metadata(path).with_context(|| format!("cannot read {path}"))?;
         if !about.is_file() {
             let why = format!("{path} is no plain file: name a journal as CSV");
-            return Err(BadInput(why).into());
+            return Err(UsageError(why).into());
         }
         let bytes = fs::read(path).with_context(|| format!("cannot read {path}"))?;
         let read = match String::from_utf8(bytes) {
-            Ok(text) => Journal::of_csv(&text),
+            Ok(text) => Journal::from_csv(&text),
             Err(_) => Err("it is no text".to_owned()),
         };
         let read = read.map_err(|why| {
             let how = "`fsarena journal --format csv` writes one";
-            BadInput(format!("{path} is no journal: {why}; {how}"))
+            UsageError(format!("{path} is no journal: {why}; {how}"))
         })?;
         return Ok((read, line(path)));
     }
     let store = paths::existing_store(globals)?;
     let results = store.load(paths::campaign_id(&store, number.and_then(Result::ok))?)?;
-    let cell = journals::cell(&results, args.cell, None)?;
+    let cell = request_logs::cell(&results, args.cell, None)?;
     let place = &cell.cell;
     let (id, contender, test) = (place.id.0, line(&place.contender), line(&place.test));
     let name = format!("cell {id}, {contender} in {test}");
-    Ok((journals::of_cell(&store, &results, cell)?, name))
+    Ok((request_logs::load_cell(&store, &results, cell)?, name))
 }
 
 fn disks(args: &ReplayArgs, catalog: &Catalog) -> anyhow::Result<Vec<DiskModel>> {
     if args.disk.iter().any(|name| name == ALL) {
         return Ok(catalog.disks().map(|disk| disk.model.clone()).collect());
     }
-    refuse_doubles("disk", args.disk.iter())?;
+    reject_duplicates("disk", args.disk.iter())?;
     let named = args.disk.iter().map(|name| Ok(catalog.disk(name)?));
     named.collect()
 }
 
 /// What came of a journal on a disk.
 struct Outcome {
-    served: Vec<Served>,
-    counts: Counts,
+    served: Vec<CompletedRequest>,
+    counts: DiskCounters,
     /// Where the time went, from the first request to the last.
-    work: DiskWork,
+    work: SimulatedDiskStats,
     /// Whether every request took what it took in the journal, to the nanosecond.
     is_the_same: bool,
 }
 
-fn serve(journal: &Journal, model: &DiskModel, kind: Loop) -> Result<Outcome, String> {
+fn serve(journal: &Journal, model: &DiskModel, kind: LoadModel) -> Result<Outcome, String> {
     let mut all = Outcome {
         served: Vec::new(),
-        counts: Counts::default(),
-        work: DiskWork::default(),
+        counts: DiskCounters::default(),
+        work: SimulatedDiskStats::default(),
         is_the_same: true,
     };
     let mut entries = Vec::new();
@@ -113,27 +123,27 @@ fn serve(journal: &Journal, model: &DiskModel, kind: Loop) -> Result<Outcome, St
         if let Some(holds) = model.capacity().filter(|holds| *holds < size) {
             return Err(format!("holds {holds}, and the journal reaches to {size}"));
         }
-        let parameters = Parameters::new(model, size, SEED);
+        let parameters = MechanismParams::new(model, size, SEED);
         let needed = parameters.memory().map_err(|error| error.to_string())?;
-        if needed as u64 > MOST_MEMORY.0 {
+        if needed as u64 > MAX_MEMORY.0 {
             let needed = Bytes(needed as u64);
             return Err(format!(
-                "a disk of {size} would take {needed} of memory here, more than {MOST_MEMORY}"
+                "a disk of {size} would take {needed} of memory here, more than {MAX_MEMORY}"
             ));
         }
-        let mut disk = Disk::new(&parameters).map_err(|error| error.to_string())?;
+        let mut disk = SimulatedDisk::new(&parameters).map_err(|error| error.to_string())?;
         let requests: Vec<_> = recorded
             .iter()
             .map(|entry| (entry.served.request, entry.served.completed))
             .collect();
         let served = replay(&mut disk, &requests, kind).map_err(|error| error.to_string())?;
-        let counts = disk.counts();
+        let counts = disk.counters();
         all.counts.slots_written += counts.slots_written;
         all.counts.slots_programmed += counts.slots_programmed;
         for (before, now) in recorded.iter().zip(&served) {
             let same = before.served.completed == now.completed && before.served.parts == now.parts;
             all.is_the_same &= same;
-            entries.push(Entry {
+            entries.push(LoggedRequest {
                 served: *now,
                 ..*before
             });
@@ -142,7 +152,7 @@ fn serve(journal: &Journal, model: &DiskModel, kind: Loop) -> Result<Outcome, St
     }
     let begin = all.served.iter().map(|s| s.request.arrived).min();
     let end = all.served.iter().map(|s| s.completed).max();
-    all.work = journal::work(
+    all.work = request_log::stats_within(
         &entries,
         &[(begin.unwrap_or_default(), end.unwrap_or_default())],
     );
@@ -150,8 +160,8 @@ fn serve(journal: &Journal, model: &DiskModel, kind: Loop) -> Result<Outcome, St
 }
 
 /// The size of the disk that a journal comes from, or the least that it can have been.
-fn size(journal: &Journal, entries: &[Entry]) -> Bytes {
-    let end = |entry: &Entry| {
+fn size(journal: &Journal, entries: &[LoggedRequest]) -> Bytes {
+    let end = |entry: &LoggedRequest| {
         let request = &entry.served.request;
         request.sector + u64::from(request.sectors)
     };
@@ -171,7 +181,7 @@ impl Outcome {
     }
 
     fn quantile(&self, share: f64) -> Nanos {
-        let mut times: Vec<Nanos> = self.served.iter().map(Served::time).collect();
+        let mut times: Vec<Nanos> = self.served.iter().map(CompletedRequest::time).collect();
         times.sort_unstable();
         let place = (times.len() as f64 * share).ceil() as usize;
         times
@@ -200,7 +210,7 @@ fn text(
     name: &str,
     journal: &Journal,
     rows: &[(DiskModel, Result<Outcome, String>)],
-    kind: Loop,
+    kind: LoadModel,
 ) -> String {
     let from = match &journal.disk {
         Some((model, size)) => format!(" of {} ({size})", model.name),
@@ -209,8 +219,8 @@ fn text(
     let outside = journal.entries.iter().filter(|(phase, _)| phase.is_none());
     let outside = outside.count();
     let how = match kind {
-        Loop::Open => "Each request comes when it came then, however long the disk takes",
-        Loop::Closed => {
+        LoadModel::Open => "Each request comes when it came then, however long the disk takes",
+        LoadModel::Closed => {
             "Whoever waited for a request then waits for it here, and thinks as long in between"
         }
     };
@@ -228,7 +238,7 @@ fn text(
             text += &format!("{}: {why}.\n", model.name);
         }
         let is_own = journal.disk.as_ref().is_some_and(|(own, _)| own == model);
-        if let (true, Ok(outcome), Loop::Closed) = (is_own, outcome, kind) {
+        if let (true, Ok(outcome), LoadModel::Closed) = (is_own, outcome, kind) {
             let name = &model.name;
             text += &match outcome.is_the_same {
                 true => format!(
@@ -294,11 +304,12 @@ fn in_full(journal: &Journal, rows: &[(DiskModel, Result<Outcome, String>)]) -> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::journals::text::tests::journal;
+    use crate::request_logs::text::tests::journal;
 
     #[test]
     fn requests_outside_of_phases_are_counted() {
-        let told = |journal: &Journal| text("cell 3, ext4 in tree", journal, &[], Loop::Closed);
+        let told =
+            |journal: &Journal| text("cell 3, ext4 in tree", journal, &[], LoadModel::Closed);
         let mut journal = journal();
         let one = "cell 3, ext4 in tree: 3 requests, 1 of them outside of phases (mkfs, mount, preparation).\n";
         assert!(told(&journal).starts_with(one), "{}", told(&journal));

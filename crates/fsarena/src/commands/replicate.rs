@@ -3,44 +3,44 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use analyse::analyse;
-use model::{Backend, CampaignResults, Clock};
-use orchestrate::Ended;
-use report::{CampaignHead, then_and_now_page};
+use ::studies::{Replication, Study};
+use model::{BackendKind, CampaignResults, Clock};
+use orchestrate::CampaignEnd;
+use report::{CampaignHead, replication_page};
 use serde_json::json;
+use stats::analyse;
 use store::CampaignId;
-use studies::{Study, ThenAndNow};
 
-use crate::arguments::cli::Globals;
-use crate::arguments::run_args::RunArgs;
-use crate::arguments::study_args::ReplicateArgs;
-use crate::commands::run::{self, Ran};
-use crate::output::exit::{BadInput, Code};
-use crate::output::text::{line, print, print_json, remark};
+use crate::args::cli::GlobalArgs;
+use crate::args::run_args::RunArgs;
+use crate::args::study_args::ReplicateArgs;
+use crate::commands::run::{self, RunOutcome};
+use crate::output::exit::{ExitReason, UsageError};
+use crate::output::text::{line, print, print_json, print_note};
 use crate::output::{output_file, replicate_text};
 use crate::paths;
-use crate::request::published;
+use crate::settings::studies;
 use crate::stop;
 
 /// Runs the campaign of a study, or takes one that ran, and sets it beside the study.
-pub fn run(args: &ReplicateArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
-    let study = published::study(&args.of, globals)?;
+pub fn run(args: &ReplicateArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
+    let study = studies::study(&args.study, globals)?;
     if let Some(id) = args.campaign {
         let results = paths::existing_store(globals)?.load(CampaignId(id))?;
         return beside(&study, &results, args, globals);
     }
-    let stop = stop::on_signals()?;
+    let stop = stop::install_handlers()?;
     match run::campaign(&campaign(args, globals)?, 0, globals, &stop)? {
-        Ran::Planned(code) => Ok(code),
-        Ran::Campaign {
-            ended: Ok(Ended::Complete),
+        RunOutcome::Planned(code) => Ok(code),
+        RunOutcome::Campaign {
+            ended: Ok(CampaignEnd::Complete),
             id,
             store,
         } => beside(&study, &store.load(id)?, args, globals),
-        Ran::Campaign { ended, id, store } => {
+        RunOutcome::Campaign { ended, id, store } => {
             let code = run::finish(ended, id, &store, false, globals)?;
             let study = line(&study.name);
-            remark(&format!(
+            print_note(&format!(
                 "then for the claims: fsarena replicate {study} --campaign {id}"
             ));
             Ok(code)
@@ -49,8 +49,8 @@ pub fn run(args: &ReplicateArgs, globals: &Globals) -> anyhow::Result<ExitCode> 
 }
 
 /// The campaign of the study.
-fn campaign(args: &ReplicateArgs, globals: &Globals) -> anyhow::Result<RunArgs> {
-    let refused = |why: &str| Err(BadInput(why.to_owned()).into());
+fn campaign(args: &ReplicateArgs, globals: &GlobalArgs) -> anyhow::Result<RunArgs> {
+    let refused = |why: &str| Err(UsageError(why.to_owned()).into());
     let run = &args.run;
     if run.study.is_some() {
         return refused("the study stands before the options: leave --study out");
@@ -64,11 +64,11 @@ fn campaign(args: &ReplicateArgs, globals: &Globals) -> anyhow::Result<RunArgs> 
         );
     }
     let mut run = RunArgs {
-        study: Some(args.of.clone()),
+        study: Some(args.study.clone()),
         ..run.clone()
     };
-    if run.backend == Some(Backend::Vm) {
-        let study = paths::catalog(globals)?.study(&args.of)?;
+    if run.backend == Some(BackendKind::Vm) {
+        let study = paths::catalog(globals)?.study(&args.study)?;
         // Its own machine, where nobody asks for another, or for real time, which has none.
         let machine = &mut run.machine;
         if machine.clock != Some(Clock::Real) && machine.processors.is_none() {
@@ -83,12 +83,12 @@ fn beside(
     study: &Study,
     results: &CampaignResults,
     args: &ReplicateArgs,
-    globals: &Globals,
+    globals: &GlobalArgs,
 ) -> anyhow::Result<ExitCode> {
     let analysis = analyse(results);
-    let twice = ThenAndNow::of(study, results, &analysis);
+    let twice = Replication::new(study, results, &analysis);
     if twice.figures.is_empty() && results.campaign.name != study.name {
-        return Err(BadInput(format!(
+        return Err(UsageError(format!(
             "campaign {} has no result that `{}` has: `fsarena replicate {}` runs its campaign",
             results.id,
             line(&study.name),
@@ -97,7 +97,11 @@ fn beside(
         .into());
     }
     if let Some(file) = &args.output {
-        let page = then_and_now_page(study, &CampaignHead::of(results).in_words(), &twice);
+        let page = replication_page(
+            study,
+            &CampaignHead::from_results(results).describe(),
+            &twice,
+        );
         write_page(file, &page, globals)?;
     }
     match globals.json {
@@ -106,13 +110,13 @@ fn beside(
         }))?,
         false => print(&replicate_text::text(study, results.id, &twice))?,
     }
-    Ok(Code::Done.into())
+    Ok(ExitReason::Success.into())
 }
 
-fn write_page(file: &Path, page: &str, globals: &Globals) -> anyhow::Result<()> {
+fn write_page(file: &Path, page: &str, globals: &GlobalArgs) -> anyhow::Result<()> {
     output_file::write(file, page.as_bytes())?;
     if !globals.json && !globals.quiet {
-        remark(&format!("wrote {}", file.display()));
+        print_note(&format!("wrote {}", file.display()));
     }
     Ok(())
 }

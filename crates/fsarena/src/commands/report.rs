@@ -4,25 +4,27 @@ use std::io::{self, IsTerminal};
 use std::path::Path;
 use std::process::ExitCode;
 
-use analyse::Analysis;
+use ::studies::Study;
 use model::CampaignResults;
-use report::{Format, Options};
+use report::{DocumentOptions, ReportFormat};
+use stats::Analysis;
 use store::{CampaignId, Store};
-use studies::Study;
-use sys::trusted;
+use sys::safe_path;
 
-use crate::arguments::cli::Globals;
-use crate::arguments::report_args::ReportArgs;
+use crate::args::cli::GlobalArgs;
+use crate::args::report_args::ReportArgs;
 use crate::commands::changes;
-use crate::journals::maps;
 #[cfg(not(feature = "parquet"))]
-use crate::output::exit::Refused;
-use crate::output::exit::{BadInput, Code};
-use crate::output::text::{filled, line, print, print_json, print_whole, terminal_width};
+use crate::output::exit::EnvironmentError;
+use crate::output::exit::{ExitReason, UsageError};
+use crate::output::text::{
+    line, print, print_json, print_unwrapped, terminal_width, wrap_with_margin,
+};
 use crate::output::{claims_text, output_file};
 use crate::paths;
-use crate::request::analysed::{analysed, margin};
-use crate::request::published;
+use crate::request_logs::maps;
+use crate::settings::analysis::{analysed, margin};
+use crate::settings::studies;
 
 /// The format that not every build has.
 pub const PARQUET: &str = "parquet";
@@ -30,10 +32,10 @@ pub const PARQUET: &str = "parquet";
 const PIPED_WIDTH: usize = 120;
 
 /// Writes the report that is asked for.
-pub fn run(args: &ReportArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
+pub fn run(args: &ReportArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
     if args.schema {
-        print_whole(report::JSON_SCHEMA)?;
-        return Ok(Code::Done.into());
+        print_unwrapped(report::JSON_SCHEMA)?;
+        return Ok(ExitReason::Success.into());
     }
     if !args.campaigns.is_empty() {
         return changes::run(args, globals);
@@ -44,7 +46,7 @@ pub fn run(args: &ReportArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
         None => Some(paths::existing_store(globals)?),
     };
     let study = match &args.study {
-        Some(name) => Some(published::of_catalog(name, &catalog)?),
+        Some(name) => Some(studies::load_from(name, &catalog)?),
         None => None,
     };
     let results = match (&study, &store) {
@@ -52,13 +54,13 @@ pub fn run(args: &ReportArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
             .reported(&catalog)
             .ok_or_else(|| no_numbers(&study.name))?
             .into_results("published")
-            .map_err(BadInput)?,
+            .map_err(UsageError)?,
         (None, Some(store)) => store.load(paths::campaign_id(store, args.id)?)?,
-        (None, None) => return Err(BadInput("name a campaign or a study".to_owned()).into()),
+        (None, None) => return Err(UsageError("name a campaign or a study".to_owned()).into()),
     };
     // A study asks its own questions, and answers few of the uses here.
     let analysis = match study {
-        Some(_) => analyse::analyse_with(&results, margin(args.relevant), catalog.withheld()),
+        Some(_) => stats::analyse_with_margin(&results, margin(args.relevant), catalog.withheld()),
         None => analysed(&results, &catalog, args.relevant),
     };
     if let Some(directory) = &args.charts {
@@ -67,27 +69,27 @@ pub fn run(args: &ReportArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
     if args.format == PARQUET {
         return parquet(&results, &analysis, args.output.as_deref());
     }
-    let format: Format = args
+    let format: ReportFormat = args
         .format
         .parse()
-        .map_err(|e: report::UnknownFormat| BadInput(e.to_string()))?;
-    let format = if globals.json && format == Format::Table {
-        Format::Json
+        .map_err(|e: report::UnknownFormat| UsageError(e.to_string()))?;
+    let format = if globals.json && format == ReportFormat::Table {
+        ReportFormat::Json
     } else {
         format
     };
     let options = options(args.output.is_none());
     let text = match format {
-        Format::Html => match (&store, &study) {
+        ReportFormat::Html => match (&store, &study) {
             (Some(store), _) => page(store, &results, &analysis, None),
             (None, Some(study)) => report::study_page(study, &results, &analysis),
             (None, None) => report::page(&results, &analysis, &report::DiskMaps::default(), None),
         },
-        Format::Table => {
+        ReportFormat::Table => {
             let head = study.as_ref().map_or_else(String::new, study_head);
             head + &report::render(format, &results, &analysis, &options)
         }
-        Format::Markdown => match &study {
+        ReportFormat::Markdown => match &study {
             Some(study) => report::study_markdown(study, &results, &analysis),
             None => report::render(format, &results, &analysis, &options),
         },
@@ -95,25 +97,26 @@ pub fn run(args: &ReportArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
     };
     match &args.output {
         Some(path) => output_file::write(path, text.as_bytes())?,
-        None if format == Format::Table => print(&text)?,
-        None => print_whole(&text)?,
+        None if format == ReportFormat::Table => print(&text)?,
+        None => print_unwrapped(&text)?,
     }
-    Ok(Code::Done.into())
+    Ok(ExitReason::Success.into())
 }
 
-fn no_numbers(study: &str) -> BadInput {
-    BadInput(format!(
+fn no_numbers(study: &str) -> UsageError {
+    UsageError(format!(
         "{study} published no number that a report could show; `fsarena show study {study}` says what it measured"
     ))
 }
 
 /// Which study it is, and how its claims fared.
 fn study_head(study: &Study) -> String {
-    let claims = claims_text::summary(&study.judged());
+    let claims = claims_text::summary(&study.evaluate_claims());
     let (title, name) = (line(&study.title), line(&study.name));
     let text = format!("“{title}”. By its own figures, {claims} (fsarena claims {name}).");
-    let left_out = report::left_out(study).map_or_else(String::new, |text| filled("", &text));
-    filled("", &text) + &left_out
+    let left_out = report::excluded_figures(study)
+        .map_or_else(String::new, |text| wrap_with_margin("", &text));
+    wrap_with_margin("", &text) + &left_out
 }
 
 /// The page, with maps of what simulated disks were asked for, and a way to the index of the site that it is in.
@@ -132,7 +135,7 @@ fn charts(
     results: &CampaignResults,
     analysis: &Analysis,
     directory: &Path,
-    globals: &Globals,
+    globals: &GlobalArgs,
 ) -> anyhow::Result<ExitCode> {
     let charts = report::charts(results, analysis);
     let rasterizer = report::Rasterizer::new();
@@ -153,7 +156,7 @@ fn charts(
             charts.len()
         ))?;
     }
-    Ok(Code::Done.into())
+    Ok(ExitReason::Success.into())
 }
 
 /// Writes the table of rounds as Parquet.
@@ -163,10 +166,11 @@ fn parquet(
     analysis: &Analysis,
     output: Option<&Path>,
 ) -> anyhow::Result<ExitCode> {
-    let path = output.ok_or_else(|| BadInput("Parquet is no text: name a file with -o".into()))?;
+    let path =
+        output.ok_or_else(|| UsageError("Parquet is no text: name a file with -o".into()))?;
     let bytes = report::parquet(results, analysis).map_err(anyhow::Error::msg)?;
     output_file::write(path, &bytes)?;
-    Ok(Code::Done.into())
+    Ok(ExitReason::Success.into())
 }
 
 /// That this program was built without Parquet, and what has it.
@@ -177,7 +181,7 @@ pub const NO_PARQUET: &str =
 /// Says that this program was built without Parquet.
 #[cfg(not(feature = "parquet"))]
 fn parquet(_: &CampaignResults, _: &Analysis, _: Option<&Path>) -> anyhow::Result<ExitCode> {
-    Err(Refused(NO_PARQUET.into()).into())
+    Err(EnvironmentError(NO_PARQUET.into()).into())
 }
 
 /// What a completed campaign ends with: the table, and a page beside the database.
@@ -185,13 +189,13 @@ pub fn after_run(
     store: &Store,
     id: CampaignId,
     strict: bool,
-    globals: &Globals,
+    globals: &GlobalArgs,
 ) -> anyhow::Result<ExitCode> {
     let results = store.load(id)?;
     let (reports, name) = (paths::reports(globals)?, paths::page(globals, id)?);
     let analysis = analysed(&results, &paths::catalog(globals)?, None);
     let html = page(store, &results, &analysis, None);
-    reports.replace(&name, trusted::usual_mode(), html.as_bytes())?;
+    reports.replace(&name, safe_path::default_mode(), html.as_bytes())?;
     let page = reports.path().join(name);
     if globals.json {
         let text = serde_json::json!({ "event": "complete", "campaign": id, "report": page });
@@ -199,7 +203,7 @@ pub fn after_run(
     } else {
         let options = options(true);
         print(&report::render(
-            Format::Table,
+            ReportFormat::Table,
             &results,
             &analysis,
             &options,
@@ -212,18 +216,18 @@ pub fn after_run(
             .is_some_and(|r| matches!(r.status, model::Status::Ok | model::Status::Unsupported))
     });
     Ok(if strict && !all_ok {
-        Code::NotAllOk
+        ExitReason::SomeFailed
     } else {
-        Code::Done
+        ExitReason::Success
     }
     .into())
 }
 
-fn options(to_stdout: bool) -> Options {
+fn options(to_stdout: bool) -> DocumentOptions {
     // A terminal may not say how wide it is.
     let is_terminal = to_stdout && io::stdout().is_terminal();
     let width = terminal_width().filter(|_| is_terminal);
-    Options {
+    DocumentOptions {
         width: width.unwrap_or(PIPED_WIDTH),
         colour: is_terminal && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty()),
     }

@@ -4,27 +4,27 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use model::{Campaign, CampaignResults};
-use orchestrate::{Ended, Stop};
+use orchestrate::{CampaignEnd, StopFlag};
 use store::{CampaignId, Store};
 
-use crate::arguments::cli::Globals;
-use crate::arguments::run_args::ResumeArgs;
+use crate::args::cli::GlobalArgs;
+use crate::args::run_args::ResumeArgs;
 use crate::campaign;
-use crate::campaign::Means;
+use crate::campaign::RunContext;
 use crate::commands::guest as guest_command;
 use crate::commands::run as run_command;
-use crate::leftovers::{self, Searched};
-use crate::output::erase_question::{Asked, Consent};
-use crate::output::exit::{BadInput, Refused};
+use crate::output::erase_question::{EraseConfirmation, EraseConsent};
+use crate::output::exit::{EnvironmentError, UsageError};
 use crate::output::progress::Progress;
 use crate::output::text::line;
 use crate::paths;
+use crate::stale_directories::{self, SearchDirs};
 use crate::stop;
 use crate::traces;
 
 /// Runs the cells of a campaign that have no result yet, and reports.
-pub fn run(args: &ResumeArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
-    let stop = stop::on_signals()?;
+pub fn run(args: &ResumeArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
+    let stop = stop::install_handlers()?;
     let progress = Progress::choose(globals.json, globals.quiet);
     let id = paths::campaign_to_resume(&paths::existing_store(globals)?, args.id)?;
     let mut store = paths::store(globals)?;
@@ -37,10 +37,10 @@ fn go_on(
     store: &mut Store,
     id: CampaignId,
     args: &ResumeArgs,
-    globals: &Globals,
+    globals: &GlobalArgs,
     progress: &Progress,
-    stop: &Stop,
-) -> anyhow::Result<Ended> {
+    stop: &StopFlag,
+) -> anyhow::Result<CampaignEnd> {
     let stored = store.load(id)?;
     refuse_spread(&stored)?;
     refuse_imported(store, id)?;
@@ -49,19 +49,19 @@ fn go_on(
     } = stored.campaign;
     if let Some(by) = measured_by {
         let program = line(&by.program);
-        return Err(BadInput(format!(
+        return Err(UsageError(format!(
             "campaign {id} was measured by {program}: there is nothing to run"
         ))
         .into());
     }
-    let reach = paths::reach(host.as_deref())?;
-    let searched = Searched {
+    let reach = paths::transport(host.as_deref())?;
+    let searched = SearchDirs {
         reach: &*reach,
         host: host.as_deref(),
         work_dir: &paths::work_directory(host.as_deref(), globals)?,
     };
     let note = |text: &str| progress.note(text);
-    leftovers::remove(store, &searched, Some(id), globals, &note)?;
+    stale_directories::remove(store, &searched, Some(id), globals, &note)?;
     let catalog = paths::catalog(globals)?;
     let guest = |campaign: &Campaign| {
         let mut say = |text: &str| progress.note(text);
@@ -71,10 +71,10 @@ fn go_on(
     };
     let kept = traces::directory(globals)?;
     let shared = guest_command::shared_cells(&args.shared)?;
-    let means = Means {
+    let means = RunContext {
         traces: &kept,
         uses: catalog.uses().cloned().collect(),
-        consent: Consent {
+        consent: EraseConsent {
             erase: args.erase.clone(),
             yes: args.yes,
         },
@@ -87,19 +87,19 @@ fn go_on(
         },
         guest: &guest,
     };
-    let asked = Asked {
+    let asked = EraseConfirmation {
         progress,
         yes: args.yes,
         stop,
     };
-    campaign::drive(store, id, None, &means, &*reach, &asked, stop)
+    campaign::run_to_end(store, id, None, &means, &*reach, &asked, stop)
 }
 
 /// The command lines of an imported campaign came with it: whoever wrote the file would run them here.
 fn refuse_imported(store: &Store, id: CampaignId) -> anyhow::Result<()> {
     match store.is_imported(id)? {
         false => Ok(()),
-        true => Err(Refused(format!(
+        true => Err(EnvironmentError(format!(
             "campaign {id} was imported, and what it would run came with it: resume it where it began, then import it again"
         ))
         .into()),
@@ -107,11 +107,11 @@ fn refuse_imported(store: &Store, id: CampaignId) -> anyhow::Result<()> {
 }
 
 /// What runs on other hosts is gone on with there, as long as it can be.
-fn refuse_spread(stored: &CampaignResults) -> Result<(), Refused> {
+fn refuse_spread(stored: &CampaignResults) -> Result<(), EnvironmentError> {
     let is_open = stored.cells.iter().any(|cell| cell.result.is_none());
     let spread = stored.environments.last().and_then(|e| e.spread.as_ref());
     match spread.filter(|spread| is_open && spread.directory.is_dir()) {
-        Some(spread) => Err(Refused(format!(
+        Some(spread) => Err(EnvironmentError(format!(
             "campaign {} runs on other hosts, planned in {}: `{}` goes on with it",
             stored.id,
             spread.directory.display(),
@@ -123,21 +123,21 @@ fn refuse_spread(stored: &CampaignResults) -> Result<(), Refused> {
 
 #[cfg(test)]
 mod tests {
-    use model::{Environment, SpreadPlan};
+    use model::{DistributedPlan, Environment};
 
     use super::*;
 
     #[test]
     fn a_campaign_on_other_hosts_is_not_gone_on_with_here() {
-        let catalog = catalog::Catalog::builtin().unwrap();
+        let catalog = config::Catalog::builtin().unwrap();
         let contenders = vec![catalog.contender("ext4").unwrap()];
         let campaign = orchestrate::in_memory::campaign(contenders, 1);
-        let mut stored = orchestrate::in_memory::Results::new(&campaign)
+        let mut stored = orchestrate::in_memory::MemorySink::new(&campaign)
             .read()
             .clone();
         assert!(refuse_spread(&stored).is_ok());
         let spread = |directory: &str| Environment {
-            spread: Some(SpreadPlan {
+            spread: Some(DistributedPlan {
                 directory: directory.into(),
                 command: "fsarena collect / --on slurm".into(),
             }),

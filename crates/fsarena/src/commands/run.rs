@@ -8,46 +8,46 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use anyhow::Context;
 use batch::slurm::Cluster;
 use model::{Bytes, Campaign, Cell, Clock};
-use orchestrate::Ended;
-use plan::{Cost, Experience};
+use orchestrate::CampaignEnd;
+use plan::{Cost, PastDurations};
 use serde_json::json;
 use store::Store;
 
-use crate::arguments::cli::Globals;
-use crate::arguments::run_args::RunArgs;
-use crate::campaign::{self, Means};
-use crate::commands::collect::{self as collect_command, Wanted};
-use crate::commands::each_host;
+use crate::args::cli::GlobalArgs;
+use crate::args::run_args::RunArgs;
+use crate::campaign::{self, RunContext};
+use crate::commands::collect::{self as collect_command, SelectedScheduler};
 use crate::commands::guest as guest_command;
 use crate::commands::plan as plan_command;
 use crate::commands::report as report_command;
-use crate::experience;
-use crate::leftovers::{self, Searched};
+use crate::commands::run_on_hosts;
 use crate::output::cost_page;
-use crate::output::erase_question::Asked;
-use crate::output::exit::{BadInput, Code, Refused};
+use crate::output::erase_question::EraseConfirmation;
+use crate::output::exit::{EnvironmentError, ExitReason, UsageError};
 use crate::output::progress::Progress;
 use crate::output::text as output;
+use crate::past_durations;
 use crate::paths;
-use crate::request::read as request;
-use crate::request::read::Request;
+use crate::settings::campaign as request;
+use crate::settings::campaign::ResolvedCampaign;
+use crate::stale_directories::{self, SearchDirs};
 use crate::stop;
 use crate::traces;
-use machine::fit::{self, Misfits};
-use wire::machine::Kind;
+use machine::compatibility::{self, Incompatibilities};
+use wire::machine::FailureKind;
 
 /// Plans a campaign, stores it, runs it and reports; as many times as sessions are asked for.
-pub fn run(args: &RunArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
-    let stop = stop::on_signals()?;
+pub fn run(args: &RunArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
+    let stop = stop::install_handlers()?;
     if args.engine.on.is_some() {
         return on_scheduler(args, globals, &stop);
     }
     if !args.engine.hosts.is_empty() {
-        return each_host::run(args, globals, &stop);
+        return run_on_hosts::run(args, globals, &stop);
     }
     if args.checked.check.is_some() {
         let why = "on one machine no cell is checked on another: --check goes with --on".to_owned();
-        return Err(BadInput(why).into());
+        return Err(UsageError(why).into());
     }
     let sessions = match args.dry_run {
         true => 1,
@@ -55,33 +55,35 @@ pub fn run(args: &RunArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
     };
     if sessions > 1 && args.storage.device.is_some() && args.storage.erase.is_none() {
         let why = "each session finds the last one's filesystem on the device: --sessions takes --erase there";
-        return Err(BadInput(why.to_owned()).into());
+        return Err(UsageError(why.to_owned()).into());
     }
     if args.dry_run
         && let Some(sessions) = args.sessions
     {
-        output::remark(&format!(
+        output::print_note(&format!(
             "{sessions} sessions, each of which is what follows"
         ));
     }
-    let mut worst = Code::Done.into();
+    let mut worst = ExitReason::Success.into();
     for session in 0..sessions {
         let code = match campaign(args, session, globals, &stop)? {
-            Ran::Planned(code) => code,
-            Ran::Campaign { ended, id, store } => finish(ended, id, &store, args.strict, globals)?,
+            RunOutcome::Planned(code) => code,
+            RunOutcome::Campaign { ended, id, store } => {
+                finish(ended, id, &store, args.strict, globals)?
+            }
         };
-        if code != Code::Done.into() {
+        if code != ExitReason::Success.into() {
             worst = code;
         }
         if stop.load(Ordering::SeqCst) {
             break;
         }
         if sessions > 1 && !globals.quiet {
-            output::remark(&format!("session {} of {sessions} is over", session + 1));
+            output::print_note(&format!("session {} of {sessions} is over", session + 1));
         }
     }
     if sessions > 1 && !globals.quiet && !stop.load(Ordering::SeqCst) {
-        output::remark(
+        output::print_note(
             "`fsarena compare` takes these together where it is given their name: --name keeps sides apart",
         );
     }
@@ -91,7 +93,7 @@ pub fn run(args: &RunArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
 /// Plans a campaign for a scheduler, and has it run.
 fn on_scheduler(
     args: &RunArgs,
-    globals: &Globals,
+    globals: &GlobalArgs,
     stop: &Arc<AtomicBool>,
 ) -> anyhow::Result<ExitCode> {
     let progress = Progress::choose(globals.json, globals.quiet);
@@ -101,26 +103,26 @@ fn on_scheduler(
 }
 
 /// What is to run a campaign on other hosts, and where it is planned for that.
-pub fn elsewhere(args: &RunArgs) -> anyhow::Result<(Option<Wanted>, &Path)> {
+pub fn elsewhere(args: &RunArgs) -> anyhow::Result<(Option<SelectedScheduler>, &Path)> {
     let Some(directory) = &args.plan else {
         let why = "--on takes --plan DIR: a directory, empty or not there yet, which with Slurm all nodes see";
-        return Err(BadInput(why.to_owned()).into());
+        return Err(UsageError(why.to_owned()).into());
     };
     let wanted = collect_command::engine(&args.engine, &args.machine.shared)?;
-    if let Some(Wanted::Slurm(_)) = wanted {
+    if let Some(SelectedScheduler::Slurm(_)) = wanted {
         Cluster::require()?;
     }
     Ok((wanted, directory))
 }
 
 /// What became of one session.
-pub enum Ran {
+pub enum RunOutcome {
     /// Only its plan was asked for.
     Planned(ExitCode),
     /// It was begun.
     Campaign {
         /// How it ended.
-        ended: anyhow::Result<Ended>,
+        ended: anyhow::Result<CampaignEnd>,
         /// Its number.
         id: store::CampaignId,
         /// Where it is stored.
@@ -132,29 +134,29 @@ pub enum Ran {
 pub fn campaign(
     args: &RunArgs,
     session: u32,
-    globals: &Globals,
+    globals: &GlobalArgs,
     stop: &Arc<AtomicBool>,
-) -> anyhow::Result<Ran> {
+) -> anyhow::Result<RunOutcome> {
     if args.engine.on.is_some() || !args.engine.hosts.is_empty() {
         let why = "this runs on one machine: --on and --hosts go with `fsarena run`";
-        return Err(BadInput(why.to_owned()).into());
+        return Err(UsageError(why.to_owned()).into());
     }
     let progress = Progress::of_host(globals);
     let catalog = paths::catalog(globals)?;
-    let reach = paths::reach(args.host.as_deref())?;
-    let Request {
+    let reach = paths::transport(args.host.as_deref())?;
+    let ResolvedCampaign {
         mut campaign,
         guest,
     } = request::read(args, globals, &catalog, &*reach, &progress, stop)?;
     if globals.of_host.is_some() && campaign.clock == Clock::Virtual {
         let why =
             "in virtual time nothing differs between hosts: --on ssh divides the cells among them";
-        return Err(BadInput(why.to_owned()).into());
+        return Err(UsageError(why.to_owned()).into());
     }
     if args.sessions.is_some() && campaign.clock == Clock::Virtual {
         let why =
             "in virtual time nothing differs between sessions: leave --sessions out".to_owned();
-        return Err(BadInput(why).into());
+        return Err(UsageError(why).into());
     }
     campaign.seed = campaign.seed.wrapping_add(session.into());
     let plan = plan::plan(&campaign);
@@ -162,30 +164,34 @@ pub fn campaign(
         true => paths::store_if_any(globals)?,
         false => Some(paths::store(globals)?),
     };
-    let experience = store.as_ref().map(|s| experience::of(s, &campaign, None));
+    let experience = store
+        .as_ref()
+        .map(|s| past_durations::load(s, &campaign, None));
     let experience = experience.unwrap_or_default();
     let cost = cost(&campaign, store.as_ref(), &experience, args.machine.jobs)?;
     let Some(mut store) = store.filter(|_| !args.dry_run) else {
-        return Ok(Ran::Planned(dry_run(&campaign, &plan, &cost, globals)?));
+        return Ok(RunOutcome::Planned(dry_run(
+            &campaign, &plan, &cost, globals,
+        )?));
     };
     let most = allowance(&campaign, &cost)?;
     if cost.is_large() {
-        cost_page::notes(&cost, most)
+        cost_page::sweep_notes(&cost, most)
             .iter()
             .for_each(|line| progress.note(line));
     }
 
     let note = |text: &str| progress.note(text);
-    let searched = Searched {
+    let searched = SearchDirs {
         reach: &*reach,
         host: campaign.host.as_deref(),
         work_dir: &campaign.work_dir,
     };
-    leftovers::remove(&store, &searched, None, globals, &note)?;
+    stale_directories::remove(&store, &searched, None, globals, &note)?;
 
     let kept = traces::directory(globals)?;
     let shared = guest_command::shared_cells(&args.machine.shared)?;
-    let means = Means {
+    let means = RunContext {
         traces: &kept,
         uses: catalog.uses().cloned().collect(),
         consent: args.storage.consent(),
@@ -206,7 +212,7 @@ pub fn campaign(
     };
     // Before the work is done that it is for.
     paths::reports(globals)?;
-    let asked = Asked {
+    let asked = EraseConfirmation {
         progress: &progress,
         yes: means.consent.yes,
         stop,
@@ -217,21 +223,21 @@ pub fn campaign(
     }
     let consent = &means.consent;
     let (id, taken) =
-        campaign::begin(&mut store, &campaign, &plan, consent, &*reach, &asked, stop)?;
+        campaign::store_and_acquire(&mut store, &campaign, &plan, consent, &*reach, &asked, stop)?;
     progress.note(&format!(
         "campaign {id}: {}, seed {}",
         output::counted(plan.len() as u64, "cell"),
         campaign.seed
     ));
-    let ended = campaign::drive(&mut store, id, Some(taken), &means, &*reach, &asked, stop);
-    Ok(Ran::Campaign { ended, id, store })
+    let ended = campaign::run_to_end(&mut store, id, Some(taken), &means, &*reach, &asked, stop);
+    Ok(RunOutcome::Campaign { ended, id, store })
 }
 
 /// What the campaign would cost: as earlier ones took, else at the pace of the device as it was measured last.
 pub fn cost(
     campaign: &Campaign,
     store: Option<&Store>,
-    experience: &Experience,
+    experience: &PastDurations,
     jobs: Option<u32>,
 ) -> anyhow::Result<Cost> {
     let calibration = match store {
@@ -243,13 +249,13 @@ pub fn cost(
         campaign,
         cost_page::pace(campaign, raw_device.as_ref()),
         experience,
-        machine::side_by_side(campaign, jobs) as u64,
+        machine::parallel_cells(campaign, jobs) as u64,
     ))
 }
 
 /// The most that a campaign may write to disks of this machine's; nothing where it writes to none.
-pub fn allowance(campaign: &Campaign, cost: &Cost) -> Result<Option<Bytes>, Refused> {
-    plan::allowance(campaign, cost).map_err(|too_much| Refused(too_much.to_string()))
+pub fn allowance(campaign: &Campaign, cost: &Cost) -> Result<Option<Bytes>, EnvironmentError> {
+    plan::write_limit(campaign, cost).map_err(|too_much| EnvironmentError(too_much.to_string()))
 }
 
 /// Says what would be done, and does nothing.
@@ -257,14 +263,14 @@ fn dry_run(
     campaign: &Campaign,
     cells: &[Cell],
     cost: &Cost,
-    globals: &Globals,
+    globals: &GlobalArgs,
 ) -> anyhow::Result<ExitCode> {
-    let misfits = Misfits::of(campaign, fit::size_of_device(campaign))?;
+    let misfits = Incompatibilities::of(campaign, compatibility::planned_device_size(campaign))?;
     let misfits: Vec<String> = misfits.lines().collect();
-    let allowance = plan::allowance(campaign, cost);
+    let allowance = plan::write_limit(campaign, cost);
     let code = match allowance {
-        Ok(_) => Code::Done,
-        Err(_) => Code::Refused,
+        Ok(_) => ExitReason::Success,
+        Err(_) => ExitReason::Environment,
     };
     if globals.json {
         let plan = json!({
@@ -276,7 +282,7 @@ fn dry_run(
             "refused": allowance.err().map(|too_much| too_much.to_string()),
             "cells": cells,
         });
-        output::print_whole(&format!("{plan}\n"))?;
+        output::print_unwrapped(&format!("{plan}\n"))?;
     } else {
         output::print(&cost_page::text(campaign, cost, &misfits, allowance))?;
     }
@@ -285,21 +291,21 @@ fn dry_run(
 
 /// Says how it ended: the report where it is complete, how to go on where it is not.
 pub fn finish(
-    ended: anyhow::Result<Ended>,
+    ended: anyhow::Result<CampaignEnd>,
     id: store::CampaignId,
     store: &store::Store,
     strict: bool,
-    globals: &Globals,
+    globals: &GlobalArgs,
 ) -> anyhow::Result<ExitCode> {
     match ended {
-        Err(error) if machine::kind(&error) == Kind::Interrupted => interrupted(
+        Err(error) if machine::kind(&error) == FailureKind::Interrupted => interrupted(
             "what an earlier run left may still be there",
             id,
             store,
             globals,
         ),
         Err(error) => Err(error),
-        Ok(Ended::Interrupted) => {
+        Ok(CampaignEnd::Interrupted) => {
             let device = store.load(id)?.campaign.device;
             let but = device.map_or_else(String::new, |device| {
                 format!(" but the last filesystem on {}", device.display())
@@ -311,11 +317,11 @@ pub fn finish(
                 globals,
             )
         }
-        Ok(Ended::Complete) => {
+        Ok(CampaignEnd::Complete) => {
             let code = report_command::after_run(store, id, strict, globals)?;
             if let Some(device) = store.load(id)?.campaign.device {
                 let device = device.display();
-                output::remark(&format!(
+                output::print_note(&format!(
                     "{device} still holds the last filesystem that was made there"
                 ));
             }
@@ -329,10 +335,10 @@ fn interrupted(
     left: &str,
     id: store::CampaignId,
     store: &store::Store,
-    globals: &Globals,
+    globals: &GlobalArgs,
 ) -> anyhow::Result<ExitCode> {
     let device = store.load(id)?.campaign.device;
     let resume = paths::resume_line(globals, id, device.as_deref());
-    output::remark(&format!("interrupted; {left}. To go on: {resume}"));
-    Ok(Code::Interrupted.into())
+    output::print_note(&format!("interrupted; {left}. To go on: {resume}"));
+    Ok(ExitReason::Interrupted.into())
 }

@@ -7,16 +7,16 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use anyhow::Context;
-use guest::{Clock, Contents};
+use guest::{Clock, InitramfsContents};
 use model::Test;
-use run::{Disk, GuestCell};
+use run::{DiskLocation, StandaloneGuestCell};
 use sys::process;
 
-use crate::arguments::cli::Globals;
-use crate::arguments::guest_args::ShellArgs;
+use crate::args::cli::GlobalArgs;
+use crate::args::guest_args::ShellArgs;
 use crate::commands::guest as guest_command;
-use crate::output::exit::{Code, Refused};
-use crate::output::text::remark;
+use crate::output::exit::{EnvironmentError, ExitReason};
+use crate::output::text::print_note;
 use crate::paths;
 
 /// How long a guest may take until its shell listens, where nobody sits before it who would see that it
@@ -24,18 +24,18 @@ use crate::paths;
 const BOOT_TIMEOUT: Duration = Duration::from_secs(90);
 
 /// Boots the guest and stays until it ends.
-pub fn run(args: &ShellArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
+pub fn run(args: &ShellArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
     let catalog = paths::catalog(globals)?;
-    let guest = guest_command::obtain_saying(&catalog, &args.made_of, globals)?;
+    let guest = guest_command::obtain_with_progress(&catalog, &args.made_of, globals)?;
     let contender = catalog.contender(&args.contender)?;
-    let cell = GuestCell::new(contender, args.size, Disk::Inside, &guest)?;
+    let cell = StandaloneGuestCell::new(contender, args.size, DiskLocation::GuestMemory, &guest)?;
     let directory = tempfile::tempdir().context("no directory for the guest")?;
     let job = cell.job(nothing());
     let program = std::env::current_exe().context("cannot find this program")?;
     let executor = cell.executor(guest.into(), &program, Clock::Real, directory.path())?;
     let first = directory.path().join("first-filesystem");
     let line = job.to_line();
-    let contents = Contents {
+    let contents = InitramfsContents {
         agent: &executor.program,
         modules: &executor.modules,
         programs: &executor.programs,
@@ -44,21 +44,21 @@ pub fn run(args: &ShellArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
         disk: executor.disk_in_memory(),
         job: Some(&line),
     };
-    executor.guest.first_filesystem(&contents, &first)?;
+    executor.guest.write_initramfs(&contents, &first)?;
     let mut command = executor.machine.shell(&executor.guest, &first, &[]);
-    process::end_with_this_thread(&mut command);
+    process::set_pdeathsig(&mut command);
     let status = if io::stdin().is_terminal() {
         if !globals.quiet {
-            remark("the guest boots; Ctrl-A X kills it");
+            print_note("the guest boots; Ctrl-A X kills it");
         }
         command.status().context("QEMU cannot be started")?
     } else {
         relay(&mut command)?
     };
     if status.success() {
-        Ok(Code::Done.into())
+        Ok(ExitReason::Success.into())
     } else {
-        Err(Refused(format!("QEMU failed: {status}")).into())
+        Err(EnvironmentError(format!("QEMU failed: {status}")).into())
     }
 }
 
@@ -96,7 +96,7 @@ fn relay(command: &mut Command) -> anyhow::Result<ExitStatus> {
                 "the guest did not come up within {} s",
                 BOOT_TIMEOUT.as_secs()
             );
-            return Err(Refused(reason).into());
+            return Err(EnvironmentError(reason).into());
         }
     }
     let status = guest.wait()?;

@@ -2,25 +2,25 @@
 
 use std::process::ExitCode;
 
-use model::{CampaignResults, CellId, Environment, MeasuredBy, Nanos, StoredCell};
+use ::studies::Study;
+use model::{CampaignResults, CellId, CellRecord, Environment, ExternalSource, Nanos};
 use serde_json::{Value, json};
-use studies::Study;
 
-use crate::arguments::cli::Globals;
-use crate::arguments::show_args::{ShowArgs, Shown};
+use crate::args::cli::GlobalArgs;
+use crate::args::show_args::{ShowArgs, ShowTarget};
 use crate::output::calibration_text;
 use crate::output::cell_page;
-use crate::output::exit::{BadInput, Code};
+use crate::output::exit::{ExitReason, UsageError};
 use crate::output::study_page;
-use crate::output::text::{beside, line, moment, print, print_json, table};
+use crate::output::text::{label_and_wrap, line, moment, print, print_json, table};
 use crate::paths;
-use crate::request::published;
+use crate::settings::studies;
 
 /// Writes what is asked for.
-pub fn run(args: &ShowArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
-    let id = match (args.what, &args.study) {
-        (Some(Shown::Study), name) => return study(name.as_deref(), globals),
-        (Some(Shown::Campaign(_)), Some(word)) => {
+pub fn run(args: &ShowArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
+    let id = match (args.target, &args.study) {
+        (Some(ShowTarget::Study), name) => return study(name.as_deref(), globals),
+        (Some(ShowTarget::Campaign(_)), Some(word)) => {
             let word = line(word);
             let text = match word.parse::<u32>() {
                 Ok(cell) => format!("`{cell}` stands behind a number: a cell is `--cell {cell}`"),
@@ -28,9 +28,9 @@ pub fn run(args: &ShowArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
                     format!("`{word}` stands behind a number: a study is `show study {word}`")
                 }
             };
-            return Err(BadInput(text).into());
+            return Err(UsageError(text).into());
         }
-        (Some(Shown::Campaign(id)), None) => Some(id),
+        (Some(ShowTarget::Campaign(id)), None) => Some(id),
         (None, _) => None,
     };
     let store = paths::existing_store(globals)?;
@@ -47,20 +47,22 @@ pub fn run(args: &ShowArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
         None if globals.json => print_json(&json!(results))?,
         None => print(&campaign_text(&results))?,
     }
-    Ok(Code::Done.into())
+    Ok(ExitReason::Success.into())
 }
 
 /// A published comparison: its figures, as it printed them.
-fn study(name: Option<&str>, globals: &Globals) -> anyhow::Result<ExitCode> {
+fn study(name: Option<&str>, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
     let name = name.ok_or_else(|| {
-        BadInput("name the study: fsarena show study NAME (`fsarena list studies` has all)".into())
+        UsageError(
+            "name the study: fsarena show study NAME (`fsarena list studies` has all)".into(),
+        )
     })?;
-    let study = published::study(name, globals)?;
+    let study = studies::study(name, globals)?;
     match globals.json {
         true => print_json(&study_in_json(&study))?,
         false => print(&study_page::text(&study))?,
     }
-    Ok(Code::Done.into())
+    Ok(ExitReason::Success.into())
 }
 
 fn study_in_json(study: &Study) -> Value {
@@ -76,19 +78,19 @@ fn study_in_json(study: &Study) -> Value {
     json!({
         "name": study.name, "title": study.title, "source": study.source, "year": study.figures.year,
         "contenders": study.figures.contenders, "figures": figures.collect::<Vec<_>>(),
-        "hardware": hardware.collect::<Vec<_>>(), "doubts": study.doubts, "does_not_add_up": study.does_not_add_up(),
+        "hardware": hardware.collect::<Vec<_>>(), "doubts": study.doubts, "does_not_add_up": study.inconsistencies(),
         "counterparts": study.counterparts,
     })
 }
 
-fn find(results: &CampaignResults, id: CellId) -> Result<&StoredCell, BadInput> {
+fn find(results: &CampaignResults, id: CellId) -> Result<&CellRecord, UsageError> {
     let last = results.cells.len().saturating_sub(1);
     results
         .cells
         .iter()
         .find(|c| c.cell.id == id)
         .ok_or_else(|| {
-            BadInput(format!(
+            UsageError(format!(
                 "campaign {} has no cell {}: its cells are 0 to {last}",
                 results.id, id.0
             ))
@@ -138,7 +140,7 @@ fn head(results: &CampaignResults) -> String {
     ];
     facts.extend(campaign.host.as_ref().map(|host| ("host", line(host))));
     facts.extend(campaign.memory.map(|memory| ("memory", memory.to_string())));
-    let machine = campaign.machine_in_words();
+    let machine = campaign.describe_guest();
     facts.extend(
         machine.map(|machine| ("machine", line(&format!("{}: {machine}", campaign.clock)))),
     );
@@ -147,7 +149,7 @@ fn head(results: &CampaignResults) -> String {
 }
 
 /// What is known of a campaign that others measured.
-fn head_of_others(results: &CampaignResults, by: &MeasuredBy) -> String {
+fn head_of_others(results: &CampaignResults, by: &ExternalSource) -> String {
     let mut facts = vec![
         ("by", line(&by.program)),
         ("source", line(&by.source)),
@@ -167,7 +169,7 @@ fn under_name(results: &CampaignResults, facts: Vec<(&str, String)>) -> String {
         line(&results.campaign.name)
     );
     for (what, fact) in facts {
-        text += &beside(&format!("  {what:<8} "), &fact);
+        text += &label_and_wrap(&format!("  {what:<8} "), &fact);
     }
     text
 }
@@ -195,7 +197,7 @@ fn session(environment: &Environment) -> String {
     parts.map(|p| line(p)).collect::<Vec<_>>().join("; ")
 }
 
-fn row(stored: &StoredCell) -> [String; 7] {
+fn row(stored: &CellRecord) -> [String; 7] {
     let cell = &stored.cell;
     let (status, took, reason) = match &stored.result {
         None => ("not run yet".to_owned(), String::new(), String::new()),

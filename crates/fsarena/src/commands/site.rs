@@ -6,29 +6,29 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use analyse::{Analysed, history};
 use anyhow::Context;
-use catalog::{Catalog, Study};
+use config::{Catalog, StudySource};
 use report::{IndexEntry, Site, StudyEntry, campaign_file};
 use serde_json::{Value, json};
+use stats::{AnalysedCampaign, history};
 use store::Store;
-use studies::ThenAndNow;
-use sys::trusted::{self, Directory};
+use studies::Replication;
+use sys::safe_path::{self, SafeDir};
 
-use crate::arguments::cli::Globals;
-use crate::arguments::report_args::SiteArgs;
+use crate::args::cli::GlobalArgs;
+use crate::args::report_args::SiteArgs;
 use crate::commands::changes::every_result;
 use crate::commands::report::page;
-use crate::output::exit::{Code, Refused};
+use crate::output::exit::{EnvironmentError, ExitReason};
 use crate::output::text::{print, print_json};
 use crate::paths;
-use crate::request::analysed::analysed;
+use crate::settings::analysis::analysed;
 
 /// Lies in every site, and names the files that are fsarena's.
 const MARKER: &str = ".fsarena-site";
 
 /// Writes the site.
-pub fn run(args: &SiteArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
+pub fn run(args: &SiteArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
     let store = paths::existing_store(globals)?;
     let catalog = paths::catalog(globals)?;
     let mut place = Place::open(&args.directory)?;
@@ -54,13 +54,13 @@ pub fn run(args: &SiteArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
             index.display()
         ))?;
     }
-    Ok(Code::Done.into())
+    Ok(ExitReason::Success.into())
 }
 
 /// Writes every page, a campaign at a time.
 fn write(store: &Store, catalog: &Catalog, place: &mut Place) -> anyhow::Result<()> {
     let campaigns = store.campaigns()?;
-    let studies: Vec<Study> = catalog
+    let studies: Vec<StudySource> = catalog
         .studies()?
         .into_iter()
         .filter(|study| campaigns.iter().any(|campaign| campaign.name == study.name))
@@ -90,12 +90,12 @@ fn write(store: &Store, catalog: &Catalog, place: &mut Place) -> anyhow::Result<
             && !latest.contains_key(&study.name)
             && let Some(study) = studies::Study::read(study)?
         {
-            let twice = ThenAndNow::of(&study, &results, &analysis);
+            let twice = Replication::new(&study, &results, &analysis);
             latest.insert(study.name.clone(), (study, twice));
         }
-        entries.push(IndexEntry::of(&results, &analysis));
+        entries.push(IndexEntry::from_results(&results, &analysis));
         names.push(&campaign.name);
-        collector.add(Analysed::new(&results, &analysis));
+        collector.add(AnalysedCampaign::new(&results, &analysis));
     }
     place.write(report::INDEX, &report::index_page(&entries, site))?;
     let heads: Vec<_> = entries.iter().map(|entry| entry.head().clone()).collect();
@@ -126,7 +126,7 @@ fn write(store: &Store, catalog: &Catalog, place: &mut Place) -> anyhow::Result<
 
 /// A directory that holds a site, or nothing.
 struct Place {
-    directory: Directory,
+    directory: SafeDir,
     path: PathBuf,
     /// Files that fsarena wrote before.
     own: BTreeSet<String>,
@@ -141,10 +141,10 @@ impl Place {
     /// # Errors
     /// When it holds anything and is no site.
     fn open(path: &Path) -> anyhow::Result<Self> {
-        let directory = Directory::shared_or_new(path)?;
+        let directory = SafeDir::shared_or_new(path)?;
         let own = match read(&directory.path().join(MARKER))? {
             Some(marker) => files_of(&marker).ok_or_else(|| {
-                Refused(format!(
+                EnvironmentError(format!(
                     "{}/{MARKER} is damaged: name another directory",
                     path.display()
                 ))
@@ -172,7 +172,7 @@ impl Place {
         for name in files.difference(&self.own) {
             if fs::symlink_metadata(self.directory.path().join(name)).is_ok() {
                 let path = self.path.join(name);
-                return Err(Refused(format!(
+                return Err(EnvironmentError(format!(
                     "{} was not written by fsarena: move it away, or name another directory",
                     path.display()
                 ))
@@ -191,7 +191,7 @@ impl Place {
             return Ok(());
         }
         self.directory
-            .replace(name, trusted::usual_mode(), page.as_bytes())?;
+            .replace(name, safe_path::default_mode(), page.as_bytes())?;
         self.written.push(name.to_owned());
         Ok(())
     }
@@ -218,7 +218,7 @@ impl Place {
         }
         Ok(self
             .directory
-            .replace(MARKER, trusted::usual_mode(), marker.as_bytes())?)
+            .replace(MARKER, safe_path::default_mode(), marker.as_bytes())?)
     }
 }
 
@@ -231,11 +231,11 @@ fn read(path: &Path) -> anyhow::Result<Option<Vec<u8>>> {
     }
 }
 
-fn require_empty(directory: &Directory, path: &Path) -> anyhow::Result<()> {
+fn require_empty(directory: &SafeDir, path: &Path) -> anyhow::Result<()> {
     let first = fs::read_dir(directory.path())?.next().transpose()?;
     match first {
         None => Ok(()),
-        Some(entry) => Err(Refused(format!(
+        Some(entry) => Err(EnvironmentError(format!(
             "{} holds files that fsarena did not write ({}): name an empty directory, or a new one",
             path.display(),
             entry.file_name().to_string_lossy()

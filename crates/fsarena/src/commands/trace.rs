@@ -5,26 +5,27 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use model::{
-    CacheState, End, Op, Pace, Phase, Programs, Replay, Suite, Test, TraceFacts, check_name,
+    CacheState, Op, Phase, ProgramRequirements, Replay, ReplaySpeed, Suite, SyncAtEnd, Test,
+    TraceStats, check_name,
 };
 use serde_json::json;
 use sys::clock;
-use trace::{ImportFormat, Summary, Trace};
+use trace::{ImportFormat, Trace, TraceSummary};
 
-use crate::arguments::cli::Globals;
-use crate::arguments::run_args::RunArgs;
-use crate::arguments::trace_args::{
-    AnonymiseArgs, ImportArgs, PaceWord, Recorded, ReplayArgs, ShowTraceArgs, TraceArgs,
-    TraceCommand,
+use crate::args::cli::GlobalArgs;
+use crate::args::run_args::RunArgs;
+use crate::args::trace_args::{
+    AnonymiseArgs, ImportArgs, ReplayArgs, ReplaySpeedArg, ShowTraceArgs, TraceArgs, TraceCommand,
+    TraceSource,
 };
 use crate::commands::{run as run_command, trace_make, trace_record};
-use crate::output::exit::{BadInput, Code};
+use crate::output::exit::{ExitReason, UsageError};
 use crate::output::output_file;
-use crate::output::text::{line, print, print_json, remark};
+use crate::output::text::{line, print, print_json, print_note};
 use crate::traces;
 
 /// Does what is asked for with a trace.
-pub fn run(args: &TraceArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
+pub fn run(args: &TraceArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
     match &args.command {
         TraceCommand::Record(args) => trace_record::run(args, globals),
         TraceCommand::Make(args) => trace_make::run(args, globals),
@@ -35,12 +36,12 @@ pub fn run(args: &TraceArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
     }
 }
 
-fn import(args: &ImportArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
+fn import(args: &ImportArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
     let text = traces::bytes(&args.file)?;
     let format = match args.format {
-        Some(Recorded::Strace) => ImportFormat::Strace,
-        Some(Recorded::Iolog) => ImportFormat::Iolog,
-        None => trace::format_of(&text),
+        Some(TraceSource::Strace) => ImportFormat::Strace,
+        Some(TraceSource::Iolog) => ImportFormat::Iolog,
+        None => trace::detect_format(&text),
     };
     let below = args.below.as_ref().map(|below| match below.canonicalize() {
         // Another machine's directory is none here.
@@ -49,45 +50,45 @@ fn import(args: &ImportArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
     });
     let below = below.as_ref().map(|below| below.as_os_str().as_bytes());
     let trace = trace::import(&text, format, below)
-        .map_err(|error| BadInput(format!("{}: {error}", args.file.display())))?;
+        .map_err(|error| UsageError(format!("{}: {error}", args.file.display())))?;
     write(&args.output, &trace, globals)
 }
 
-fn anonymise(args: &AnonymiseArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
+fn anonymise(args: &AnonymiseArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
     let (_, trace) = traces::read(&args.file)?;
-    let seed = args.seed.unwrap_or_else(|| clock::calendar().0);
+    let seed = args.seed.unwrap_or_else(|| clock::realtime().0);
     write(&args.output, &trace.anonymised(seed), globals)
 }
 
 /// Writes a trace, and says how large it is.
-pub fn write(path: &Path, trace: &Trace, globals: &Globals) -> anyhow::Result<ExitCode> {
-    if trace.operations.len() > trace::MOST_OPERATIONS {
-        let most = trace::MOST_OPERATIONS;
-        return Err(BadInput(format!(
+pub fn write(path: &Path, trace: &Trace, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
+    if trace.operations.len() > trace::MAX_OPERATIONS {
+        let most = trace::MAX_OPERATIONS;
+        return Err(UsageError(format!(
             "at most {most} operations fit into a trace: record less"
         ))
         .into());
     }
-    let operations = Summary::of(trace).operations;
+    let operations = TraceSummary::from_trace(trace).operations;
     if operations == 0 {
-        return Err(BadInput(nothing(trace, path)).into());
+        return Err(UsageError(nothing(trace, path)).into());
     }
     let bytes = trace.encode();
     output_file::write(path, &bytes)?;
     if !globals.quiet {
         let size = bytes.len();
-        remark(&format!(
+        print_note(&format!(
             "{}: {operations} operations in {size} bytes",
             path.display()
         ));
     }
-    Ok(Code::Done.into())
+    Ok(ExitReason::Success.into())
 }
 
 /// Why there is no trace: what was recorded lay elsewhere, or nothing did anything.
 fn nothing(trace: &Trace, path: &Path) -> String {
     let path = path.display();
-    match trace.about.elsewhere {
+    match trace.header.elsewhere {
         0 => format!("nothing was done to any file: {path} is not written"),
         elsewhere => format!(
             "nothing was done below the directory, and {elsewhere} operations elsewhere: {path} is not written; --below \
@@ -96,13 +97,13 @@ fn nothing(trace: &Trace, path: &Path) -> String {
     }
 }
 
-fn show(args: &ShowTraceArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
+fn show(args: &ShowTraceArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
     let (bytes, trace) = traces::read_named(&args.file, globals)?;
-    let summary = Summary::of(&trace);
+    let summary = TraceSummary::from_trace(&trace);
     if globals.json {
         let sha256 = traces::facts(&bytes, &trace).sha256;
         print_json(&json!({
-            "about": trace.about,
+            "about": trace.header,
             "size": bytes.len(),
             "sha256": sha256,
             "summary": summary,
@@ -110,11 +111,11 @@ fn show(args: &ShowTraceArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
     } else {
         print(&text(&trace, &summary, bytes.len()))?;
     }
-    Ok(Code::Done.into())
+    Ok(ExitReason::Success.into())
 }
 
-fn text(trace: &Trace, summary: &Summary, size: usize) -> String {
-    let about = &trace.about;
+fn text(trace: &Trace, summary: &TraceSummary, size: usize) -> String {
+    let about = &trace.header;
     let each = size as f64 / summary.operations.max(1) as f64;
     let mut lines = vec![
         format!(
@@ -165,29 +166,34 @@ fn text(trace: &Trace, summary: &Summary, size: usize) -> String {
             .iter()
             .map(|(name, count)| format!("  {name:<16} {count:>10}")),
     );
-    if !about.unseen.is_empty() {
+    if !about.limitations.is_empty() {
         lines.push("not in it".into());
-        lines.extend(about.unseen.iter().map(|what| format!("  {}", line(what))));
+        lines.extend(
+            about
+                .limitations
+                .iter()
+                .map(|what| format!("  {}", line(what))),
+        );
     }
     lines.join("\n") + "\n"
 }
 
 /// A campaign with one test, which replays the trace.
-fn replay(args: &ReplayArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
+fn replay(args: &ReplayArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
     let run = &args.run;
     if !run.suites.is_empty() || run.study.is_some() {
         let why = "the trace is what is run: leave --suite and --study out".to_owned();
-        return Err(BadInput(why).into());
+        return Err(UsageError(why).into());
     }
     let (bytes, trace) = traces::read_named(&args.trace, globals)?;
     let facts = traces::facts(&bytes, &trace);
     if facts.operations == 0 {
         let why = format!("{} holds no operations to replay", args.trace.display());
-        return Err(BadInput(why).into());
+        return Err(UsageError(why).into());
     }
     let suite = suite(args, facts)?;
     if !run.dry_run {
-        traces::keep(&bytes, globals)?;
+        traces::store_copy(&bytes, globals)?;
     }
     let wanted = RunArgs {
         own_suites: vec![suite],
@@ -196,7 +202,7 @@ fn replay(args: &ReplayArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
     run_command::run(&wanted, globals)
 }
 
-fn suite(args: &ReplayArgs, facts: TraceFacts) -> anyhow::Result<Suite> {
+fn suite(args: &ReplayArgs, facts: TraceStats) -> anyhow::Result<Suite> {
     let name = name_of(&args.trace);
     let space = traces::space(&facts);
     let operations = facts.operations;
@@ -204,17 +210,17 @@ fn suite(args: &ReplayArgs, facts: TraceFacts) -> anyhow::Result<Suite> {
         trace: name.clone(),
         into: name.clone(),
         pace: match args.pace {
-            PaceWord::Closed => Pace::Closed,
-            PaceWord::Recorded => Pace::Recorded,
-            PaceWord::Scaled => Pace::Scaled,
+            ReplaySpeedArg::Closed => ReplaySpeed::Closed,
+            ReplaySpeedArg::Recorded => ReplaySpeed::Recorded,
+            ReplaySpeedArg::Scaled => ReplaySpeed::Scaled,
         },
         speed: args.speed,
         group: None,
         facts: Some(facts),
         data: None,
     });
-    if let Err(why) = replay.descriptor().check() {
-        return Err(BadInput(format!("--pace and --speed: {why}")).into());
+    if let Err(why) = replay.info().check() {
+        return Err(UsageError(format!("--pace and --speed: {why}")).into());
     }
     let test = Test {
         name: name.clone(),
@@ -228,7 +234,7 @@ fn suite(args: &ReplayArgs, facts: TraceFacts) -> anyhow::Result<Suite> {
         phases: vec![Phase {
             name: "replay".into(),
             cache: CacheState::Warm,
-            ends: End::Syncfs,
+            sync_at_end: SyncAtEnd::Syncfs,
             at_most: None,
             scaling: None,
             step: None,
@@ -240,7 +246,7 @@ fn suite(args: &ReplayArgs, facts: TraceFacts) -> anyhow::Result<Suite> {
         name: "trace".into(),
         title: "A trace".into(),
         source: line(&args.trace.display().to_string()),
-        requires: Programs::default(),
+        requires: ProgramRequirements::default(),
         archives: Vec::new(),
         baseline: None,
         tests: vec![test],

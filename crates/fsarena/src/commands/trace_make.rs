@@ -8,38 +8,42 @@ use std::process::{Command, ExitCode};
 use anyhow::Context;
 use nix::unistd::geteuid;
 use serde_json::json;
-use sys::trusted::{Directory, usual_mode};
-use trace::{Summary, Trace};
+use sys::safe_path::{SafeDir, default_mode};
+use trace::{Trace, TraceSummary};
 
-use crate::arguments::cli::Globals;
-use crate::arguments::trace_args::MakeArgs;
-use crate::output::exit::{BadInput, Code, Refused};
+use crate::args::cli::GlobalArgs;
+use crate::args::trace_args::MakeArgs;
+use crate::output::exit::{EnvironmentError, ExitReason, UsageError};
 use crate::output::output_file;
-use crate::output::text::{print, print_json, print_whole};
+use crate::output::text::{print, print_json, print_unwrapped};
 use crate::traces;
 
 /// What records them, a function of the shell for each.
 const SCRIPT: &str = include_str!("../../../../scripts/make-traces.sh");
 
 /// Records, and puts the traces where campaigns look for them.
-pub fn run(args: &MakeArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
-    let names = traces::of_suite(&args.names)?;
+pub fn run(args: &MakeArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
+    let names = traces::traces_of_suite(&args.names)?;
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let missing = missing(&names)?;
     if args.packages {
         match globals.json {
             true => print_json(&json!(missing))?,
-            false => print_whole(&missing.iter().map(|p| format!("{p}\n")).collect::<String>())?,
+            false => {
+                print_unwrapped(&missing.iter().map(|p| format!("{p}\n")).collect::<String>())?
+            }
         }
-        return Ok(Code::Done.into());
+        return Ok(ExitReason::Success.into());
     }
     if !missing.is_empty() {
         let missing = missing.join(" ");
-        return Err(Refused(format!("programs are missing: apt-get install {missing}")).into());
+        return Err(
+            EnvironmentError(format!("programs are missing: apt-get install {missing}")).into(),
+        );
     }
     if !geteuid().is_root() {
         let why = "some of what is recorded belongs to several users: needs root, try sudo";
-        return Err(Refused(why.to_owned()).into());
+        return Err(EnvironmentError(why.to_owned()).into());
     }
     // Before the recording: all of it would be lost.
     let place = Place::make(args.into.as_deref(), globals)?;
@@ -67,7 +71,7 @@ fn record(names: &[&str], into: &Path) -> anyhow::Result<()> {
     let status = script(&[&program, &into], names, Command::status)?;
     match status.success() {
         true => Ok(()),
-        false => Err(Refused("recording failed, as said above".to_owned()).into()),
+        false => Err(EnvironmentError("recording failed, as said above".to_owned()).into()),
     }
 }
 
@@ -99,7 +103,7 @@ impl Recorded {
         Ok(Self {
             name: name.to_owned(),
             bytes,
-            operations: Summary::of(&trace).operations,
+            operations: TraceSummary::from_trace(&trace).operations,
         })
     }
 
@@ -117,17 +121,17 @@ enum Place<'a> {
     /// A directory of the user's.
     Named(&'a Path),
     /// Where campaigns look for them.
-    Usual(Directory),
+    Default(SafeDir),
 }
 
 impl<'a> Place<'a> {
-    fn make(into: Option<&'a Path>, globals: &Globals) -> anyhow::Result<Self> {
+    fn make(into: Option<&'a Path>, globals: &GlobalArgs) -> anyhow::Result<Self> {
         let Some(directory) = into else {
-            return Ok(Self::Usual(Directory::make(&traces::directory(globals)?)?));
+            return Ok(Self::Default(SafeDir::make(&traces::directory(globals)?)?));
         };
         fs::create_dir_all(directory).map_err(|error| {
             let shown = directory.display();
-            BadInput(format!(
+            UsageError(format!(
                 "--into {shown}: cannot make this directory: {error}; name another one"
             ))
         })?;
@@ -137,18 +141,18 @@ impl<'a> Place<'a> {
     fn keep(&self, one: &Recorded) -> anyhow::Result<()> {
         match self {
             Self::Named(directory) => output_file::write(&directory.join(one.file()), &one.bytes),
-            Self::Usual(kept) => Ok(kept.replace(one.file(), usual_mode(), &one.bytes)?),
+            Self::Default(kept) => Ok(kept.replace(one.file(), default_mode(), &one.bytes)?),
         }
     }
 }
 
-fn tell(recorded: &[Recorded], globals: &Globals) -> anyhow::Result<ExitCode> {
+fn tell(recorded: &[Recorded], globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
     if globals.json {
         let each = recorded.iter().map(|one| {
             json!({ "name": one.name, "operations": one.operations, "size": one.bytes.len() })
         });
         print_json(&each.collect::<serde_json::Value>())?;
-        return Ok(Code::Done.into());
+        return Ok(ExitReason::Success.into());
     }
     let mut text = String::from("trace         operations      bytes   each\n");
     for one in recorded {
@@ -158,7 +162,7 @@ fn tell(recorded: &[Recorded], globals: &Globals) -> anyhow::Result<ExitCode> {
             one.name, one.operations
         );
     }
-    let suites: Vec<String> = match recorded.len() == traces::of_suite(&[])?.len() {
+    let suites: Vec<String> = match recorded.len() == traces::traces_of_suite(&[])?.len() {
         true => vec![format!("--suite {}", traces::SUITE)],
         false => recorded
             .iter()
@@ -170,7 +174,7 @@ fn tell(recorded: &[Recorded], globals: &Globals) -> anyhow::Result<ExitCode> {
         suites.join(" ")
     );
     print(&text)?;
-    Ok(Code::Done.into())
+    Ok(ExitReason::Success.into())
 }
 
 #[cfg(test)]
@@ -179,16 +183,16 @@ mod tests {
 
     #[test]
     fn the_script_records_what_the_suite_replays() {
-        for name in traces::of_suite(&[]).unwrap() {
+        for name in traces::traces_of_suite(&[]).unwrap() {
             assert!(SCRIPT.contains(&format!("\ntrace_{name}() {{")), "{name}");
             assert!(SCRIPT.contains(&format!("[{name}]=")), "{name}");
         }
         assert_eq!(
             SCRIPT.matches("\ntrace_").count(),
-            traces::of_suite(&[]).unwrap().len()
+            traces::traces_of_suite(&[]).unwrap().len()
         );
         assert!(
-            traces::of_suite(&["lau".to_owned()])
+            traces::traces_of_suite(&["lau".to_owned()])
                 .unwrap_err()
                 .to_string()
                 .contains("`traces/lua`")

@@ -6,24 +6,24 @@ use std::process::ExitCode;
 use record::{Ending, RecordError};
 use sys::clock;
 
-use crate::arguments::cli::Globals;
-use crate::arguments::trace_args::RecordArgs;
+use crate::args::cli::GlobalArgs;
+use crate::args::trace_args::RecordArgs;
 use crate::commands::trace;
-use crate::output::exit::{BadInput, Refused};
-use crate::output::text::remark;
+use crate::output::exit::{EnvironmentError, UsageError};
+use crate::output::text::print_note;
 
 /// Records, writes the trace, and exits as the command did.
-pub fn run(args: &RecordArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
+pub fn run(args: &RecordArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
     let below = args.below.as_deref().unwrap_or(Path::new("."));
     let mut left = |processes| {
-        remark(&format!(
+        print_note(&format!(
             "The command has ended; {processes} of its processes run on and are recorded until they end. Ctrl-C kills \
              them."
         ));
     };
     let recording = record::record(&args.command, below, &mut left).map_err(told)?;
     let trace = match args.anonymise {
-        true => recording.trace.anonymised(clock::calendar().0),
+        true => recording.trace.anonymised(clock::realtime().0),
         false => recording.trace,
     };
     trace::write(&args.output, &trace, globals)?;
@@ -34,9 +34,9 @@ pub fn run(args: &RecordArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
 fn told(error: RecordError) -> anyhow::Error {
     match error {
         RecordError::Directory { .. } | RecordError::Command { .. } => {
-            BadInput(error.to_string()).into()
+            UsageError(error.to_string()).into()
         }
-        RecordError::Tracing(_) => Refused(error.to_string()).into(),
+        RecordError::Tracing(_) => EnvironmentError(error.to_string()).into(),
     }
 }
 

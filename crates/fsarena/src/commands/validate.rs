@@ -2,15 +2,15 @@
 
 use std::process::ExitCode;
 
-use catalog::{Disk, Metric};
-use disk::{DiskError, Operation, metrics};
+use config::{DataSheetMetric, DiskEntry};
 use model::{DiskModel, FlashState, Mechanism, Rotating};
 use serde_json::json;
+use simdisk::{DiskError, RequestKind, metrics};
 
-use crate::arguments::cli::Globals;
-use crate::arguments::journal_args::ValidateArgs;
-use crate::output::exit::{BadInput, Code};
-use crate::output::text::{print, print_json, print_whole, table};
+use crate::args::cli::GlobalArgs;
+use crate::args::journal_args::ValidateArgs;
+use crate::output::exit::{ExitReason, UsageError};
+use crate::output::text::{print, print_json, print_unwrapped, table};
 use crate::paths;
 
 /// One metric of a disk.
@@ -31,16 +31,16 @@ enum Unit {
 }
 
 /// Measures what is asked for.
-pub fn run(args: &ValidateArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
+pub fn run(args: &ValidateArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
     let catalog = paths::catalog(globals)?;
     let mut rows = Vec::new();
     for name in &args.disk {
         catalog.disk(name)?;
     }
-    let is_asked = |disk: &&Disk| args.disk.is_empty() || args.disk.contains(&disk.model.name);
+    let is_asked = |disk: &&DiskEntry| args.disk.is_empty() || args.disk.contains(&disk.model.name);
     for disk in catalog.disks().filter(is_asked) {
         let measured =
-            rows_of(disk).map_err(|error| BadInput(format!("{}: {error}", disk.model.name)))?;
+            rows_of(disk).map_err(|error| UsageError(format!("{}: {error}", disk.model.name)))?;
         rows.extend(measured);
     }
     if globals.json {
@@ -49,12 +49,12 @@ pub fn run(args: &ValidateArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
         });
         print_json(&rows.collect())?;
     } else if args.markdown {
-        print_whole(&markdown(&rows))?;
+        print_unwrapped(&markdown(&rows))?;
     } else {
         let lines: Vec<[String; 5]> = rows.iter().map(Row::cells).collect();
         print(&table(HEAD, &lines))?;
     }
-    Ok(Code::Done.into())
+    Ok(ExitReason::Success.into())
 }
 
 const HEAD: [&str; 5] = ["disk", "metric", "published", "model", "ratio"];
@@ -92,7 +92,7 @@ impl Unit {
     }
 }
 
-fn rows_of(disk: &Disk) -> Result<Vec<Row>, DiskError> {
+fn rows_of(disk: &DiskEntry) -> Result<Vec<Row>, DiskError> {
     let model = &disk.model;
     let row = |metric, unit, published, model_metric| Row {
         disk: model.name.clone(),
@@ -108,7 +108,7 @@ fn rows_of(disk: &Disk) -> Result<Vec<Row>, DiskError> {
     }
     match &model.mechanism {
         Mechanism::Rotating(numbers) => {
-            let time = metrics::latency(model, Operation::Read)?;
+            let time = metrics::latency(model, RequestKind::Read)?;
             rows.push(row(
                 "random read, by its parts",
                 Unit::Seconds,
@@ -126,11 +126,13 @@ fn rows_of(disk: &Disk) -> Result<Vec<Row>, DiskError> {
         }
         Mechanism::Flash(numbers) => {
             let spare = f64::from(numbers.spare) / 1000.0;
-            let is_published = |(metric, _): &(Metric, f64)| *metric == Metric::WriteAmplification;
+            let is_published = |(metric, _): &(DataSheetMetric, f64)| {
+                *metric == DataSheetMetric::WriteAmplification
+            };
             if disk.published.metrics.iter().any(is_published) {
                 return Ok(rows);
             }
-            if let Some(amplified) = metrics::amplification(model)? {
+            if let Some(amplified) = metrics::write_amplification(model)? {
                 let words = "write amplification, random, against Agarwal and Marrow";
                 rows.push(row(
                     words,
@@ -157,7 +159,7 @@ fn longest_wait(model: &DiskModel, numbers: &Rotating) -> Result<Option<Wait>, D
     let Some(bound) = bound.filter(|_| model.queue > 1) else {
         return Ok(None);
     };
-    let seen = metrics::longest_wait(model)?;
+    let seen = metrics::max_queue_wait(model)?;
     Ok(seen.map(|seen| Wait {
         seen: seen.as_secs_f64(),
         bound: bound.as_secs_f64(),
@@ -165,7 +167,7 @@ fn longest_wait(model: &DiskModel, numbers: &Rotating) -> Result<Option<Wait>, D
 }
 
 /// Command, mean seek, half a revolution and the transfer of 4 KiB in the middle zone, in seconds.
-fn by_parts(disk: &Disk, numbers: &Rotating) -> Result<f64, DiskError> {
+fn by_parts(disk: &DiskEntry, numbers: &Rotating) -> Result<f64, DiskError> {
     let turn = numbers.turn.as_secs_f64();
     let sectors: u32 = numbers.zones.iter().map(|zone| zone.sectors).sum();
     let track = f64::from(sectors) / numbers.zones.len() as f64;
@@ -173,42 +175,46 @@ fn by_parts(disk: &Disk, numbers: &Rotating) -> Result<f64, DiskError> {
     Ok(command + metrics::seek(&disk.model)? + turn / 2.0 + 8.0 / track * turn)
 }
 
-const fn words(metric: Metric) -> (&'static str, Unit) {
+const fn words(metric: DataSheetMetric) -> (&'static str, Unit) {
     match metric {
-        Metric::SeekAverageRead => ("average seek", Unit::Seconds),
-        Metric::SustainedOuter => ("sustained rate, outer edge", Unit::BytesASecond),
-        Metric::SustainedInner => ("sustained rate, inner edge", Unit::BytesASecond),
-        Metric::RandomRead1 => ("random reads, 1 at a time", Unit::PerSecond),
-        Metric::RandomRead32 => ("random reads, 32 at a time", Unit::PerSecond),
-        Metric::RandomRead128 => ("random reads, 128 at a time", Unit::PerSecond),
-        Metric::RandomWrite1 => ("random writes, 1 at a time", Unit::PerSecond),
-        Metric::RandomWrite32 => ("random writes, 32 at a time", Unit::PerSecond),
-        Metric::RandomWriteSteady => ("random writes, steady state", Unit::PerSecond),
-        Metric::SequentialRead => ("reads in order", Unit::BytesASecond),
-        Metric::SequentialWrite => ("writes in order", Unit::BytesASecond),
-        Metric::ReadLatency1 => ("read of 4 KiB", Unit::Seconds),
-        Metric::WriteLatency1 => ("write of 4 KiB", Unit::Seconds),
-        Metric::WriteAmplification => ("write amplification, random", Unit::Times),
+        DataSheetMetric::SeekAverageRead => ("average seek", Unit::Seconds),
+        DataSheetMetric::SustainedOuter => ("sustained rate, outer edge", Unit::BytesASecond),
+        DataSheetMetric::SustainedInner => ("sustained rate, inner edge", Unit::BytesASecond),
+        DataSheetMetric::RandomRead1 => ("random reads, 1 at a time", Unit::PerSecond),
+        DataSheetMetric::RandomRead32 => ("random reads, 32 at a time", Unit::PerSecond),
+        DataSheetMetric::RandomRead128 => ("random reads, 128 at a time", Unit::PerSecond),
+        DataSheetMetric::RandomWrite1 => ("random writes, 1 at a time", Unit::PerSecond),
+        DataSheetMetric::RandomWrite32 => ("random writes, 32 at a time", Unit::PerSecond),
+        DataSheetMetric::RandomWriteSteady => ("random writes, steady state", Unit::PerSecond),
+        DataSheetMetric::SequentialRead => ("reads in order", Unit::BytesASecond),
+        DataSheetMetric::SequentialWrite => ("writes in order", Unit::BytesASecond),
+        DataSheetMetric::ReadLatency1 => ("read of 4 KiB", Unit::Seconds),
+        DataSheetMetric::WriteLatency1 => ("write of 4 KiB", Unit::Seconds),
+        DataSheetMetric::WriteAmplification => ("write amplification, random", Unit::Times),
     }
 }
 
-fn measured(disk: &Disk, metric: Metric) -> Result<f64, DiskError> {
+fn measured(disk: &DiskEntry, metric: DataSheetMetric) -> Result<f64, DiskError> {
     use FlashState::{Fresh, Steady};
-    use Operation::{Read, Write};
+    use RequestKind::{Read, Write};
     let model = &disk.model;
     match metric {
-        Metric::SeekAverageRead => metrics::seek(model),
-        Metric::SustainedOuter | Metric::SequentialRead => metrics::stream(model, Read, false),
-        Metric::SustainedInner => metrics::stream(model, Read, true),
-        Metric::RandomRead1 => metrics::random(model, Read, 1, Steady),
-        Metric::RandomRead32 => metrics::random(model, Read, 32, Steady),
-        Metric::RandomRead128 => metrics::random(model, Read, 128, Steady),
-        Metric::RandomWrite1 => metrics::random(model, Write, 1, Fresh),
-        Metric::RandomWrite32 => metrics::random(model, Write, 32, Fresh),
-        Metric::RandomWriteSteady => metrics::random(model, Write, 32, Steady),
-        Metric::SequentialWrite => metrics::stream(model, Write, false),
-        Metric::ReadLatency1 => metrics::latency(model, Read),
-        Metric::WriteLatency1 => metrics::latency(model, Write),
-        Metric::WriteAmplification => Ok(metrics::amplification(model)?.unwrap_or_default()),
+        DataSheetMetric::SeekAverageRead => metrics::seek(model),
+        DataSheetMetric::SustainedOuter | DataSheetMetric::SequentialRead => {
+            metrics::sequential_bandwidth(model, Read, false)
+        }
+        DataSheetMetric::SustainedInner => metrics::sequential_bandwidth(model, Read, true),
+        DataSheetMetric::RandomRead1 => metrics::random_iops(model, Read, 1, Steady),
+        DataSheetMetric::RandomRead32 => metrics::random_iops(model, Read, 32, Steady),
+        DataSheetMetric::RandomRead128 => metrics::random_iops(model, Read, 128, Steady),
+        DataSheetMetric::RandomWrite1 => metrics::random_iops(model, Write, 1, Fresh),
+        DataSheetMetric::RandomWrite32 => metrics::random_iops(model, Write, 32, Fresh),
+        DataSheetMetric::RandomWriteSteady => metrics::random_iops(model, Write, 32, Steady),
+        DataSheetMetric::SequentialWrite => metrics::sequential_bandwidth(model, Write, false),
+        DataSheetMetric::ReadLatency1 => metrics::latency(model, Read),
+        DataSheetMetric::WriteLatency1 => metrics::latency(model, Write),
+        DataSheetMetric::WriteAmplification => {
+            Ok(metrics::write_amplification(model)?.unwrap_or_default())
+        }
     }
 }

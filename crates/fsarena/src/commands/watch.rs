@@ -5,71 +5,71 @@ use std::process::ExitCode;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use analyse::analyse;
 use anyhow::Context;
-use machine::{Holder, WorkPlace};
+use machine::{CampaignDir, LockOwner};
 use model::{Campaign, Nanos};
 use plan::Forecast;
-use store::{CampaignId, CampaignSummary, Followed, Store, StoreError};
+use stats::analyse;
+use store::{CampaignFollower, CampaignId, CampaignSummary, Store, StoreError};
 use sys::clock;
 
-use crate::arguments::cli::{Globals, WatchArgs};
+use crate::args::cli::{GlobalArgs, WatchArgs};
 use crate::commands::run as run_command;
-use crate::experience;
-use crate::output::exit::{BadInput, Code, Refused};
+use crate::output::exit::{EnvironmentError, ExitReason, UsageError};
 use crate::output::text::{print, terminal_width};
+use crate::past_durations;
 use crate::paths;
 use crate::stop;
 use crate::watch::draw::{self, Scroll};
-use crate::watch::progress::Basis;
-use crate::watch::screen::{Key, Screen};
-use crate::watch::state::{Stage, State};
+use crate::watch::progress::ForecastContext;
+use crate::watch::screen::{Screen, WatchKey};
+use crate::watch::state::{CampaignState, WatchState};
 
 /// How often the screen is drawn anew.
 const EVERY: Duration = Duration::from_millis(500);
 /// How long a campaign may have been stored before it works anywhere.
 const BEGINNING: Nanos = Nanos::from_secs(30);
 /// What results come to is worked out again after so many times as long as that took.
-const REST: u32 = 10;
+const REFRESH_IDLE_FACTOR: u32 = 10;
 
 /// Draws a campaign until it ends or the user leaves.
-pub fn run(args: &WatchArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
+pub fn run(args: &WatchArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
     if globals.json {
         let why = "`watch` draws on a terminal: `fsarena show --json` says how far a campaign is";
-        return Err(BadInput(why.to_owned()).into());
+        return Err(UsageError(why.to_owned()).into());
     }
     if !io::stdout().is_terminal() {
         let why = "`watch` draws on a terminal, and standard output is not one: `fsarena show` says how far a campaign is";
-        return Err(Refused(why.to_owned()).into());
+        return Err(EnvironmentError(why.to_owned()).into());
     }
     let store = paths::existing_store(globals)?;
     let id = campaign(&store, args.id)?;
     let mut watched = Watched::begin(&store, id)?;
-    let stop = stop::on_signals()?;
+    let stop = stop::install_handlers()?;
     let last = {
-        let mut screen = Screen::take().context("cannot draw on this terminal")?;
+        let mut screen = Screen::enter().context("cannot draw on this terminal")?;
         let mut scroll = Scroll::default();
         loop {
             let state = watched.now()?;
             scroll = screen.draw(&state, scroll)?;
-            if stop.load(Ordering::SeqCst) || state.stage != Stage::Running {
+            if stop.load(Ordering::SeqCst) || state.stage != CampaignState::Running {
                 break state;
             }
             match screen.key(EVERY)? {
-                Some(Key::Leave) => break state,
-                Some(Key::Scroll(rows, columns)) => scroll = scroll.moved(rows, columns),
-                Some(Key::Resized) | None => {}
+                Some(WatchKey::Leave) => break state,
+                Some(WatchKey::Scroll(rows, columns)) => scroll = scroll.moved(rows, columns),
+                Some(WatchKey::Resized) | None => {}
             }
         }
     };
     match last.stage {
-        Stage::Running => print(&format!("campaign {id} goes on\n"))?,
-        Stage::Complete | Stage::Stopped => {
+        CampaignState::Running => print(&format!("campaign {id} goes on\n"))?,
+        CampaignState::Complete | CampaignState::Stopped => {
             let width = terminal_width().and_then(|width| u16::try_from(width).ok());
             print(&draw::text(&last, width.unwrap_or(80)))?;
         }
     }
-    Ok(Code::Done.into())
+    Ok(ExitReason::Success.into())
 }
 
 /// The campaign that is named, or else the latest, where it runs.
@@ -85,14 +85,14 @@ fn campaign(store: &Store, named: Option<i64>) -> anyhow::Result<CampaignId> {
     let mut stages = stages.filter(|(summary, _)| named.is_none_or(|named| summary.id.0 == named));
     let latest = stages.next();
     match (latest, named) {
-        (Some((summary, Stage::Running)), _) => Ok(summary.id),
+        (Some((summary, CampaignState::Running)), _) => Ok(summary.id),
         (Some((summary, stage)), Some(_)) => Err(over(summary, stage).into()),
         (None, Some(named)) => Err(StoreError::NoCampaign(CampaignId(named)).into()),
         (latest, None) => {
-            let runs = stages.find(|(_, stage)| *stage == Stage::Running);
+            let runs = stages.find(|(_, stage)| *stage == CampaignState::Running);
             let none = || match latest {
                 Some((summary, stage)) => over(summary, stage),
-                None => Refused("no campaign is running, and none was run yet".to_owned()),
+                None => EnvironmentError("no campaign is running, and none was run yet".to_owned()),
             };
             Ok(runs.map(|(summary, _)| summary.id).ok_or_else(none)?)
         }
@@ -100,12 +100,12 @@ fn campaign(store: &Store, named: Option<i64>) -> anyhow::Result<CampaignId> {
 }
 
 /// That a campaign does not run, and what can be done with it.
-fn over(campaign: &CampaignSummary, stage: Stage) -> Refused {
+fn over(campaign: &CampaignSummary, stage: CampaignState) -> EnvironmentError {
     let CampaignSummary {
         id, done, planned, ..
     } = campaign;
-    Refused(match stage {
-        Stage::Stopped => format!(
+    EnvironmentError(match stage {
+        CampaignState::Stopped => format!(
             "campaign {id} is not running: it ended after {done} of {planned} cells, and `fsarena resume {id}` goes on with it"
         ),
         _ => format!(
@@ -116,34 +116,39 @@ fn over(campaign: &CampaignSummary, stage: Stage) -> Refused {
 
 /// Where a campaign is, of which so many cells have a result; `begins` is whether it may have no place to work in yet. Of
 /// one on another machine nobody here knows whether a process runs it.
-fn stage(campaign: &Campaign, id: CampaignId, [done, planned]: [usize; 2], begins: bool) -> Stage {
+fn stage(
+    campaign: &Campaign,
+    id: CampaignId,
+    [done, planned]: [usize; 2],
+    begins: bool,
+) -> CampaignState {
     let is_whole = done == planned;
-    let runs = match WorkPlace::holder(campaign, id) {
-        Holder::Process => true,
-        Holder::WasKilled => false,
-        Holder::Nobody => begins || (campaign.host.is_some() && !is_whole),
+    let runs = match CampaignDir::holder(campaign, id) {
+        LockOwner::Process => true,
+        LockOwner::Dead => false,
+        LockOwner::None => begins || (campaign.host.is_some() && !is_whole),
     };
     match (runs, is_whole) {
-        (true, _) => Stage::Running,
-        (false, true) => Stage::Complete,
-        (false, false) => Stage::Stopped,
+        (true, _) => CampaignState::Running,
+        (false, true) => CampaignState::Complete,
+        (false, false) => CampaignState::Stopped,
     }
 }
 
 /// Whether a campaign was stored so shortly ago that it may have no place to work in yet.
 fn is_young(started: Nanos) -> bool {
-    clock::calendar().0.saturating_sub(started.0) < BEGINNING.0
+    clock::realtime().0.saturating_sub(started.0) < BEGINNING.0
 }
 
 /// A campaign that is watched.
 struct Watched<'a> {
     store: &'a Store,
     id: CampaignId,
-    followed: Followed,
-    basis: Basis,
+    followed: CampaignFollower,
+    basis: ForecastContext,
     forecast: Forecast,
     /// What is shown but for the cells that run and the time left.
-    state: State,
+    state: WatchState,
     /// Whether something is new that the state does not show.
     is_stale: bool,
     /// When results may be looked at again.
@@ -155,21 +160,21 @@ impl<'a> Watched<'a> {
         let followed = store.follow(id)?;
         let results = followed.results();
         let campaign = &results.campaign;
-        let experience = experience::of(store, campaign, Some(id));
-        let basis = Basis {
+        let experience = past_durations::load(store, campaign, Some(id));
+        let basis = ForecastContext {
             pace: run_command::cost(campaign, Some(store), &experience, None)?.pace,
             experience,
-            abreast: machine::side_by_side(campaign, None),
+            parallel_cells: machine::parallel_cells(campaign, None),
         };
         let begin = Instant::now();
         Ok(Self {
             store,
             id,
             forecast: basis.forecast(results),
-            state: State::of(results, &analyse(results)),
+            state: WatchState::from_results(results, &analyse(results)),
             basis,
             is_stale: false,
-            next: Instant::now() + begin.elapsed() * REST,
+            next: Instant::now() + begin.elapsed() * REFRESH_IDLE_FACTOR,
             followed,
         })
     }
@@ -179,34 +184,36 @@ impl<'a> Watched<'a> {
         let begin = Instant::now();
         let results = self.followed.results();
         self.forecast = self.basis.forecast(results);
-        self.state = State::of(results, &analyse(results));
+        self.state = WatchState::from_results(results, &analyse(results));
         self.is_stale = false;
-        self.next = Instant::now() + begin.elapsed() * REST;
+        self.next = Instant::now() + begin.elapsed() * REFRESH_IDLE_FACTOR;
     }
 
     /// What is to be shown now.
-    fn now(&mut self) -> anyhow::Result<State> {
+    fn now(&mut self) -> anyhow::Result<WatchState> {
         // First whether it runs: what a process stores before it goes is read thereafter.
         let stage = self.stage();
         self.is_stale |= self.store.catch_up(&mut self.followed)?;
-        if self.is_stale && (stage != Stage::Running || Instant::now() >= self.next) {
+        if self.is_stale && (stage != CampaignState::Running || Instant::now() >= self.next) {
             self.work_out();
         }
-        let (results, now) = (self.followed.results(), clock::calendar());
+        let (results, now) = (self.followed.results(), clock::realtime());
         let mut state = self.state.clone();
         state.stage = match stage {
-            Stage::Stopped if state.done == state.planned => Stage::Complete,
+            CampaignState::Stopped if state.done == state.planned => CampaignState::Complete,
             stage => stage,
         };
         let running = match self.followed.session() {
-            Some(session) if stage == Stage::Running => self.basis.running(results, session, now),
+            Some(session) if stage == CampaignState::Running => {
+                self.basis.running(results, session, now)
+            }
             _ => Vec::new(),
         };
-        let left = self.basis.left(&self.forecast, &running);
+        let left = self.basis.time_left(&self.forecast, &running);
         Ok(state.with_progress(running, left))
     }
 
-    fn stage(&self) -> Stage {
+    fn stage(&self) -> CampaignState {
         let results = self.followed.results();
         let done = results
             .cells

@@ -7,22 +7,22 @@ use std::sync::atomic::Ordering;
 use std::{fs, io, thread};
 
 use anyhow::Context;
-use batch::{Batch, BatchError, Entry, Half, Part, Share};
+use batch::{Batch, BatchEntry, BatchError, EntryRange, RunKind, WorkerShare};
 use guest::Guest;
-use machine::{GuestMeans, Held, Local};
+use machine::{AcquiredResources, GuestResources, LocalBackend};
 use model::{Campaign, CampaignId};
-use orchestrate::{Ended, Error, Limits, Stop};
+use orchestrate::{CampaignEnd, CampaignError, RunLimits, StopFlag};
 use run::CellCache;
 use sys::clock;
 
-use crate::arguments::batch_args::WorkArgs;
-use crate::arguments::cli::Globals;
+use crate::args::batch_args::WorkArgs;
+use crate::args::cli::GlobalArgs;
 use crate::commands::guest as guest_command;
 use crate::commands::plan::VERSION;
-use crate::output::erase_question::Asked;
-use crate::output::exit::{Code, Refused};
+use crate::output::erase_question::EraseConfirmation;
+use crate::output::exit::{EnvironmentError, ExitReason};
 use crate::output::progress::Progress;
-use crate::output::text::{print, remark};
+use crate::output::text::{print, print_note};
 use crate::paths;
 use crate::stop;
 use crate::traces::Traces;
@@ -31,11 +31,11 @@ use crate::traces::Traces;
 const WORK: &str = "fsarena-work";
 
 /// From so many cells on it pays to save a guest that has booted, where the others begin.
-const WORTH_SAVING: usize = 3;
+const MIN_CELLS_FOR_SNAPSHOT: usize = 3;
 
 /// Runs what is asked for and has no result.
-pub fn run(args: &WorkArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
-    let stop = stop::on_signals()?;
+pub fn run(args: &WorkArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
+    let stop = stop::install_handlers()?;
     // What is sent has standard output for itself.
     let progress = Progress::choose(globals.json && !args.send, globals.quiet);
     let batch = Batch::open(&args.directory)?;
@@ -61,8 +61,8 @@ pub fn run(args: &WorkArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
     };
     progress.finish();
     Ok(match ended? {
-        Ended::Complete => Code::Done,
-        Ended::Interrupted => Code::Interrupted,
+        CampaignEnd::Complete => ExitReason::Success,
+        CampaignEnd::Interrupted => ExitReason::Interrupted,
     }
     .into())
 }
@@ -92,13 +92,13 @@ struct Worker<'a> {
     cache: Option<CellCache>,
     work_dir: PathBuf,
     progress: &'a Progress,
-    stop: &'a Stop,
+    stop: &'a StopFlag,
 }
 
 impl Worker<'_> {
     /// Runs some entries.
-    fn part(&self, first: u32, count: u32) -> anyhow::Result<Ended> {
-        let entries = self.batch.part(Part { first, count })?;
+    fn part(&self, first: u32, count: u32) -> anyhow::Result<CampaignEnd> {
+        let entries = self.batch.entries_in(EntryRange { first, count })?;
         let (ended, elsewhere) = self.entries(entries)?;
         match elsewhere.first() {
             Some(entry) => Err(BatchError::SameHost {
@@ -111,14 +111,14 @@ impl Worker<'_> {
     }
 
     /// Runs some entries, and sends their results, until nobody is there any more who wants them.
-    fn send(&self, first: u32, count: u32) -> anyhow::Result<Ended> {
-        let stop = Stop::clone(self.stop);
+    fn send(&self, first: u32, count: u32) -> anyhow::Result<CampaignEnd> {
+        let stop = StopFlag::clone(self.stop);
         thread::spawn(move || {
             let _ = io::copy(&mut io::stdin(), &mut io::sink());
             stop.store(true, Ordering::SeqCst);
         });
         let campaign = self.campaign();
-        let entries = self.batch.part(Part { first, count })?;
+        let entries = self.batch.entries_in(EntryRange { first, count })?;
         let send = |text: &str| {
             if print(text).is_err() {
                 self.stop.store(true, Ordering::SeqCst);
@@ -126,17 +126,17 @@ impl Worker<'_> {
         };
         self.run(
             &campaign,
-            Share::sent(self.batch, &campaign, entries, self.host, &send),
+            WorkerShare::over_connection(self.batch, &campaign, entries, self.host, &send),
         )
     }
 
     /// Runs all that is left: cells, then checks of what other hosts have run.
-    fn all(&self) -> anyhow::Result<Ended> {
+    fn all(&self) -> anyhow::Result<CampaignEnd> {
         let entries = self.batch.all()?;
-        let is_cell = |entry: &Entry| entry.half == Half::First;
+        let is_cell = |entry: &BatchEntry| entry.half == RunKind::First;
         let (cells, checks): (Vec<_>, Vec<_>) = entries.into_iter().partition(is_cell);
         let (ended, _) = self.entries(cells)?;
-        if ended == Ended::Interrupted {
+        if ended == CampaignEnd::Interrupted {
             return Ok(ended);
         }
         let (ended, elsewhere) = self.entries(checks)?;
@@ -152,11 +152,11 @@ impl Worker<'_> {
     }
 
     /// Runs entries of one kind that have no result; gives back those that another host is to run.
-    fn entries(&self, entries: Vec<Entry>) -> anyhow::Result<(Ended, Vec<Entry>)> {
+    fn entries(&self, entries: Vec<BatchEntry>) -> anyhow::Result<(CampaignEnd, Vec<BatchEntry>)> {
         let campaign = self.campaign();
-        let (share, elsewhere) = Share::new(self.batch, &campaign, entries, self.host);
+        let (share, elsewhere) = WorkerShare::new(self.batch, &campaign, entries, self.host);
         match share.is_empty() {
-            true => Ok((Ended::Complete, elsewhere)),
+            true => Ok((CampaignEnd::Complete, elsewhere)),
             false => Ok((self.run(&campaign, share)?, elsewhere)),
         }
     }
@@ -169,23 +169,23 @@ impl Worker<'_> {
         }
     }
 
-    fn run(&self, campaign: &Campaign, mut share: Share<'_>) -> anyhow::Result<Ended> {
+    fn run(&self, campaign: &Campaign, mut share: WorkerShare<'_>) -> anyhow::Result<CampaignEnd> {
         self.sweep();
         let guest = Arc::new(self.batch.guest()?);
         let mut local = self.local(campaign, guest, &share)?;
         let traces = Traces::of(campaign, &self.batch.traces())?;
         let ended = orchestrate::run(
             &mut share,
-            &mut traces.with(&mut local),
-            &Limits::default(),
+            &mut traces.wrap_backend(&mut local),
+            &RunLimits::default(),
             self.progress,
             self.stop,
         );
         let cleared = local.clear();
         let ended = ended.map_err(|error| match error {
-            Error::Ledger(error) => anyhow::Error::from(error),
-            Error::Backend(error) => error.into(),
-            Error::Withdrawn(reason) => Refused(reason).into(),
+            CampaignError::Ledger(error) => anyhow::Error::from(error),
+            CampaignError::Backend(error) => error.into(),
+            CampaignError::EnvironmentFault(reason) => EnvironmentError(reason).into(),
         })?;
         cleared?;
         Ok(ended)
@@ -195,37 +195,37 @@ impl Worker<'_> {
         &self,
         campaign: &Campaign,
         guest: Arc<Guest>,
-        share: &Share<'_>,
-    ) -> anyhow::Result<Local> {
-        let asked = Asked {
+        share: &WorkerShare<'_>,
+    ) -> anyhow::Result<LocalBackend> {
+        let asked = EraseConfirmation {
             progress: self.progress,
             yes: false,
             stop: self.stop,
         };
-        let means = GuestMeans {
+        let means = GuestResources {
             guest,
             // A check by what another host has kept would check nothing.
             cache: self
                 .cache
                 .clone()
-                .filter(|_| share.half() == Some(Half::First)),
+                .filter(|_| share.run_kind() == Some(RunKind::First)),
             jobs: self.jobs,
             sampling: None,
             only_its_own: true,
-            saves: share.len() >= WORTH_SAVING,
+            saves: share.len() >= MIN_CELLS_FOR_SNAPSHOT,
         };
-        let held = Held::take(campaign, None, &asked)?;
+        let held = AcquiredResources::acquire(campaign, None, &asked)?;
         // Workers of one host have a directory each.
         let id = u64::from(std::process::id()) << 32 | clock::now().0 & 0xffff_ffff;
         let id = CampaignId(i64::try_from(id).unwrap_or(i64::MAX));
-        Local::guests(id, campaign, held, means, self.stop)
+        LocalBackend::guests(id, campaign, held, means, self.stop)
     }
 
     /// Removes what killed workers have left here.
     fn sweep(&self) {
         for left in machine::find_left_here(std::slice::from_ref(&self.work_dir)) {
             if let Err(error) = machine::remove_left_here(&left.directory, None) {
-                remark(&format!("{}: {error}", left.directory.display()));
+                print_note(&format!("{}: {error}", left.directory.display()));
             }
         }
     }

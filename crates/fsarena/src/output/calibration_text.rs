@@ -7,7 +7,7 @@ use crate::output::text::{line, table};
 
 /// A calibration as text.
 pub fn text(calibration: &Calibration) -> String {
-    let row = |line: CalibrationLine| [line.what, line.median, line.range];
+    let row = |line: CalibrationLine| [line.quantity, line.median, line.range];
     let mut rows: Vec<_> = overhead_lines(calibration).into_iter().map(row).collect();
     let device = raw_device_lines(calibration);
     rows.extend(device.into_iter().map(row));
@@ -22,28 +22,28 @@ pub fn text(calibration: &Calibration) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::{Nanos, Overhead, RawDevice, Spread};
+    use model::{HarnessOverhead, Nanos, RawDevicePerformance, RepeatedValue};
 
     /// A calibration of a device whose queued writes were not measured.
     fn calibration() -> Calibration {
-        let spread = |median: f64| Spread {
+        let spread = |median: f64| RepeatedValue {
             median,
-            least: 0.95 * median,
-            most: 1.25 * median,
+            min: 0.95 * median,
+            max: 1.25 * median,
             repetitions: 5,
         };
         Calibration {
             disturbance: None,
             taken: Nanos::from_secs(1_760_000_000),
             elapsed: Nanos(1_900_000_000),
-            overhead: Overhead {
+            overhead: HarnessOverhead {
                 operation: spread(48.0),
                 clock: spread(22.0),
                 histogram: spread(1.4),
                 marking: spread(180e9),
                 verification: spread(7.1e9),
             },
-            raw_device: Some(RawDevice {
+            raw_device: Some(RawDevicePerformance {
                 sequential_read: Some(spread(1.9e9)),
                 sequential_write: Some(spread(1.1e9)),
                 random_read: Some(spread(9_200.0)),

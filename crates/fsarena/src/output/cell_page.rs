@@ -3,15 +3,15 @@
 use std::fmt::Write;
 
 use model::{
-    CacheState, CellResult, Disturbance, Failure, Features, Nanos, Pass, PhaseResult, StepRecord,
-    StoredCell, Support,
+    CacheState, CellRecord, CellResult, CommandRecord, Failure, Features, HostNoise, Iteration,
+    Nanos, PhaseResult, ProbeResult,
 };
-use report::{Scale, shell_word};
+use report::{UnitScale, shell_quote};
 
 use crate::output::text::{indented, line, moment, table};
 
 /// The page of a cell.
-pub fn text(stored: &StoredCell) -> String {
+pub fn text(stored: &CellRecord) -> String {
     let cell = &stored.cell;
     let mut text = format!(
         "cell {}: {}, {}/{}, round {}, seed {}\n",
@@ -53,7 +53,7 @@ pub fn text(stored: &StoredCell) -> String {
 
 /// What else the machine did, where that was much, and that the cell ran twice.
 fn disturbances(result: &CellResult) -> String {
-    let much = |result: &CellResult| result.disturbance.filter(Disturbance::is_much);
+    let much = |result: &CellResult| result.disturbance.filter(HostNoise::is_significant);
     let last = much(result).map(|what| format!("disturbed: {what}\n"));
     let first = result.first.as_ref().map(|first| {
         let what = much(first).map_or_else(String::new, |what| format!(", disturbed: {what}"));
@@ -89,12 +89,12 @@ fn phases(result: &CellResult) -> String {
             line(&phase.phase),
             phase.status,
             phase.cache,
-            match (phase.wall, phase.cache) {
-                (Nanos(0), CacheState::Unstated) => String::new(),
+            match (phase.elapsed, phase.cache) {
+                (Nanos(0), CacheState::Unknown) => String::new(),
                 (wall, _) => format!(", {wall}"),
             },
             passes(&phase.passes),
-            if phase.cut_short {
+            if phase.time_limited {
                 ", cut short by its time limit"
             } else {
                 ""
@@ -107,8 +107,8 @@ fn phases(result: &CellResult) -> String {
 }
 
 /// How often a phase was repeated, which its counts are sums over, and how long the passes took.
-fn passes(passes: &[Pass]) -> String {
-    let walls = || passes.iter().map(|pass| pass.wall);
+fn passes(passes: &[Iteration]) -> String {
+    let walls = || passes.iter().map(|pass| pass.elapsed);
     match walls().min().zip(walls().max()) {
         Some((least, most)) => format!(" in {} passes of {least} to {most}", passes.len()),
         None => String::new(),
@@ -123,7 +123,7 @@ fn measurements(phase: &PhaseResult) -> String {
     let rows: Vec<_> = numbers
         .into_iter()
         .map(|number| {
-            let scale = Scale::for_metric(number.metric, [number.value]);
+            let scale = UnitScale::for_metric(number.metric, [number.value]);
             let mark = if number.metric == phase.primary_metric {
                 "*"
             } else {
@@ -139,14 +139,14 @@ fn measurements(phase: &PhaseResult) -> String {
     indented("  ", &table(["", "metric", "value"], &rows))
 }
 
-fn step(step: &StepRecord) -> String {
+fn step(step: &CommandRecord) -> String {
     let end = match (step.exit, step.signal) {
         (Some(code), _) => format!("exit {code}"),
         (None, Some(signal)) => format!("ended by signal {signal}"),
         (None, None) => "never ended".to_owned(),
     };
     let mut text = format!("\nstep {}: {end}, {}\n", line(&step.step), step.elapsed);
-    let command: Vec<String> = step.command.iter().map(|word| shell_word(word)).collect();
+    let command: Vec<String> = step.command.iter().map(|word| shell_quote(word)).collect();
     text += &format!("  $ {}\n", line(&command.join(" ")));
     text + &indented("  | ", &step.output)
 }
@@ -158,9 +158,9 @@ fn features(features: &Features) -> String {
     let mut text = "\nfeatures\n".to_owned();
     for (feature, support) in &features.0 {
         let found = match support {
-            Support::Yes => "yes".to_owned(),
-            Support::UpTo(size) => format!("up to {}", size.as_limit()),
-            Support::No(reason) => format!("no: {}", line(reason)),
+            ProbeResult::Yes => "yes".to_owned(),
+            ProbeResult::UpTo(size) => format!("up to {}", size.format_limit()),
+            ProbeResult::No(reason) => format!("no: {}", line(reason)),
         };
         writeln!(text, "  {feature:<15} {found}").expect("a string takes all");
     }
@@ -219,7 +219,7 @@ mod tests {
 
     #[test]
     fn a_cell_that_has_not_run_says_so() {
-        let cell = StoredCell {
+        let cell = CellRecord {
             result: None,
             ..fixture::failed_cell()
         };
@@ -232,11 +232,11 @@ mod tests {
         let result = cell.result.as_mut().unwrap();
         let first = result.clone();
         result.first = Some(Box::new(CellResult {
-            disturbance: Some(Disturbance {
+            disturbance: Some(HostNoise {
                 processors: 1,
                 elapsed: Nanos::from_secs(10),
-                others: Nanos::from_secs(6),
-                ..Disturbance::default()
+                other_cpu_time: Nanos::from_secs(6),
+                ..HostNoise::default()
             }),
             ..first
         }));

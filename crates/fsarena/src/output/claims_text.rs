@@ -2,9 +2,9 @@
 
 use std::io::{self, IsTerminal};
 
-use studies::{Claim, Judgement, Study, Verdict, in_few};
+use studies::{Claim, ClaimVerdict, Study, Verdict, abbreviate};
 
-use crate::output::text::{beside, filled, line, table};
+use crate::output::text::{label_and_wrap, line, table, wrap_with_margin};
 
 /// Columns before the text of a claim.
 const MARGIN: usize = 14;
@@ -13,8 +13,8 @@ const REASONS: usize = 2;
 
 /// The counts, then every claim with what decides it, or those of one verdict.
 pub fn of_study(study: &Study, only: Option<Verdict>) -> String {
-    let judged = study.judged();
-    let mut text = filled("", &format!("{}: {}", study.name, summary(&judged)));
+    let judged = study.evaluate_claims();
+    let mut text = wrap_with_margin("", &format!("{}: {}", study.name, summary(&judged)));
     let by = match study.figures.numbers() {
         0 => format!(
             "“{}” published no numbers, so its own figures decide nothing.",
@@ -29,19 +29,19 @@ pub fn of_study(study: &Study, only: Option<Verdict>) -> String {
             line(&study.title)
         ),
     };
-    text += &filled("", &by);
+    text += &wrap_with_margin("", &by);
     text.push('\n');
     for (claim, judgement) in &judged {
         if only.is_none_or(|only| only == judgement.verdict) {
             text += &one(claim, judgement);
         }
     }
-    let off = study.does_not_add_up();
+    let off = study.inconsistencies();
     if !off.is_empty() && only.is_none() {
         text += "\nDoes not add up:\n";
         text += &off
             .iter()
-            .map(|off| beside("  ", &line(off)))
+            .map(|off| label_and_wrap("  ", &line(off)))
             .collect::<String>();
     }
     text
@@ -57,7 +57,7 @@ pub fn counts(studies: &[Study]) -> String {
     ];
     let mut totals = [0; 5];
     let rows = studies.iter().map(|study| {
-        let judged = study.judged();
+        let judged = study.evaluate_claims();
         let count = |verdict| {
             judged
                 .iter()
@@ -94,16 +94,16 @@ pub fn counts(studies: &[Study]) -> String {
     let hint = "`fsarena claims STUDY` gives each claim with the numbers that decide it.";
     format!(
         "{}\n{}\n{untold}{}",
-        filled("", &head),
+        wrap_with_margin("", &head),
         table(heading, &rows),
-        filled("", hint)
+        wrap_with_margin("", hint)
     )
 }
 
 /// That a study decides none of its claims, where that is for want of numbers: it says nothing of the claims.
 fn untold(study: &Study, undecidable: usize) -> Option<String> {
-    let judged = study.judged();
-    let is_open = |(_, how): &(&Claim, Judgement)| how.verdict == Verdict::Undecidable;
+    let judged = study.evaluate_claims();
+    let is_open = |(_, how): &(&Claim, ClaimVerdict)| how.verdict == Verdict::Undecidable;
     if judged.is_empty() || !judged.iter().all(is_open) {
         return None;
     }
@@ -118,7 +118,7 @@ fn untold(study: &Study, undecidable: usize) -> Option<String> {
         study.name,
         study.figures.cells().count()
     );
-    Some(filled("", &text))
+    Some(wrap_with_margin("", &text))
 }
 
 fn row(name: &str, numbers: [usize; 5]) -> [String; 6] {
@@ -127,7 +127,7 @@ fn row(name: &str, numbers: [usize; 5]) -> [String; 6] {
 }
 
 /// `22 claims: 11 supported, 5 partly, 1 contradicted, 5 undecidable`.
-pub fn summary(judged: &[(&Claim, Judgement)]) -> String {
+pub fn summary(judged: &[(&Claim, ClaimVerdict)]) -> String {
     let counts = Verdict::ALL.into_iter().filter_map(|verdict| {
         let count = judged
             .iter()
@@ -145,23 +145,23 @@ pub fn summary(judged: &[(&Claim, Judgement)]) -> String {
     }
 }
 
-fn one(claim: &Claim, judgement: &Judgement) -> String {
+fn one(claim: &Claim, judgement: &ClaimVerdict) -> String {
     let verdict = format!("{:<MARGIN$}", judgement.verdict.name());
     let said = format!("{}: {}", claim.id, line(&claim.text));
-    let mut text = beside(&verdict, &said);
+    let mut text = label_and_wrap(&verdict, &said);
     text.replace_range(..verdict.len(), &painted(judgement.verdict, &verdict));
     let margin = " ".repeat(MARGIN);
     let mut add = |label: &str, lines: &str| {
-        text += &beside(&format!("{margin}{label}"), &line(lines));
+        text += &label_and_wrap(&format!("{margin}{label}"), &line(lines));
     };
     if !judgement.off.is_empty() {
         let label = match judgement.verdict {
             Verdict::Supported => "but ",
             _ => "off: ",
         };
-        add(label, &in_few(&judgement.off));
+        add(label, &abbreviate(&judgement.off));
     }
-    let taken_as = claim.taken_as();
+    let taken_as = claim.interpretation();
     if is_decided(judgement.verdict) && !taken_as.is_empty() {
         add("taken as ", &taken_as);
     }
@@ -172,11 +172,14 @@ fn one(claim: &Claim, judgement: &Judgement) -> String {
         add("", &values);
     }
     if !is_decided(judgement.verdict) {
-        for why in judgement.why.iter().take(REASONS) {
+        for why in judgement.reasons.iter().take(REASONS) {
             add("", &why.to_string());
         }
-        if judgement.why.len() > REASONS {
-            add("", &format!("and {} more", judgement.why.len() - REASONS));
+        if judgement.reasons.len() > REASONS {
+            add(
+                "",
+                &format!("and {} more", judgement.reasons.len() - REASONS),
+            );
         }
     }
     text
@@ -206,7 +209,7 @@ fn painted(verdict: Verdict, word: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use catalog::Catalog;
+    use config::Catalog;
 
     use super::*;
 

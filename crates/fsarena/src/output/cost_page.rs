@@ -1,9 +1,9 @@
 //! What a campaign would cost, as text: the lines before a large one begins, and the plan of a dry run.
 //! Pure.
 
-use model::{Backend, Bytes, Campaign, Nanos, RawDevice, Unit};
-use plan::{Cost, Pace, TestCost, TooMuch};
-use report::Scale;
+use model::{BackendKind, Bytes, Campaign, Nanos, RawDevicePerformance, Unit};
+use plan::{Cost, TestCost, ThroughputModel, WriteLimitExceeded};
+use report::UnitScale;
 
 use crate::output::text::{counted, line, table};
 
@@ -11,13 +11,13 @@ use crate::output::text::{counted, line, table};
 const TWO_HOURS: Nanos = Nanos::from_secs(7200);
 
 /// The pace at which things are expected to go: as the device was measured last, where it was.
-pub fn pace(campaign: &Campaign, raw_device: Option<&RawDevice>) -> Pace {
-    let assumed = Pace::of(campaign);
-    let raw_device = raw_device.filter(|_| campaign.backend != Backend::Vm);
+pub fn pace(campaign: &Campaign, raw_device: Option<&RawDevicePerformance>) -> ThroughputModel {
+    let assumed = ThroughputModel::from_campaign(campaign);
+    let raw_device = raw_device.filter(|_| campaign.backend != BackendKind::Vm);
     let both = raw_device.and_then(|c| c.sequential_read.zip(c.sequential_write));
     match both {
         // As many bytes one way as the other: the harmonic mean.
-        Some((read, write)) if read.median > 0.0 && write.median > 0.0 => Pace {
+        Some((read, write)) if read.median > 0.0 && write.median > 0.0 => ThroughputModel {
             throughput: 2.0 / (1.0 / read.median + 1.0 / write.median),
             measured: true,
             ..assumed
@@ -27,7 +27,7 @@ pub fn pace(campaign: &Campaign, raw_device: Option<&RawDevice>) -> Pace {
 }
 
 /// A line for each sweep, and one for all with the most that may be written.
-pub fn notes(cost: &Cost, most: Option<Bytes>) -> Vec<String> {
+pub fn sweep_notes(cost: &Cost, most: Option<Bytes>) -> Vec<String> {
     let sweeps = cost.tests.iter().filter(|test| test.points > 0);
     let mut notes: Vec<String> = sweeps.map(|test| sweep(test, cost)).collect();
     notes.push(all(cost, most));
@@ -40,7 +40,7 @@ fn all(cost: &Cost, most: Option<Bytes>) -> String {
     format!(
         "in all {}, {} to move, {} to write{most}; {}",
         counted(cost.cells, "cell"),
-        bytes(cost.work.moved()),
+        bytes(cost.work.total_bytes()),
         bytes(written),
         time(cost)
     )
@@ -54,13 +54,13 @@ fn sweep(test: &TestCost, cost: &Cost) -> String {
         counted(test.phases, "operation"),
         counted(cost.contenders, "contender"),
         counted(cost.rounds, "round"),
-        bytes(test.work.moved()),
-        long(test.time)
+        bytes(test.work.total_bytes()),
+        format_duration(test.time)
     )
 }
 
 /// A time that may be hours.
-pub fn long(time: Nanos) -> String {
+pub fn format_duration(time: Nanos) -> String {
     if time < TWO_HOURS {
         time.to_string()
     } else {
@@ -71,7 +71,7 @@ pub fn long(time: Nanos) -> String {
 /// About how long it takes, and from what that is known.
 fn time(cost: &Cost) -> String {
     let basis = &cost.basis;
-    let abreast = match cost.abreast {
+    let abreast = match cost.parallel_cells {
         1 => String::new(),
         several => format!(", {several} cells side by side"),
     };
@@ -89,7 +89,7 @@ fn time(cost: &Cost) -> String {
             assumed(cost)
         ),
     };
-    format!("about {} {known}{abreast}", long(cost.time))
+    format!("about {} {known}{abreast}", format_duration(cost.time))
 }
 
 /// What is assumed of cells that were never seen.
@@ -116,14 +116,14 @@ fn assumed(cost: &Cost) -> String {
     };
     format!(
         "at {}{slow}, {whence}{fuse}{start}, and {} around each cell",
-        Scale::of(Unit::BytesPerSecond, [pace.throughput]).with_unit(pace.throughput),
+        UnitScale::for_values(Unit::BytesPerSecond, [pace.throughput]).with_unit(pace.throughput),
         pace.cell
     )
 }
 
 fn bytes(bytes: Bytes) -> String {
     let value = bytes.0 as f64;
-    Scale::of(Unit::Bytes, [value]).with_unit(value)
+    UnitScale::for_values(Unit::Bytes, [value]).with_unit(value)
 }
 
 /// The whole plan of a campaign with its costs.
@@ -131,7 +131,7 @@ pub fn text(
     campaign: &Campaign,
     cost: &Cost,
     misfits: &[String],
-    allowance: Result<Option<Bytes>, TooMuch>,
+    allowance: Result<Option<Bytes>, WriteLimitExceeded>,
 ) -> String {
     let names: Vec<String> = campaign.contenders.iter().map(|c| line(&c.name)).collect();
     let mut text = format!(
@@ -155,14 +155,14 @@ pub fn text(
     ] {
         text += &format!("  {what:<11} {fact}\n");
     }
-    if let Some(machine) = campaign.machine_in_words() {
+    if let Some(machine) = campaign.describe_guest() {
         let fact = line(&format!("{}: {machine}", campaign.clock));
         text += &format!("  {:<11} {fact}\n", "machine");
     }
-    if let Some(until) = campaign.until {
-        let late = until
-            .max_time
-            .map_or_else(String::new, |most| format!(", none after {}", long(most)));
+    if let Some(until) = campaign.stopping_rule {
+        let late = until.max_time.map_or_else(String::new, |most| {
+            format!(", none after {}", format_duration(most))
+        });
         let fact = format!(
             "are added while results are wide, up to {}{late}",
             until.max_rounds
@@ -172,7 +172,7 @@ pub fn text(
     if let Some(budget) = campaign.budget {
         let fact = format!(
             "1 of everything, then more of what could settle an open answer, for {} in all",
-            long(budget)
+            format_duration(budget)
         );
         text += &format!("  {:<11} {fact}; what follows is of the first\n", "rounds");
     }
@@ -212,23 +212,23 @@ fn row(test: &TestCost) -> [String; 9] {
         bytes(test.work.read),
         bytes(test.work.written),
         test.work.operations.to_string(),
-        long(test.time),
+        format_duration(test.time),
     ]
 }
 
 #[cfg(test)]
 mod tests {
-    use model::{CampaignId, Profile, Spread};
-    use plan::Experience;
+    use model::{CampaignId, RepeatedValue, SizeProfile};
+    use plan::PastDurations;
 
     use super::*;
     use crate::fixture;
 
     fn campaign() -> Campaign {
-        let catalog = catalog::Catalog::builtin().unwrap();
+        let catalog = config::Catalog::builtin().unwrap();
         let mut campaign = fixture::campaign();
         campaign.suites = ["iozone", "tiobench"]
-            .map(|suite| catalog.suite(suite, Profile::Study).unwrap().clone())
+            .map(|suite| catalog.suite(suite, SizeProfile::Study).unwrap().clone())
             .into();
         campaign
     }
@@ -236,18 +236,28 @@ mod tests {
     #[test]
     fn the_plan_of_a_dry_run() {
         let campaign = campaign();
-        let cost = plan::cost(&campaign, Pace::default(), &Experience::default(), 1);
+        let cost = plan::cost(
+            &campaign,
+            ThroughputModel::default(),
+            &PastDurations::default(),
+            1,
+        );
         insta::assert_snapshot!(text(
             &campaign,
             &cost,
             &["fat12: takes 255 MiB at most".to_owned()],
-            plan::allowance(&campaign, &cost)
+            plan::write_limit(&campaign, &cost)
         ));
     }
 
     #[test]
     fn the_time_says_from_what_it_is_known() {
-        let mut cost = plan::cost(&campaign(), Pace::default(), &Experience::default(), 1);
+        let mut cost = plan::cost(
+            &campaign(),
+            ThroughputModel::default(),
+            &PastDurations::default(),
+            1,
+        );
         cost.time = Nanos::from_secs(50);
         let assumed = "at 500 MB/s, which is assumed, and 500 ms around each cell";
         assert_eq!(time(&cost), format!("about 50.0 s {assumed}"));
@@ -255,31 +265,36 @@ mod tests {
         cost.basis.campaigns = vec![CampaignId(12), CampaignId(9)];
         let some = "as campaigns 12, 9 took for 34 of 40 cells of a round, the others";
         assert_eq!(time(&cost), format!("about 50.0 s {some} {assumed}"));
-        (cost.basis.remembered, cost.abreast) = (40, 4);
+        (cost.basis.remembered, cost.parallel_cells) = (40, 4);
         cost.basis.campaigns.truncate(1);
         assert_eq!(
             time(&cost),
             "about 50.0 s as campaign 12 took, 4 cells side by side"
         );
         cost.basis.remembered = 0;
-        (cost.basis.fuse, cost.abreast) = (true, 1);
+        (cost.basis.fuse, cost.parallel_cells) = (true, 1);
         assert!(time(&cost).contains("assumed, 3 times as long through FUSE, and"));
     }
 
     #[test]
     fn what_is_said_before_a_sweep_begins() {
-        let cost = plan::cost(&campaign(), Pace::default(), &Experience::default(), 1);
+        let cost = plan::cost(
+            &campaign(),
+            ThroughputModel::default(),
+            &PastDurations::default(),
+            1,
+        );
         assert!(cost.is_large());
-        insta::assert_snapshot!(notes(&cost, Some(plan::UNASKED)).join("\n"));
+        insta::assert_snapshot!(sweep_notes(&cost, Some(plan::DEFAULT_WRITE_LIMIT)).join("\n"));
     }
 
     /// Of ext4, once: on an image seconds by the clock, in guests in virtual time the processor time of fsarena and
     /// QEMU, which is what they take where nothing else runs.
     #[test]
     fn what_was_measured_had_been_announced_within_a_factor_of_two() {
-        let catalog = catalog::Catalog::builtin().unwrap();
+        let catalog = config::Catalog::builtin().unwrap();
         let nvme = orchestrate::in_memory::guest(catalog.disk("nvme-consumer").unwrap());
-        let announced = |suite, profile, guest: Option<model::GuestMachine>| {
+        let announced = |suite, profile, guest: Option<model::GuestConfig>| {
             let mut campaign = Campaign {
                 suites: vec![catalog.suite(suite, profile).unwrap().clone()],
                 contenders: vec![catalog.contender("ext4").unwrap()],
@@ -289,22 +304,22 @@ mod tests {
                 ..fixture::campaign()
             };
             if guest.is_some() {
-                campaign.backend = Backend::Vm;
+                campaign.backend = BackendKind::Vm;
                 campaign.clock = model::Clock::Virtual;
                 campaign.guest = guest;
             }
             let pace = pace(&campaign, None);
-            plan::cost(&campaign, pace, &Experience::default(), 1)
+            plan::cost(&campaign, pace, &PastDurations::default(), 1)
                 .time
                 .as_secs_f64()
         };
         for (suite, profile, guest, took) in [
-            ("bonnie-chars", Profile::Quick, None, 5.5),
-            ("tree", Profile::Smoke, Some(&nvme), 10.2),
-            ("bonnie", Profile::Smoke, Some(&nvme), 11.9),
-            ("bonnie-chars", Profile::Smoke, Some(&nvme), 10.9),
-            ("bonnie", Profile::Quick, Some(&nvme), 27.9),
-            ("bonnie-chars", Profile::Quick, Some(&nvme), 17.7),
+            ("bonnie-chars", SizeProfile::Quick, None, 5.5),
+            ("tree", SizeProfile::Smoke, Some(&nvme), 10.2),
+            ("bonnie", SizeProfile::Smoke, Some(&nvme), 11.9),
+            ("bonnie-chars", SizeProfile::Smoke, Some(&nvme), 10.9),
+            ("bonnie", SizeProfile::Quick, Some(&nvme), 27.9),
+            ("bonnie-chars", SizeProfile::Quick, Some(&nvme), 17.7),
         ] {
             let seconds = announced(suite, profile, guest.cloned());
             let off = seconds / took;
@@ -318,12 +333,12 @@ mod tests {
     #[test]
     fn a_device_that_was_measured_sets_the_pace() {
         let campaign = fixture::campaign();
-        let pace = |raw_device: Option<RawDevice>| pace(&campaign, raw_device.as_ref());
+        let pace = |raw_device: Option<RawDevicePerformance>| pace(&campaign, raw_device.as_ref());
         assert!(!pace(None).measured);
-        let raw_device = |read, write| RawDevice {
-            sequential_read: Spread::of(&[read]),
-            sequential_write: Spread::of(&[write]),
-            ..RawDevice::default()
+        let raw_device = |read, write| RawDevicePerformance {
+            sequential_read: RepeatedValue::from_values(&[read]),
+            sequential_write: RepeatedValue::from_values(&[write]),
+            ..RawDevicePerformance::default()
         };
         let measured = pace(Some(raw_device(3e9, 1e9)));
         assert!(measured.measured && (measured.throughput - 1.5e9).abs() < 1.0);

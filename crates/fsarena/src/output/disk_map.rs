@@ -3,17 +3,17 @@
 
 use std::fmt::Write as _;
 
-use disk::journal::{Content, Entry};
-use disk::{Operation, SECTOR, Served};
 use model::{Bytes, Nanos};
+use simdisk::request_log::{LoggedRequest, RequestClass};
+use simdisk::{CompletedRequest, RequestKind, SECTOR};
 
-use crate::journals::Journal;
+use crate::request_logs::Journal;
 
 const WIDTH: f64 = 1000.0;
 const HEIGHT: f64 = 500.0;
 const MARGIN: f64 = 90.0;
 /// Marks are no smaller than this, so that a request of 4 KiB is seen.
-const LEAST: f64 = 3.0;
+const MIN_DISK_MAP: f64 = 3.0;
 /// Height of the strip below the places in which flushes are, and the gap above it: a flush has no place.
 const STRIP: f64 = 16.0;
 const GAP: f64 = 4.0;
@@ -54,23 +54,23 @@ pub fn svg(title: &str, journal: &Journal) -> String {
     );
     text += &frame(&scale);
     // What covers much lies below what is small.
-    let (below, above): (Vec<&Entry>, Vec<&Entry>) = { journal.entries.iter() }
+    let (below, above): (Vec<&LoggedRequest>, Vec<&LoggedRequest>) = { journal.entries.iter() }
         .map(|(_, entry)| entry)
-        .partition(|entry| entry.served.request.operation == Operation::Discard);
+        .partition(|entry| entry.served.request.operation == RequestKind::Discard);
     for entry in below.into_iter().chain(above) {
         text += &mark(&scale, entry);
     }
     text + "</svg>\n"
 }
 
-fn colour(entry: &Entry) -> &'static str {
+fn colour(entry: &LoggedRequest) -> &'static str {
     match (entry.served.request.operation, entry.content()) {
-        (Operation::Flush, _) => FLUSH,
-        (Operation::Discard, _) => DISCARD,
-        (_, Content::Journal) => JOURNAL,
-        (Operation::Read, _) => READ,
-        (Operation::Write, Content::Metadata) => METADATA,
-        (Operation::Write, Content::Data) => WRITE,
+        (RequestKind::Flush, _) => FLUSH,
+        (RequestKind::Discard, _) => DISCARD,
+        (_, RequestClass::Journal) => JOURNAL,
+        (RequestKind::Read, _) => READ,
+        (RequestKind::Write, RequestClass::Metadata) => METADATA,
+        (RequestKind::Write, RequestClass::Data) => WRITE,
     }
 }
 
@@ -86,7 +86,7 @@ fn escaped(text: &str) -> String {
     text.chars().map(escape).collect()
 }
 
-const fn end_of(served: &Served) -> u64 {
+const fn end_of(served: &CompletedRequest) -> u64 {
     served.request.sector + served.request.sectors as u64
 }
 
@@ -159,22 +159,22 @@ fn frame(axes: &Axes) -> String {
 }
 
 /// A box as long as the request took, and as high as what it moved; that of a flush is in the strip below.
-fn mark(axes: &Axes, entry: &Entry) -> String {
+fn mark(axes: &Axes, entry: &LoggedRequest) -> String {
     let served = &entry.served;
     let (left, right) = (axes.x(served.request.arrived), axes.x(served.completed));
     let strip = MARGIN + HEIGHT + GAP;
     let (top, bottom) = match served.request.operation {
-        Operation::Flush => (strip, strip + STRIP),
+        RequestKind::Flush => (strip, strip + STRIP),
         _ => (axes.y(end_of(served)), axes.y(served.request.sector)),
     };
     let opacity = match served.request.operation {
-        Operation::Flush | Operation::Discard => "0.35",
+        RequestKind::Flush | RequestKind::Discard => "0.35",
         _ => "0.9",
     };
     format!(
         "<rect x=\"{left:.1}\" y=\"{top:.1}\" width=\"{:.1}\" height=\"{:.1}\" fill=\"{}\" opacity=\"{opacity}\"/>\n",
-        (right - left).max(LEAST),
-        (bottom - top).max(LEAST),
+        (right - left).max(MIN_DISK_MAP),
+        (bottom - top).max(MIN_DISK_MAP),
         colour(entry)
     )
 }
@@ -182,7 +182,7 @@ fn mark(axes: &Axes, entry: &Entry) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::journals::text::tests::journal;
+    use crate::request_logs::text::tests::journal;
 
     #[test]
     fn each_request_is_a_mark_and_its_title_is_text() {

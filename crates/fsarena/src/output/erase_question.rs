@@ -7,19 +7,19 @@ use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use machine::{Dialogue, Erased};
+use machine::{EraseRequest, UserPrompt};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
-use crate::output::exit::{Interruption, Refused};
+use crate::output::exit::{EnvironmentError, UserInterrupt};
 use crate::output::progress::Progress;
 use crate::output::text::line;
 
 /// How often Ctrl-C is noticed, in milliseconds.
-const ATTENTION: u16 = 100;
+const STOP_POLL_INTERVAL_MS: u16 = 100;
 
 /// What the user gives up.
 #[derive(Clone, Debug, Default)]
-pub struct Consent {
+pub struct EraseConsent {
     /// The device that the user has named a second time, to say that what it holds may be lost.
     pub erase: Option<PathBuf>,
     /// Whether nobody is to be asked.
@@ -27,7 +27,7 @@ pub struct Consent {
 }
 
 /// The person at the terminal, or whoever reads what is written in their place.
-pub struct Asked<'a> {
+pub struct EraseConfirmation<'a> {
     /// Where notes go.
     pub progress: &'a Progress,
     /// Whether nobody is to be asked.
@@ -36,22 +36,20 @@ pub struct Asked<'a> {
     pub stop: &'a AtomicBool,
 }
 
-impl Dialogue for Asked<'_> {
+impl UserPrompt for EraseConfirmation<'_> {
     fn note(&self, text: &str) {
         self.progress.note(text);
     }
 
-    fn preparing(&self, done: u64, total: u64) {
+    fn image_progress(&self, done: u64, total: u64) {
         self.progress.preparing(done, total);
     }
 
-    fn allow_erasing(&self, erased: &Erased<'_>) -> anyhow::Result<()> {
+    fn confirm_erase(&self, erased: &EraseRequest<'_>) -> anyhow::Result<()> {
         let content = line(erased.content);
         // Whoever sends the messages elsewhere sits there all the same.
         if io::stdin().is_terminal() && !self.yes {
-            return self
-                .progress
-                .stand_aside(|| ask(erased, &content, self.stop));
+            return self.progress.suspend(|| ask(erased, &content, self.stop));
         }
         let path = erased.device.display();
         self.progress.note(&format!(
@@ -61,7 +59,7 @@ impl Dialogue for Asked<'_> {
     }
 }
 
-fn ask(erased: &Erased<'_>, content: &str, stop: &AtomicBool) -> anyhow::Result<()> {
+fn ask(erased: &EraseRequest<'_>, content: &str, stop: &AtomicBool) -> anyhow::Result<()> {
     let name = erased
         .device
         .file_name()
@@ -84,7 +82,7 @@ fn ask(erased: &Erased<'_>, content: &str, stop: &AtomicBool) -> anyhow::Result<
     if answer.trim() == name || Path::new(answer.trim()) == erased.device {
         return Ok(());
     }
-    Err(Refused(format!(
+    Err(EnvironmentError(format!(
         "nothing was erased: that takes the word `{}` (or -y, with which nobody is asked)",
         line(&name)
     ))
@@ -96,10 +94,10 @@ fn answer(stop: &AtomicBool) -> anyhow::Result<String> {
     let input = io::stdin();
     loop {
         if stop.load(Ordering::Relaxed) {
-            return Err(Interruption.into());
+            return Err(UserInterrupt.into());
         }
         let mut wait = [PollFd::new(input.as_fd(), PollFlags::POLLIN)];
-        match poll(&mut wait, PollTimeout::from(ATTENTION)) {
+        match poll(&mut wait, PollTimeout::from(STOP_POLL_INTERVAL_MS)) {
             Ok(0) | Err(nix::errno::Errno::EINTR) => {}
             Ok(_) => break,
             Err(error) => return Err(io::Error::from(error).into()),

@@ -8,33 +8,33 @@ use batch::hosts::HostsError;
 use batch::slurm::SlurmError;
 use clap::error::ErrorKind;
 use store::StoreError;
-use wire::machine::Kind;
+use wire::machine::FailureKind;
 
 use machine::kind;
-pub use machine::{BadInput, Interruption, Refused, whole};
+pub use machine::{EnvironmentError, UsageError, UserInterrupt, error_chain};
 
 use crate::output::text as output;
 
 /// What the program's end means to a script; documented in `--help`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Code {
+pub enum ExitReason {
     /// Done; a contender that failed is a result.
-    Done = 0,
+    Success = 0,
     /// Done, but some cell is not ok and `--strict` was given, or `compare --threshold` found a
     /// regression.
-    NotAllOk = 1,
+    SomeFailed = 1,
     /// Bad input.
-    BadInput = 2,
+    Usage = 2,
     /// Refused, or something is missing.
-    Refused = 3,
+    Environment = 3,
     /// Something went wrong that should not.
     Internal = 4,
     /// The user interrupted it.
     Interrupted = 130,
 }
 
-impl From<Code> for ExitCode {
-    fn from(code: Code) -> Self {
+impl From<ExitReason> for ExitCode {
+    fn from(code: ExitReason) -> Self {
         Self::from(code as u8)
     }
 }
@@ -42,20 +42,22 @@ impl From<Code> for ExitCode {
 /// Tells an error in one line on standard error and gives the exit code that fits.
 pub fn report(error: &anyhow::Error, json: bool) -> ExitCode {
     if is_broken_pipe(error) {
-        return Code::Done.into();
+        return ExitReason::Success.into();
     }
-    tell(&whole(error), json);
+    print_error(&error_chain(error), json);
     code(error).into()
 }
 
 /// Tells an error in one line, whatever it holds.
-pub fn tell(text: &str, json: bool) {
+pub fn print_error(text: &str, json: bool) {
     let text = &one_line(text);
     if json {
-        output::remark_whole(&serde_json::json!({ "event": "error", "text": text }).to_string());
+        output::print_note_unwrapped(
+            &serde_json::json!({ "event": "error", "text": text }).to_string(),
+        );
     } else {
         // What it quotes may come from outside.
-        output::remark(&format!("fsarena: {}", report::visible(text)));
+        output::print_note(&format!("fsarena: {}", report::escape_invisible(text)));
     }
 }
 
@@ -65,8 +67,8 @@ pub fn usage(error: &clap::Error) -> ExitCode {
         let printed = error.print().and_then(|()| io::stdout().flush());
         return match printed {
             Err(error) => report(&output::not_written(&error).into(), json_is_asked_for()),
-            Ok(()) if error.use_stderr() => Code::BadInput.into(),
-            Ok(()) => Code::Done.into(),
+            Ok(()) if error.use_stderr() => ExitReason::Usage.into(),
+            Ok(()) => ExitReason::Success.into(),
         };
     }
     let text = match error.kind() {
@@ -80,8 +82,8 @@ pub fn usage(error: &clap::Error) -> ExitCode {
         .unwrap_or(reason);
     let reason = reason.replace(":\n  ", ": ");
     let reason = one_line(reason.trim_start_matches("error: "));
-    tell(&format!("{reason} (see --help)"), json_is_asked_for());
-    Code::BadInput.into()
+    print_error(&format!("{reason} (see --help)"), json_is_asked_for());
+    ExitReason::Usage.into()
 }
 
 /// Whether errors are to be JSON, where the command line was not parsed: the option has to be looked for.
@@ -106,50 +108,50 @@ fn one_line(text: &str) -> String {
 }
 
 /// Which kind of error this is, by the first type in its chain that says so.
-fn code(error: &anyhow::Error) -> Code {
+fn code(error: &anyhow::Error) -> ExitReason {
     let of_store = |error: &(dyn std::error::Error + 'static)| of_store(error.downcast_ref()?);
     let of_batch = |error: &(dyn std::error::Error + 'static)| {
         if error.is::<SlurmError>() || error.is::<HostsError>() {
-            return Some(Code::Refused);
+            return Some(ExitReason::Environment);
         }
         let error: &BatchError = error.downcast_ref()?;
         Some(match error.is_input() {
-            true => Code::BadInput,
-            false => Code::Refused,
+            true => ExitReason::Usage,
+            false => ExitReason::Environment,
         })
     };
     error
         .chain()
         .find_map(|error| of_store(error).or_else(|| of_batch(error)))
         .unwrap_or(match kind(error) {
-            Kind::BadInput => Code::BadInput,
-            Kind::Refused => Code::Refused,
-            Kind::Interrupted => Code::Interrupted,
-            Kind::Internal => Code::Internal,
+            FailureKind::Usage => ExitReason::Usage,
+            FailureKind::Environment => ExitReason::Environment,
+            FailureKind::Interrupted => ExitReason::Interrupted,
+            FailureKind::Internal => ExitReason::Internal,
         })
 }
 
 /// What was named is the user's to mend, also where it is damaged; that a database cannot be read or written is the machine's.
-const fn of_store(error: &StoreError) -> Option<Code> {
+const fn of_store(error: &StoreError) -> Option<ExitReason> {
     match error {
-        StoreError::NoFile { .. }
+        StoreError::NotAFile { .. }
         | StoreError::NewerSchema { .. }
-        | StoreError::NotOurs { .. }
+        | StoreError::NotAnFsarenaDatabase { .. }
         | StoreError::Damaged { .. }
-        | StoreError::NoCampaign(_) => Some(Code::BadInput),
+        | StoreError::NoCampaign(_) => Some(ExitReason::Usage),
         StoreError::Directory { .. }
         | StoreError::Unreachable { .. }
         | StoreError::CannotOpen { .. }
         | StoreError::ReadOnly { .. }
         | StoreError::Busy { .. }
-        | StoreError::Full { .. }
-        | StoreError::Disk { .. }
+        | StoreError::DiskFull { .. }
+        | StoreError::IoError { .. }
         | StoreError::AlreadyRecorded { .. }
-        | StoreError::NoMemory { .. } => Some(Code::Refused),
+        | StoreError::NoMemory { .. } => Some(ExitReason::Environment),
         StoreError::NoSession(_)
         | StoreError::NotPlanned { .. }
-        | StoreError::NotNext { .. }
-        | StoreError::NotJson { .. }
+        | StoreError::NonContiguousPlan { .. }
+        | StoreError::InvalidJson { .. }
         | StoreError::Sqlite { .. } => None,
     }
 }
@@ -170,15 +172,15 @@ mod tests {
 
     #[test]
     fn the_kind_of_error_decides_and_not_its_place_in_the_chain() {
-        let input = anyhow::Error::new(BadInput("no".into())).context("while reading");
-        assert_eq!(code(&input), Code::BadInput);
+        let input = anyhow::Error::new(UsageError("no".into())).context("while reading");
+        assert_eq!(code(&input), ExitReason::Usage);
         assert_eq!(
-            code(&anyhow::Error::new(Refused("no".into()))),
-            Code::Refused
+            code(&anyhow::Error::new(EnvironmentError("no".into()))),
+            ExitReason::Environment
         );
-        assert_eq!(code(&anyhow::anyhow!("surprise")), Code::Internal);
+        assert_eq!(code(&anyhow::anyhow!("surprise")), ExitReason::Internal);
         let interrupted = anyhow::Error::new(GuestError::Interrupted { left: None }).context("x");
-        assert_eq!(code(&interrupted), Code::Interrupted);
+        assert_eq!(code(&interrupted), ExitReason::Interrupted);
     }
 
     #[test]
@@ -188,13 +190,16 @@ mod tests {
             what: None,
             why: "it is cut off".to_owned(),
         };
-        assert_eq!(code(&anyhow::Error::new(damaged)), Code::BadInput);
+        assert_eq!(code(&anyhow::Error::new(damaged)), ExitReason::Usage);
     }
 
     #[test]
     fn what_the_system_refuses_is_no_fault_of_the_program() {
         let error = anyhow::Error::from(io::Error::from_raw_os_error(28));
-        assert_eq!(code(&error.context("cannot write a")), Code::Refused);
+        assert_eq!(
+            code(&error.context("cannot write a")),
+            ExitReason::Environment
+        );
     }
 
     #[test]
@@ -203,7 +208,7 @@ mod tests {
             .context("cannot open a: No such file or directory (os error 2)")
             .context("while reading");
         assert_eq!(
-            whole(&error),
+            error_chain(&error),
             "while reading: cannot open a: No such file or directory (os error 2)"
         );
     }

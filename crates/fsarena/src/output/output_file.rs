@@ -6,9 +6,9 @@ use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 
 use anyhow::Context;
-use sys::trusted::{self, Directory};
+use sys::safe_path::{self, SafeDir};
 
-use crate::output::exit::{BadInput, Refused};
+use crate::output::exit::{EnvironmentError, UsageError};
 
 /// Writes a file, in the place of one that is there; the directories that it lies in are made. A device of characters (a
 /// terminal, `/dev/null`) and what this process has open (`/dev/stdout`) are written as they are; nothing else is that is
@@ -20,33 +20,33 @@ pub fn write(path: &Path, content: &[u8]) -> anyhow::Result<()> {
     let cannot = || format!("cannot write {}", path.display());
     let name = path.file_name().with_context(cannot)?;
     let parent = path.parent().filter(|p| !p.as_os_str().is_empty());
-    let directory = Directory::shared_or_new(parent.unwrap_or(Path::new(".")))?;
+    let directory = SafeDir::shared_or_new(parent.unwrap_or(Path::new(".")))?;
     let path = directory.path().join(name);
     refuse_database(&path)?;
     let kind = fs::metadata(&path).map(|metadata| metadata.file_type());
     match kind {
         Ok(kind) if kind.is_block_device() => {
             let path = path.display();
-            Err(Refused(format!("{path} is a block device: name a file")).into())
+            Err(EnvironmentError(format!("{path} is a block device: name a file")).into())
         }
         Ok(kind) if !kind.is_file() => {
-            trusted::require_own(&path)?;
+            safe_path::check_owner(&path)?;
             let is_open = ["/dev", "/proc"]
                 .iter()
                 .any(|place| path.starts_with(place));
             if (kind.is_fifo() || kind.is_socket()) && !is_open {
                 let path = path.display();
                 let why = format!("{path} is a pipe or a socket: name a file, or /dev/stdout");
-                return Err(Refused(why).into());
+                return Err(EnvironmentError(why).into());
             }
             pass_on(&path, content).with_context(cannot)
         }
-        _ => Ok(directory.replace(name, trusted::usual_mode(), content)?),
+        _ => Ok(directory.replace(name, safe_path::default_mode(), content)?),
     }
 }
 
 /// No report takes the place of results, or of what SQLite keeps beside them.
-fn refuse_database(path: &Path) -> Result<(), BadInput> {
+fn refuse_database(path: &Path) -> Result<(), UsageError> {
     /// Source: "Database File Format" of SQLite's documentation, 1.3.1.
     const MAGIC: &[u8; 16] = b"SQLite format 3\0";
     let is_database = |path: &Path| {
@@ -59,7 +59,7 @@ fn refuse_database(path: &Path) -> Result<(), BadInput> {
     let beside = ["-wal", "-shm", "-journal"];
     let of = beside.iter().find_map(|end| text.strip_suffix(end));
     match is_database(path) || of.is_some_and(|of| is_database(Path::new(of))) {
-        true => Err(BadInput(format!(
+        true => Err(UsageError(format!(
             "{text} is a database, or belongs to one: name another file"
         ))),
         false => Ok(()),
@@ -88,7 +88,7 @@ mod tests {
         assert_eq!(fs::read(&path).unwrap(), b"two");
         assert_eq!(
             fs::metadata(&path).unwrap().permissions().mode() & 0o777,
-            trusted::usual_mode()
+            safe_path::default_mode()
         );
         assert_eq!(fs::read_dir(path.parent().unwrap()).unwrap().count(), 1);
     }

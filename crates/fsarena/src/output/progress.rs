@@ -10,11 +10,11 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 use model::{Calibration, Cell, CellId, CellResult, Nanos, Status};
-use orchestrate::{Observer, Position};
+use orchestrate::{CampaignProgress, Observer};
 use serde_json::json;
-use wire::Event;
+use wire::CellEvent;
 
-use crate::arguments::cli::Globals;
+use crate::args::cli::GlobalArgs;
 use crate::output::text as output;
 
 /// How often a bar is drawn while nothing happens.
@@ -26,7 +26,7 @@ const LINES: usize = 6;
 /// How progress is shown.
 pub enum Progress {
     /// A bar on the terminal, with the time left.
-    Bar(ProgressBar, Running, Countdown),
+    Bar(ProgressBar, RunningCellLine, Countdown),
     /// Nothing but notes and cells that are not ok, where standard error is no terminal, or several campaigns run; each line
     /// begins with this.
     Notes(String),
@@ -37,14 +37,14 @@ pub enum Progress {
 }
 
 /// What is said of each cell that runs now.
-pub type Running = RefCell<BTreeMap<CellId, String>>;
+pub type RunningCellLine = RefCell<BTreeMap<CellId, String>>;
 
 /// Where the campaign is, and when that was said: between two cells the time left counts down.
 #[derive(Clone, Default)]
-pub struct Countdown(Arc<Mutex<Option<(Position, Instant)>>>);
+pub struct Countdown(Arc<Mutex<Option<(CampaignProgress, Instant)>>>);
 
 impl Countdown {
-    fn set(&self, position: Position) {
+    fn set(&self, position: CampaignProgress) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some((position, Instant::now()));
     }
 
@@ -66,14 +66,18 @@ impl Progress {
             Self::Quiet
         } else if io::stderr().is_terminal() {
             let countdown = Countdown::default();
-            Self::Bar(bar(countdown.clone()), Running::default(), countdown)
+            Self::Bar(
+                bar(countdown.clone()),
+                RunningCellLine::default(),
+                countdown,
+            )
         } else {
             Self::Notes(String::new())
         }
     }
 
     /// The same for one of several hosts that run at the same time, whose lines bear its name.
-    pub fn of_host(globals: &Globals) -> Self {
+    pub fn of_host(globals: &GlobalArgs) -> Self {
         match &globals.of_host {
             Some(host) if !globals.quiet && !globals.json => Self::Notes(format!("{host}: ")),
             Some(_) => Self::Quiet,
@@ -84,15 +88,15 @@ impl Progress {
     /// Says something that is no cell: how an image gets on, why something was left out.
     pub fn note(&self, text: &str) {
         match self {
-            Self::Bar(bar, ..) => bar.suspend(|| output::remark(text)),
-            Self::Notes(before) => output::remark(&format!("{before}{text}")),
+            Self::Bar(bar, ..) => bar.suspend(|| output::print_note(text)),
+            Self::Notes(before) => output::print_note(&format!("{before}{text}")),
             Self::Json => emit(&json!({ "event": "note", "text": text })),
             Self::Quiet => {}
         }
     }
 
     /// Does something that writes to the terminal itself, while no bar is drawn there.
-    pub fn stand_aside<T>(&self, work: impl FnOnce() -> T) -> T {
+    pub fn suspend<T>(&self, work: impl FnOnce() -> T) -> T {
         match self {
             Self::Bar(bar, ..) => bar.suspend(work),
             Self::Notes(_) | Self::Json | Self::Quiet => work(),
@@ -133,7 +137,7 @@ impl Observer for Progress {
         }
     }
 
-    fn begin(&self, cell: &Cell, position: Position) {
+    fn begin(&self, cell: &Cell, position: CampaignProgress) {
         match self {
             Self::Bar(bar, running, countdown) => {
                 place(bar, countdown, position);
@@ -142,27 +146,27 @@ impl Observer for Progress {
             }
             Self::Json => emit(&json!({
                 "event": "cell-begin", "cell": cell, "done": position.done,
-                "total": position.total, "left_ns": position.left,
+                "total": position.total, "left_ns": position.time_left,
             })),
             Self::Notes(_) | Self::Quiet => {}
         }
     }
 
-    fn event(&self, cell: &Cell, event: &Event) {
+    fn event(&self, cell: &Cell, event: &CellEvent) {
         match (self, event) {
-            (Self::Bar(bar, running, _), Event::Begin { step }) => {
+            (Self::Bar(bar, running, _), CellEvent::Begin { step }) => {
                 let doing = format!("{} · {step}", name(cell));
                 running.borrow_mut().insert(cell.id, doing);
                 bar.set_message(all(running));
             }
-            (Self::Json, Event::Begin { .. } | Event::Progress { .. }) => {
+            (Self::Json, CellEvent::Begin { .. } | CellEvent::Progress { .. }) => {
                 emit(&json!({ "event": "cell-step", "cell": cell.id, "agent": event }));
             }
             _ => {}
         }
     }
 
-    fn end(&self, cell: &Cell, result: &CellResult, position: Position) {
+    fn end(&self, cell: &Cell, result: &CellResult, position: CampaignProgress) {
         let failure = result.failure.as_ref().map(|f| f.reason.as_str());
         if let Self::Bar(bar, running, countdown) = self {
             running.borrow_mut().remove(&cell.id);
@@ -187,7 +191,7 @@ impl Observer for Progress {
         }
     }
 
-    fn dropped(&self, cell: &Cell) {
+    fn cell_aborted(&self, cell: &Cell) {
         if let Self::Bar(bar, running, _) = self {
             running.borrow_mut().remove(&cell.id);
             bar.set_message(all(running));
@@ -196,7 +200,7 @@ impl Observer for Progress {
 }
 
 /// Moves the bar to where the campaign is.
-fn place(bar: &ProgressBar, countdown: &Countdown, position: Position) {
+fn place(bar: &ProgressBar, countdown: &Countdown, position: CampaignProgress) {
     countdown.set(position);
     bar.set_length(position.total);
     bar.set_position(position.done);
@@ -204,9 +208,9 @@ fn place(bar: &ProgressBar, countdown: &Countdown, position: Position) {
 
 /// What stands beside a bar, so long after a position was said. A cell that takes longer than expected takes nothing
 /// from the time of those behind it.
-fn beside(position: &Position, since: Nanos) -> String {
+fn beside(position: &CampaignProgress, since: Nanos) -> String {
     let passed = since.min(position.next);
-    let left = Nanos(position.left.0.saturating_sub(passed.0));
+    let left = Nanos(position.time_left.0.saturating_sub(passed.0));
     let written = position
         .written
         .map(|bytes| format!(", {bytes} written"))
@@ -215,7 +219,7 @@ fn beside(position: &Position, since: Nanos) -> String {
 }
 
 /// All cells that run, a line each, as many as there is room for.
-fn all(running: &Running) -> String {
+fn all(running: &RunningCellLine) -> String {
     let running = running.borrow();
     let mut lines: Vec<String> = running.values().take(LINES).cloned().collect();
     if running.len() > LINES {
@@ -267,10 +271,10 @@ mod tests {
 
     #[test]
     fn the_time_left_counts_down_until_the_next_cell_was_to_end() {
-        let position = Position {
+        let position = CampaignProgress {
             done: 1,
             total: 9,
-            left: Nanos::from_secs(50),
+            time_left: Nanos::from_secs(50),
             next: Nanos::from_secs(5),
             written: None,
         };
@@ -284,7 +288,7 @@ mod tests {
     fn cells_that_run_side_by_side_are_all_named_and_those_that_have_ended_are_not() {
         let progress = Progress::Bar(
             ProgressBar::hidden(),
-            Running::default(),
+            RunningCellLine::default(),
             Countdown::default(),
         );
         let cell = |id, contender: &str| Cell {
@@ -295,10 +299,10 @@ mod tests {
             round: 1,
             seed: 7,
         };
-        let position = Position {
+        let position = CampaignProgress {
             done: 0,
             total: 2,
-            left: Nanos(0),
+            time_left: Nanos(0),
             next: Nanos(0),
             written: None,
         };
@@ -306,7 +310,7 @@ mod tests {
         progress.begin(&hpfs, position);
         progress.begin(&jfs, position);
         let step = "mkfs".to_owned();
-        progress.event(&jfs, &Event::Begin { step });
+        progress.event(&jfs, &CellEvent::Begin { step });
         let Progress::Bar(bar, ..) = &progress else {
             panic!("it is a bar");
         };
@@ -318,7 +322,7 @@ mod tests {
         progress.end(
             &hpfs,
             &result,
-            Position {
+            CampaignProgress {
                 done: 1,
                 ..position
             },

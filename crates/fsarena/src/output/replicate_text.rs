@@ -1,9 +1,12 @@
 //! A study beside the campaign that repeats it, as text.
 
-use report::then_and_now::{ahead, summary, times};
-use studies::{ClaimTwice, ContenderTwice, FigureTwice, Side, Study, ThenAndNow, Verdict, in_few};
+use report::replication::{ahead, summary, times};
+use studies::{
+    ReplicatedClaim, ReplicatedContender, ReplicatedFigure, ReplicatedValue, Replication, Study,
+    Verdict, abbreviate,
+};
 
-use crate::output::text::{beside, filled, line, table};
+use crate::output::text::{label_and_wrap, line, table, wrap_with_margin};
 
 /// Columns before the text of a claim.
 const MARGIN: usize = 4;
@@ -12,24 +15,24 @@ const MARGIN: usize = 4;
 const HEADING: [&str; 3] = ["figure", "tau", "best then → best now"];
 
 /// What comes of it first, then what differs, the figures, and the claims with both verdicts.
-pub fn text(study: &Study, campaign: i64, twice: &ThenAndNow) -> String {
+pub fn text(study: &Study, campaign: i64, twice: &Replication) -> String {
     let head = format!(
         "{} ({}) beside campaign {campaign}. {}",
         line(&study.name),
         study.figures.year,
         summary(twice).join(" ")
     );
-    let mut text = filled("", &head);
+    let mut text = wrap_with_margin("", &head);
     text += "\nWhat is not as it was:\n";
     for one in &twice.differences {
-        let words = format!("{} → {}", line(&one.then), line(&one.now));
-        text += &beside(&format!("  {:<10} ", one.what), &words);
+        let words = format!("{} → {}", line(&one.published), line(&one.measured));
+        text += &label_and_wrap(&format!("  {:<10} ", one.aspect), &words);
     }
     if !twice.figures.is_empty() {
         let title = "Who was best and who is, of those that have a number on both sides, each as many times the best of these \
                      at its time; tau is the rank correlation:";
         text.push('\n');
-        text += &filled("", title);
+        text += &wrap_with_margin("", title);
         let rows: Vec<[String; 3]> = twice.figures.iter().map(row).collect();
         text += &table(HEADING, &rows);
     }
@@ -41,74 +44,75 @@ pub fn text(study: &Study, campaign: i64, twice: &ThenAndNow) -> String {
 }
 
 /// A figure: how alike the orders are, who was best and what became of it, who is best and what it was.
-fn row(figure: &FigureTwice) -> [String; 3] {
+fn row(figure: &ReplicatedFigure) -> [String; 3] {
     let tau = figure
         .tau_b
         .map_or_else(|| "–".to_owned(), |tau| format!("{tau:.2}"));
-    let then = first(figure, |one| (&one.then, &one.now), "now");
-    let now = first(figure, |one| (&one.now, &one.then), "then");
+    let then = first(figure, |one| (&one.published, &one.measured), "now");
+    let now = first(figure, |one| (&one.measured, &one.published), "then");
     let best = [vec![format!("{then} → {now}")], ahead(figure)].concat();
     [line(&figure.path), tau, line(&best.join("; "))]
 }
 
 /// Who was first on one side, and what it takes on the other: `jfs (now 1.32×)`.
 fn first(
-    figure: &FigureTwice,
-    sides: fn(&ContenderTwice) -> (&Side, &Side),
+    figure: &ReplicatedFigure,
+    sides: fn(&ReplicatedContender) -> (&ReplicatedValue, &ReplicatedValue),
     other: &str,
 ) -> String {
-    let is_first = |one: &&ContenderTwice| matches!(sides(one).0, Side::Ratio { rank: 1, .. });
+    let is_first =
+        |one: &&ReplicatedContender| matches!(sides(one).0, ReplicatedValue::Ratio { rank: 1, .. });
     let firsts: Vec<String> = figure
         .contenders
         .iter()
         .filter(is_first)
         .map(|one| match sides(one).1 {
-            Side::Ratio { times: by, .. } => {
+            ReplicatedValue::Ratio { times: by, .. } => {
                 format!("{} ({other} {})", line(&one.name), times(*by))
             }
-            Side::Alone | Side::Word(_) => line(&one.name),
+            ReplicatedValue::Single | ReplicatedValue::Label(_) => line(&one.name),
         })
         .collect();
     firsts.join(", ")
 }
 
-fn one(claim: &ClaimTwice) -> String {
+fn one(claim: &ReplicatedClaim) -> String {
     let margin = " ".repeat(MARGIN);
-    let [then, now] = [&claim.then, &claim.now].map(|side| side.verdict.name());
+    let [then, now] = [&claim.by_published, &claim.by_measured].map(|side| side.verdict.name());
     let head = format!("{then} → {now}: ");
     let said = format!("{head}{}: {}", claim.claim.id, line(&claim.claim.text));
-    let mut text = beside("  ", &said);
-    let mut add = |words: &str| text += &beside(&margin, &line(words));
-    if !claim.now.off.is_empty() {
-        add(&format!("now off: {}", in_few(&claim.now.off)));
+    let mut text = label_and_wrap("  ", &said);
+    let mut add = |words: &str| text += &label_and_wrap(&margin, &line(words));
+    if !claim.by_measured.off.is_empty() {
+        add(&format!("now off: {}", abbreviate(&claim.by_measured.off)));
     }
-    match claim.now.verdict {
+    match claim.by_measured.verdict {
         Verdict::Undecidable => {
             // Why the study itself cannot say is told by `claims`.
             if claim.claim.undecidable.is_none()
-                && let Some(why) = claim.now.why.first()
+                && let Some(why) = claim.by_measured.reasons.first()
             {
                 add(&why.to_string());
             }
         }
         Verdict::NotMeasured | Verdict::NotEnoughRounds => {
             // Rounds settle what is open, and not what is missing.
-            let rounds_help = claim.now.verdict == Verdict::NotEnoughRounds;
-            let all = claim.now.why.iter();
-            let mut first = all.filter(|why| !rounds_help || why.who.is_empty());
+            let rounds_help = claim.by_measured.verdict == Verdict::NotEnoughRounds;
+            let all = claim.by_measured.reasons.iter();
+            let mut first = all.filter(|why| !rounds_help || why.contenders.is_empty());
             if let Some(why) = first.next() {
                 add(&why.to_string());
             }
         }
         Verdict::Supported | Verdict::Partly | Verdict::Contradicted => {
             claim
-                .now
+                .by_measured
                 .lines()
                 .iter()
                 .take(3)
                 .for_each(|values| add(values));
             // What is said of several was held against those that there are.
-            if let Some(why) = claim.now.why.first() {
+            if let Some(why) = claim.by_measured.reasons.first() {
                 add(&format!("nothing is known of {why}"));
             }
         }
@@ -120,27 +124,27 @@ fn one(claim: &ClaimTwice) -> String {
 mod tests {
     use super::*;
     use crate::output::text::table_within;
-    use studies::Ahead;
+    use studies::Leader;
 
     #[test]
     fn the_table_of_figures_has_its_whole_heading_in_80_columns() {
-        let ratio = |times: f64, rank| Side::Ratio { times, rank };
-        let figure = FigureTwice {
+        let ratio = |times: f64, rank| ReplicatedValue::Ratio { times, rank };
+        let figure = ReplicatedFigure {
             path: "bonnie++/sequential_output_rewrite/latency_max".to_owned(),
             contenders: vec![
-                ContenderTwice {
+                ReplicatedContender {
                     name: "reiserfs-3.6".to_owned(),
-                    then: ratio(1.0, 1),
-                    now: ratio(2.5, 2),
+                    published: ratio(1.0, 1),
+                    measured: ratio(2.5, 2),
                 },
-                ContenderTwice {
+                ReplicatedContender {
                     name: "zfs-fuse".to_owned(),
-                    then: ratio(1.5, 2),
-                    now: ratio(1.0, 1),
+                    published: ratio(1.5, 2),
+                    measured: ratio(1.0, 1),
                 },
             ],
             tau_b: Some(-1.0),
-            best_then: Some(Ahead {
+            best_then: Some(Leader {
                 name: "reiser4".to_owned(),
                 times: 1.35,
             }),

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use studies::{Cell, Contender, Doubt, Figure, Status, Study};
+use studies::{Caveat, FigureSpec, FigureStatus, FigureValue, Study, StudyContender};
 
 use crate::output::claims_text::summary;
-use crate::output::text::{beside, counted, line, terminal_width};
+use crate::output::text::{counted, label_and_wrap, line, terminal_width};
 
 /// Columns where standard output is no terminal.
 const COLUMNS: usize = 80;
@@ -20,7 +20,7 @@ pub fn text(study: &Study) -> String {
         text += &tables(study, test);
     }
     text += &marks(study);
-    let off = study.does_not_add_up();
+    let off = study.inconsistencies();
     text += &section("Does not add up", off.iter().map(|off| ("", line(off))));
     let hardware = study.hardware.iter();
     text += &section(
@@ -32,10 +32,10 @@ pub fn text(study: &Study) -> String {
 
 fn head(study: &Study) -> String {
     let figures = &study.figures;
-    let statuses = Status::ALL.into_iter().filter_map(|status| {
-        let is_one = |cell: &Cell| cell.status == status && cell.range.is_none();
+    let statuses = FigureStatus::ALL.into_iter().filter_map(|status| {
+        let is_one = |cell: &FigureValue| cell.status == status && cell.range.is_none();
         let count = figures.cells().filter(|(_, _, cell)| is_one(cell)).count();
-        (count > 0 && status != Status::Ok).then(|| format!("{count} {status}"))
+        (count > 0 && status != FigureStatus::Ok).then(|| format!("{count} {status}"))
     });
     let others: Vec<String> = statuses.collect();
     let others = match others.is_empty() {
@@ -64,7 +64,7 @@ fn head(study: &Study) -> String {
             "claims",
             format!(
                 "{} (fsarena claims {})",
-                summary(&study.judged()),
+                summary(&study.evaluate_claims()),
                 study.name
             ),
         ),
@@ -72,7 +72,7 @@ fn head(study: &Study) -> String {
     ];
     let mut text = format!("{}: {}\n", study.name, line(&study.title));
     for (what, fact) in facts {
-        text += &beside(&format!("  {what:<9} "), &fact);
+        text += &label_and_wrap(&format!("  {what:<9} "), &fact);
     }
     text
 }
@@ -91,21 +91,21 @@ fn tests(study: &Study) -> Vec<&str> {
 /// The figures of a test: a row each, and as many contenders beside each other as have room.
 fn tables(study: &Study, test: &str) -> String {
     let all = &study.figures;
-    let of_test: Vec<&Figure> = all
+    let of_test: Vec<&FigureSpec> = all
         .figures
         .iter()
         .filter(|figure| figure.test == test)
         .collect();
-    let has_any = |contender: &&Contender| {
-        let named = |figure: &&Figure| all.named(&contender.name, &figure.path()).is_some();
+    let has_any = |contender: &&StudyContender| {
+        let named = |figure: &&FigureSpec| all.value(&contender.name, &figure.path()).is_some();
         of_test.iter().any(named)
     };
     let columns = all.contenders.iter().filter(has_any).map(|contender| {
         let cells = of_test.iter().map(|figure| {
-            let found = all.named(&contender.name, &figure.path());
+            let found = all.value(&contender.name, &figure.path());
             found.map_or_else(String::new, |(_, cell)| {
                 // What is said of everybody marks nobody.
-                let some = |doubt: &&Doubt| doubt.contenders.len() < all.contenders.len();
+                let some = |doubt: &&Caveat| doubt.contenders.len() < all.contenders.len();
                 let mut doubts = study.doubts.iter().filter(some);
                 let doubtful = doubts.any(|doubt| is_of(doubt, contender, figure));
                 shown(cell) + if doubtful { "*" } else { "" }
@@ -150,12 +150,12 @@ fn tables(study: &Study, test: &str) -> String {
     text
 }
 
-fn is_of(doubt: &Doubt, contender: &Contender, figure: &Figure) -> bool {
+fn is_of(doubt: &Caveat, contender: &StudyContender, figure: &FigureSpec) -> bool {
     doubt.contenders.contains(&contender.name) && doubt.figures.contains(&figure.path())
 }
 
 /// A cell: its number, the bounds of one, or the word for its absence.
-fn shown(cell: &Cell) -> String {
+fn shown(cell: &FigureValue) -> String {
     match (cell.value, cell.range) {
         (Some(_), _) if cell.censored => format!(">{}", cell.printed),
         _ if cell.censored => "+++++".to_owned(),
@@ -168,21 +168,24 @@ fn shown(cell: &Cell) -> String {
 /// What the signs in the tables mean.
 fn marks(study: &Study) -> String {
     let mut text = String::new();
-    let is_untimed = |cell: &Cell| cell.censored && cell.value.is_none();
+    let is_untimed = |cell: &FigureValue| cell.censored && cell.value.is_none();
     if study.figures.cells().any(|(_, _, cell)| is_untimed(cell)) {
         text += "\n";
-        text += &beside("+++++  ", "ended too soon to be timed");
+        text += &label_and_wrap("+++++  ", "ended too soon to be timed");
     }
-    let same = study.doubts.chunk_by(|a, b| a.why == b.why);
+    let same = study.doubts.chunk_by(|a, b| a.reason == b.reason);
     let doubts = same.map(|same| {
         let whose: Vec<String> = same.iter().map(|doubt| whose(doubt, study)).collect();
-        ("", format!("{}: {}", whose.join("; "), line(&same[0].why)))
+        (
+            "",
+            format!("{}: {}", whose.join("; "), line(&same[0].reason)),
+        )
     });
     text + &section("Doubtful, and marked * where it is of some", doubts)
 }
 
 /// Whose and which figures a doubt is about, in few words.
-fn whose(doubt: &Doubt, study: &Study) -> String {
+fn whose(doubt: &Caveat, study: &Study) -> String {
     let contenders = match &doubt.contenders[..] {
         few if few.len() <= 4 => few.join(", "),
         many => format!("{} contenders", many.len()),
@@ -190,7 +193,7 @@ fn whose(doubt: &Doubt, study: &Study) -> String {
     // `*` means more figures than these contenders have.
     let have = |path: &&String| {
         let mut contenders = doubt.contenders.iter();
-        contenders.any(|name| study.figures.named(name, path).is_some())
+        contenders.any(|name| study.figures.value(name, path).is_some())
     };
     let figures: Vec<&String> = doubt.figures.iter().filter(have).collect();
     let figures = match &figures[..] {
@@ -222,14 +225,14 @@ fn section<'a>(title: &str, lines: impl Iterator<Item = (&'a str, String)>) -> S
             "" => "  ".to_owned(),
             label => format!("  {label}: "),
         };
-        text += &beside(&label, &said);
+        text += &label_and_wrap(&label, &said);
     }
     text
 }
 
 #[cfg(test)]
 mod tests {
-    use catalog::Catalog;
+    use config::Catalog;
 
     use super::*;
 
@@ -245,7 +248,7 @@ mod tests {
         let mut doubt = emerging.doubts[0].clone();
         doubt.contenders = vec!["chunkfs-kernel".to_owned()];
         let all = emerging.figures.figures.iter();
-        doubt.figures = all.map(Figure::path).collect();
+        doubt.figures = all.map(FigureSpec::path).collect();
         let cells = emerging.figures.cells();
         let own = cells.filter(|(contender, ..)| contender.name == "chunkfs-kernel");
         let said = whose(&doubt, &emerging);

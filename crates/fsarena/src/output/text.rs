@@ -4,24 +4,24 @@ use std::io::{self, Write};
 
 use jiff::Timestamp;
 use model::Nanos;
-use report::{Form, lines_of, visible};
+use report::{TextStyle, escape_invisible, wrap};
 use serde_json::Value;
 use unicode_width::UnicodeWidthStr;
 
 /// Blanks between two columns.
 const GAP: usize = 2;
 /// In less room a text is not broken into lines.
-const LEAST_ROOM: usize = 20;
+const MIN_ROOM: usize = 20;
 /// Stands before the last column where that is below its row.
 const BELOW: &str = "    ";
 
 /// Writes a text for people: on a terminal no line of it is broken inside a word.
 pub fn print(text: &str) -> io::Result<()> {
-    print_whole(&folded(text, terminal_width()))
+    print_unwrapped(&folded(text, terminal_width()))
 }
 
 /// Writes what programs read, as it is.
-pub fn print_whole(text: &str) -> io::Result<()> {
+pub fn print_unwrapped(text: &str) -> io::Result<()> {
     let mut output = io::stdout().lock();
     let written = output
         .write_all(text.as_bytes())
@@ -30,10 +30,10 @@ pub fn print_whole(text: &str) -> io::Result<()> {
 }
 
 /// Writes a comparison: in Markdown as it is, or for people.
-pub fn print_in(markdown: bool, text: impl FnOnce(Form) -> String) -> io::Result<()> {
+pub fn print_styled(markdown: bool, text: impl FnOnce(TextStyle) -> String) -> io::Result<()> {
     match markdown {
-        true => print_whole(&text(Form::Markdown)),
-        false => print(&text(Form::Text {
+        true => print_unwrapped(&text(TextStyle::Markdown)),
+        false => print(&text(TextStyle::Text {
             columns: terminal_width(),
         })),
     }
@@ -49,7 +49,7 @@ pub fn not_written(error: &io::Error) -> io::Error {
 
 /// Writes a value as JSON.
 pub fn print_json(value: &Value) -> io::Result<()> {
-    print_whole(&format!("{value:#}\n"))
+    print_unwrapped(&format!("{value:#}\n"))
 }
 
 /// Columns of the terminal that standard output is; nothing where it is none.
@@ -81,7 +81,7 @@ pub(super) fn table_within<const N: usize>(
     };
     let has_room = |widths: &Vec<usize>| {
         let last = widths.len().saturating_sub(1);
-        widths[last] >= LEAST_ROOM.min(natural(&lines)[last])
+        widths[last] >= MIN_ROOM.min(natural(&lines)[last])
     };
     if let Some(widths) = narrowed(&lines, columns).filter(has_room) {
         return all(&widths);
@@ -138,7 +138,7 @@ fn row(cells: &[String], widths: &[usize]) -> String {
         .zip(widths)
         .map(|(cell, width)| match cell.width() <= *width {
             true => vec![cell.clone()],
-            false => lines_of(cell, *width),
+            false => wrap(cell, *width),
         })
         .collect();
     let height = parts.iter().map(Vec::len).max().unwrap_or(0);
@@ -167,7 +167,7 @@ fn block<const N: usize>(columns: usize, heading: [&str; N], cells: &[String; N]
 }
 
 /// A text behind what it is, on a terminal in lines that go on below themselves.
-pub fn beside(label: &str, text: &str) -> String {
+pub fn label_and_wrap(label: &str, text: &str) -> String {
     beside_within(terminal_width(), label, text)
 }
 
@@ -178,13 +178,13 @@ fn beside_within(columns: Option<usize>, label: &str, text: &str) -> String {
 }
 
 /// A text in lines of the terminal, each behind a margin; whole where there is none.
-pub fn filled(margin: &str, text: &str) -> String {
+pub fn wrap_with_margin(margin: &str, text: &str) -> String {
     filled_within(terminal_width(), margin, text)
 }
 
 fn filled_within(columns: Option<usize>, margin: &str, text: &str) -> String {
     let columns = columns.unwrap_or(usize::MAX);
-    let lines = lines_of(text, columns.saturating_sub(margin.width()).max(LEAST_ROOM));
+    let lines = wrap(text, columns.saturating_sub(margin.width()).max(MIN_ROOM));
     lines
         .iter()
         .map(|line| format!("{margin}{line}\n"))
@@ -209,7 +209,7 @@ fn folded_line(line: &str, columns: usize) -> String {
     let further = match margin {
         0 => 0,
         set_in => Some(set_in + 2)
-            .filter(|m| m + LEAST_ROOM <= columns)
+            .filter(|m| m + MIN_ROOM <= columns)
             .unwrap_or(0),
     };
     let further = " ".repeat(further);
@@ -243,19 +243,19 @@ fn shown_width(text: &str) -> usize {
 }
 
 /// Says something on standard error; that nobody reads it is no reason to lose a campaign.
-pub fn remark(text: &str) {
+pub fn print_note(text: &str) {
     let width = terminal_size::terminal_size_of(io::stderr());
-    remark_whole(&folded(text, width.map(|(width, _)| usize::from(width.0))));
+    print_note_unwrapped(&folded(text, width.map(|(width, _)| usize::from(width.0))));
 }
 
 /// The same for programs, which need each line whole.
-pub fn remark_whole(text: &str) {
+pub fn print_note_unwrapped(text: &str) {
     let _ = writeln!(io::stderr(), "{text}");
 }
 
 /// Text from outside in one line, such that it cannot move the cursor or hide.
 pub fn line(text: &str) -> String {
-    visible(&text.split_whitespace().collect::<Vec<_>>().join(" "))
+    escape_invisible(&text.split_whitespace().collect::<Vec<_>>().join(" "))
 }
 
 /// A count with its noun: `1 cell`, `2 cells`.
@@ -268,7 +268,12 @@ pub fn counted(count: u64, noun: &str) -> String {
 pub fn indented(margin: &str, text: &str) -> String {
     let lines = text.trim_end().lines();
     lines
-        .map(|line| format!("{margin}{}\n", visible(&line.replace('\t', "    "))))
+        .map(|line| {
+            format!(
+                "{margin}{}\n",
+                escape_invisible(&line.replace('\t', "    "))
+            )
+        })
         .collect()
 }
 

@@ -5,12 +5,12 @@ use model::{Status, Unit};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::{Color, Modifier, Style};
-use report::{Scale, lines_of};
+use report::{UnitScale, wrap};
 use unicode_width::UnicodeWidthStr;
 
-use crate::output::cost_page::long;
+use crate::output::cost_page::format_duration;
 use crate::output::text::line;
-use crate::watch::state::{Square, Stage, State, is_failure, name};
+use crate::watch::state::{CampaignState, GridCell, WatchState, is_failure, name};
 
 /// Blanks between two columns.
 const GAP: usize = 2;
@@ -18,17 +18,17 @@ const GAP: usize = 2;
 const FAILURES: usize = 4;
 const NEWEST: usize = 3;
 /// Rows of the grid for which everything below it makes room.
-const LEAST_ROWS: usize = 6;
+const MIN_ROWS: usize = 6;
 /// A name of a test is broken at its hyphens into lines of about so many characters, and cut where it has none.
 const HEADING: usize = 9;
-const LONGEST_PART: usize = 18;
+const MAX_PART: usize = 18;
 /// Columns of the bar, at least and at most.
 const BAR: [usize; 2] = [8, 30];
 
 const PLAIN: Style = Style::new();
 const BOLD: Style = Style::new().add_modifier(Modifier::BOLD);
-const FAINT: Style = Style::new().add_modifier(Modifier::DIM);
-const BAD: Style = Style::new().fg(Color::Red);
+const DIM_STYLE: Style = Style::new().add_modifier(Modifier::DIM);
+const WORST_STYLE: Style = Style::new().fg(Color::Red);
 const NOW: Style = Style::new().fg(Color::Yellow).add_modifier(Modifier::BOLD);
 
 /// How far the grid is scrolled.
@@ -50,7 +50,7 @@ impl Scroll {
     }
 
     /// The same, no farther than until the last contender and the last test are there.
-    pub fn within(self, state: &State, area: Rect) -> Self {
+    pub fn within(self, state: &WatchState, area: Rect) -> Self {
         let parts = Parts::of(state, area);
         let grid = Grid::of(state);
         let last_column = (0..state.tests.len())
@@ -72,12 +72,12 @@ struct Parts {
 }
 
 impl Parts {
-    fn of(state: &State, area: Rect) -> Self {
+    fn of(state: &WatchState, area: Rect) -> Self {
         /// Title, bar, what runs, a blank line; two lines at the end.
         const FRAME: usize = 6;
         let (width, height) = (usize::from(area.width), usize::from(area.height));
         let heading = Grid::of(state).heading;
-        let needed = state.rows.len().min(LEAST_ROWS);
+        let needed = state.rows.len().min(MIN_ROWS);
         let mut room = height.saturating_sub(FRAME + heading + needed);
         let take = |lines: Vec<String>, most: usize, room: &mut usize| -> Vec<String> {
             // A blank line stands before them.
@@ -88,7 +88,7 @@ impl Parts {
         let failures = state.failures.iter().map(|failure| cut(failure, width));
         let failures = take(failures.collect(), FAILURES, &mut room);
         let newest = state.newest.iter();
-        let newest = newest.flat_map(|newest| lines_of(&format!("last: {newest}"), width.max(20)));
+        let newest = newest.flat_map(|newest| wrap(&format!("last: {newest}"), width.max(20)));
         let newest = take(newest.collect(), NEWEST, &mut room);
         Self {
             width,
@@ -108,7 +108,7 @@ struct Grid {
 }
 
 impl Grid {
-    fn of(state: &State) -> Self {
+    fn of(state: &WatchState) -> Self {
         let names = state.rows.iter().map(|row| row.contender.width()).max();
         let column = |(place, test): (usize, &String)| {
             let heading = heading(&line(test));
@@ -152,14 +152,14 @@ impl Grid {
 }
 
 /// Draws everything.
-pub fn draw(state: &State, scroll: Scroll, area: Rect, buffer: &mut Buffer) {
+pub fn draw(state: &WatchState, scroll: Scroll, area: Rect, buffer: &mut Buffer) {
     let scroll = scroll.within(state, area);
     let parts = Parts::of(state, area);
-    let mut pen = Pen { area, buffer, y: 0 };
+    let mut pen = LineWriter { area, buffer, y: 0 };
     head(state, &mut pen);
     pen.next();
     grid(state, scroll, &parts, &mut pen);
-    for (lines, style) in [(&parts.failures, BAD), (&parts.newest, PLAIN)] {
+    for (lines, style) in [(&parts.failures, WORST_STYLE), (&parts.newest, PLAIN)] {
         if !lines.is_empty() {
             pen.next();
         }
@@ -172,12 +172,12 @@ pub fn draw(state: &State, scroll: Scroll, area: Rect, buffer: &mut Buffer) {
 }
 
 /// Everything as text, of all contenders and as many tests as have room: what stays on the terminal.
-pub fn text(state: &State, width: u16) -> String {
+pub fn text(state: &WatchState, width: u16) -> String {
     let plenty = u16::try_from(state.rows.len() + 60).unwrap_or(u16::MAX);
     let area = Rect::new(0, 0, width, plenty);
     let mut buffer = Buffer::empty(area);
     let parts = Parts::of(state, area);
-    let mut pen = Pen {
+    let mut pen = LineWriter {
         area,
         buffer: &mut buffer,
         y: 0,
@@ -200,13 +200,13 @@ pub fn text(state: &State, width: u16) -> String {
 }
 
 /// Writes line after line, as far as there is room.
-struct Pen<'a> {
+struct LineWriter<'a> {
     area: Rect,
     buffer: &'a mut Buffer,
     y: usize,
 }
 
-impl Pen<'_> {
+impl LineWriter<'_> {
     fn next(&mut self) {
         self.y += 1;
     }
@@ -228,12 +228,14 @@ impl Pen<'_> {
     }
 }
 
-fn head(state: &State, pen: &mut Pen<'_>) {
+fn head(state: &WatchState, pen: &mut LineWriter<'_>) {
     pen.line(&state.title, BOLD);
     pen.line(&how_far(state, pen.area.width.into()), PLAIN);
     match (state.stage, &state.running[..]) {
-        (Stage::Running, []) => pen.line("no cell runs: it prepares, measures or cleans up", PLAIN),
-        (Stage::Running, running) => {
+        (CampaignState::Running, []) => {
+            pen.line("no cell runs: it prepares, measures or cleans up", PLAIN)
+        }
+        (CampaignState::Running, running) => {
             let cells = running
                 .iter()
                 .map(|now| format!("{}, for {}", name(&now.cell), now.elapsed));
@@ -242,11 +244,11 @@ fn head(state: &State, pen: &mut Pen<'_>) {
                 NOW,
             );
         }
-        (Stage::Complete, _) => pen.line(
+        (CampaignState::Complete, _) => pen.line(
             &format!("complete: `fsarena report {}` shows it", state.id),
             BOLD,
         ),
-        (Stage::Stopped, _) => {
+        (CampaignState::Stopped, _) => {
             pen.line(
                 &format!("stopped: `fsarena resume {}` goes on with it", state.id),
                 BOLD,
@@ -256,12 +258,12 @@ fn head(state: &State, pen: &mut Pen<'_>) {
 }
 
 /// A bar, and what it says in words.
-fn how_far(state: &State, width: usize) -> String {
+fn how_far(state: &WatchState, width: usize) -> String {
     let mut words = format!("{} of {} cells", state.done, state.planned);
-    if state.stage == Stage::Running {
-        words += &format!(", about {} left", long(state.left));
+    if state.stage == CampaignState::Running {
+        words += &format!(", about {} left", format_duration(state.time_left));
     }
-    let not_ok = state.not_ok.iter().rev();
+    let not_ok = state.unsuccessful.iter().rev();
     let not_ok: Vec<String> = not_ok
         .map(|(status, count)| format!("{count} {status}"))
         .collect();
@@ -275,7 +277,7 @@ fn how_far(state: &State, width: usize) -> String {
     format!("{}{} {words}", "━".repeat(full), "─".repeat(rest))
 }
 
-fn grid(state: &State, scroll: Scroll, parts: &Parts, pen: &mut Pen<'_>) {
+fn grid(state: &WatchState, scroll: Scroll, parts: &Parts, pen: &mut LineWriter<'_>) {
     let grid = Grid::of(state);
     let count = grid.shown_from(scroll.column, parts.width);
     let names = grid.names(parts.width);
@@ -286,7 +288,7 @@ fn grid(state: &State, scroll: Scroll, parts: &Parts, pen: &mut Pen<'_>) {
             // They stand on the grid.
             let place = (number + lines.len()).checked_sub(grid.heading);
             let text = place.map_or("", |place| &lines[place]);
-            pen.at(x + GAP + width - text.width(), text, FAINT);
+            pen.at(x + GAP + width - text.width(), text, DIM_STYLE);
             x += GAP + width;
         }
         pen.next();
@@ -303,10 +305,10 @@ fn grid(state: &State, scroll: Scroll, parts: &Parts, pen: &mut Pen<'_>) {
     }
 }
 
-fn foot(state: &State, scroll: Scroll, parts: &Parts, pen: &mut Pen<'_>) {
+fn foot(state: &WatchState, scroll: Scroll, parts: &Parts, pen: &mut LineWriter<'_>) {
     pen.line(
         "1.00: best in every phase so far, 2.00: costs twice as much, …: rounds to come",
-        FAINT,
+        DIM_STYLE,
     );
     let columns = Grid::of(state).shown_from(scroll.column, parts.width);
     let (rows, tests) = (state.rows.len(), state.tests.len());
@@ -322,11 +324,11 @@ fn foot(state: &State, scroll: Scroll, parts: &Parts, pen: &mut Pen<'_>) {
         true => "q: leave; the campaign goes on".to_owned(),
         false => format!("q: leave; arrows: {}", shown.join(", ")),
     };
-    pen.line(&keys, FAINT);
+    pen.line(&keys, DIM_STYLE);
 }
 
 /// What stands in a square.
-fn said(square: &Square) -> (String, Style) {
+fn said(square: &GridCell) -> (String, Style) {
     let running = if square.runs { "▸" } else { "" };
     let more = match square.done {
         0 => "",
@@ -334,10 +336,10 @@ fn said(square: &Square) -> (String, Style) {
         _ => "",
     };
     let (text, style) = match (square.worst, square.cost) {
-        (Some(status), _) if is_failure(status) => (status.to_string(), BAD),
-        (Some(Status::Unsupported), _) => (Status::Unsupported.to_string(), FAINT),
+        (Some(status), _) if is_failure(status) => (status.to_string(), WORST_STYLE),
+        (Some(Status::Unsupported), _) => (Status::Unsupported.to_string(), DIM_STYLE),
         (Some(_), Some(cost)) => (
-            Scale::of(Unit::Ratio, [cost]).number(cost),
+            UnitScale::for_values(Unit::Ratio, [cost]).number(cost),
             if cost < 1.005 { BOLD } else { PLAIN },
         ),
         (Some(_), None) if square.done < square.planned => {
@@ -346,10 +348,10 @@ fn said(square: &Square) -> (String, Style) {
         }
         (Some(_), None) => ("ok".to_owned(), PLAIN),
         (None, _) if square.planned == 0 => return (String::new(), PLAIN),
-        (None, _) => ((if square.runs { "" } else { "·" }).to_owned(), FAINT),
+        (None, _) => ((if square.runs { "" } else { "·" }).to_owned(), DIM_STYLE),
     };
     let style = match square.runs {
-        true if style != BAD => NOW,
+        true if style != WORST_STYLE => NOW,
         _ => style,
     };
     (format!("{running}{text}{more}"), style)
@@ -364,10 +366,7 @@ fn heading(name: &str) -> Vec<String> {
             _ => lines.push(part.to_owned()),
         }
     }
-    lines
-        .iter()
-        .map(|text| shortened(text, LONGEST_PART))
-        .collect()
+    lines.iter().map(|text| shortened(text, MAX_PART)).collect()
 }
 
 /// A text in so many columns, with dots where it goes on.
@@ -412,7 +411,7 @@ mod tests {
     use ratatui::backend::TestBackend;
 
     use super::*;
-    use crate::watch::state::{Row, RunningCell};
+    use crate::watch::state::{GridRow, RunningCell};
 
     const TESTS: [&str; 7] = [
         "bonnie-block",
@@ -435,8 +434,8 @@ mod tests {
         }
     }
 
-    fn square(planned: u32, done: u32, worst: Option<Status>, cost: Option<f64>) -> Square {
-        Square {
+    fn square(planned: u32, done: u32, worst: Option<Status>, cost: Option<f64>) -> GridCell {
+        GridCell {
             planned,
             done,
             worst,
@@ -446,9 +445,9 @@ mod tests {
     }
 
     /// A campaign of these contenders in its second round.
-    fn state(contenders: &[String]) -> State {
+    fn state(contenders: &[String]) -> WatchState {
         let ok = Some(Status::Ok);
-        let row = |(place, contender): (usize, &String)| Row {
+        let row = |(place, contender): (usize, &String)| GridRow {
             contender: contender.clone(),
             squares: vec![
                 square(3, 3, ok, Some(1.0 + place as f64 / 4.0)),
@@ -470,14 +469,14 @@ mod tests {
             cell: cell(&contenders[0], "tree"),
             elapsed: Nanos::from_secs(12),
         }];
-        let state = State {
+        let state = WatchState {
             id: 7,
             title: "campaign 7 “nightly”: quick, loop, 3 rounds".into(),
-            stage: Stage::Running,
+            stage: CampaignState::Running,
             planned: 120,
             done: 61,
-            not_ok: BTreeMap::from([(Status::Unsupported, 2), (Status::Failed, 3)]),
-            left: Nanos(0),
+            unsuccessful: BTreeMap::from([(Status::Unsupported, 2), (Status::Failed, 3)]),
+            time_left: Nanos(0),
             running: Vec::new(),
             tests: TESTS.map(String::from).into(),
             rows: contenders.iter().enumerate().map(row).collect(),
@@ -496,7 +495,7 @@ mod tests {
         names.iter().map(|name| (*name).to_owned()).collect()
     }
 
-    fn shown(state: &State, scroll: Scroll, width: u16, height: u16) -> TestBackend {
+    fn shown(state: &WatchState, scroll: Scroll, width: u16, height: u16) -> TestBackend {
         let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
         terminal
             .draw(|frame| draw(state, scroll, frame.area(), frame.buffer_mut()))
@@ -559,17 +558,17 @@ mod tests {
             .flat_map(|row| &mut row.squares)
             .enumerate()
         {
-            *square = super::Square {
+            *square = super::GridCell {
                 planned: 3,
                 done: 3,
                 worst: Some(all[place % all.len()]),
-                ..Square::default()
+                ..GridCell::default()
             };
         }
         state.failures = (0..8)
             .map(|number| format!("xfs · tree · round {number}: hung: no sign of life"))
             .collect();
-        (state.stage, state.done) = (Stage::Complete, 120);
+        (state.stage, state.done) = (CampaignState::Complete, 120);
         insta::assert_snapshot!("failed", shown(&state, Scroll::default(), 80, 24));
         insta::assert_snapshot!("failed-text", text(&state, 80));
     }
@@ -585,7 +584,7 @@ mod tests {
             text(&state, width);
         }
         insta::assert_snapshot!("small", shown(&state, Scroll::default(), 40, 12));
-        let nothing = State {
+        let nothing = WatchState {
             rows: Vec::new(),
             tests: Vec::new(),
             ..state

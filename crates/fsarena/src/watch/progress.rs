@@ -3,21 +3,21 @@
 use std::cmp::Reverse;
 
 use model::{Campaign, CampaignResults, Cell, Nanos};
-use plan::{Experience, Forecast, Going, Pace};
+use plan::{ActiveCell, Forecast, PastDurations, ThroughputModel};
 
 use crate::watch::state::RunningCell;
 
 /// What the time left is estimated from, beside the cells that have ended.
-pub struct Basis {
+pub struct ForecastContext {
     /// How fast the machine is taken to be.
-    pub pace: Pace,
+    pub pace: ThroughputModel,
     /// What cells took in earlier campaigns.
-    pub experience: Experience,
+    pub experience: PastDurations,
     /// How many cells run side by side.
-    pub abreast: usize,
+    pub parallel_cells: usize,
 }
 
-impl Basis {
+impl ForecastContext {
     /// What is known of the times of a campaign's cells by now.
     pub fn forecast(&self, results: &CampaignResults) -> Forecast {
         let campaign: &Campaign = &results.campaign;
@@ -25,7 +25,7 @@ impl Basis {
         forecast.plan(results.cells.iter().map(|stored| &stored.cell));
         for stored in &results.cells {
             if let Some(result) = &stored.result {
-                forecast.finish(&stored.cell, result);
+                forecast.record_result(&stored.cell, result);
             }
         }
         forecast
@@ -44,7 +44,7 @@ impl Basis {
             .iter()
             .filter(|stored| stored.result.is_none());
         let cells: Vec<&Cell> = waiting
-            .take(self.abreast)
+            .take(self.parallel_cells)
             .map(|stored| &stored.cell)
             .collect();
         let ends = results.cells.iter().filter_map(|stored| {
@@ -67,13 +67,13 @@ impl Basis {
     }
 
     /// About how much time is left.
-    pub fn left(&self, forecast: &Forecast, running: &[RunningCell]) -> Nanos {
-        let going = running.iter().map(|running| Going {
+    pub fn time_left(&self, forecast: &Forecast, running: &[RunningCell]) -> Nanos {
+        let going = running.iter().map(|running| ActiveCell {
             cell: &running.cell,
             elapsed: running.elapsed,
         });
-        let going: Vec<Going<'_>> = going.collect();
-        forecast.left(&going, self.abreast as u64).0
+        let going: Vec<ActiveCell<'_>> = going.collect();
+        forecast.time_left(&going, self.parallel_cells as u64).0
     }
 }
 
@@ -84,11 +84,11 @@ mod tests {
 
     use super::*;
 
-    fn basis(abreast: usize) -> Basis {
-        Basis {
-            pace: Pace::default(),
-            experience: Experience::default(),
-            abreast,
+    fn basis(abreast: usize) -> ForecastContext {
+        ForecastContext {
+            pace: ThroughputModel::default(),
+            experience: PastDurations::default(),
+            parallel_cells: abreast,
         }
     }
 
@@ -96,9 +96,9 @@ mod tests {
     fn campaign(ends: &[u64]) -> CampaignResults {
         let contenders = crate::fixture::campaign().contenders;
         let campaign = in_memory::campaign(contenders, 3);
-        let mut results = in_memory::Results::new(&campaign).read().clone();
+        let mut results = in_memory::MemorySink::new(&campaign).read().clone();
         for (stored, end) in results.cells.iter_mut().zip(ends) {
-            let mut result = in_memory::success(&in_memory::test());
+            let mut result = in_memory::ok_result(&in_memory::test());
             result.started = Nanos::from_secs(end - 1);
             result.elapsed = Nanos::from_secs(1);
             stored.result = Some(result);
@@ -138,13 +138,13 @@ mod tests {
         let left = |results: &CampaignResults, now| {
             let running = basis.running(results, Nanos(0), Nanos::from_secs(now));
             let forecast = basis.forecast(results);
-            basis.left(&forecast, &running).as_secs_f64()
+            basis.time_left(&forecast, &running).as_secs_f64()
         };
         let at_first = left(&results, 110);
         assert!((3.5..4.5).contains(&at_first), "{at_first}");
         assert!(left(&results, 111) < at_first);
         for stored in &mut results.cells {
-            stored.result = Some(model::CellResult::blank(Status::Failed));
+            stored.result = Some(model::CellResult::with_status(Status::Failed));
         }
         assert_eq!(left(&results, 200), 0.0);
     }

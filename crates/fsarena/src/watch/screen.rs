@@ -13,11 +13,11 @@ use ratatui::crossterm::{cursor, execute};
 use ratatui::layout::Rect;
 
 use crate::watch::draw::{Scroll, draw};
-use crate::watch::state::State;
+use crate::watch::state::WatchState;
 
 /// What a person asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Key {
+pub enum WatchKey {
     /// To leave.
     Leave,
     /// To see what lies so many contenders and tests farther on.
@@ -36,10 +36,10 @@ impl Screen {
     ///
     /// # Errors
     /// When it cannot be taken.
-    pub fn take() -> io::Result<Self> {
+    pub fn enter() -> io::Result<Self> {
         enable_raw_mode()?;
         // From here on what was done is undone.
-        let undo = Undo;
+        let undo = TerminalGuard;
         execute!(io::stdout(), EnterAlternateScreen, cursor::Hide)?;
         let terminal = Terminal::new(CrosstermBackend::new(io::stdout()))?;
         std::mem::forget(undo);
@@ -50,7 +50,7 @@ impl Screen {
     ///
     /// # Errors
     /// When the terminal is gone.
-    pub fn draw(&mut self, state: &State, scroll: Scroll) -> io::Result<Scroll> {
+    pub fn draw(&mut self, state: &WatchState, scroll: Scroll) -> io::Result<Scroll> {
         let mut area = Rect::default();
         self.terminal.draw(|frame| {
             area = frame.area();
@@ -63,7 +63,7 @@ impl Screen {
     ///
     /// # Errors
     /// When the terminal is gone.
-    pub fn key(&self, within: Duration) -> io::Result<Option<Key>> {
+    pub fn key(&self, within: Duration) -> io::Result<Option<WatchKey>> {
         let begin = Instant::now();
         loop {
             let rest = within.saturating_sub(begin.elapsed());
@@ -82,14 +82,14 @@ impl Screen {
 
 impl Drop for Screen {
     fn drop(&mut self) {
-        drop(Undo);
+        drop(TerminalGuard);
     }
 }
 
 /// Leaves the terminal as it was.
-struct Undo;
+struct TerminalGuard;
 
-impl Drop for Undo {
+impl Drop for TerminalGuard {
     fn drop(&mut self) {
         // A terminal that is gone needs nothing.
         let _ = execute!(io::stdout(), LeaveAlternateScreen, cursor::Show);
@@ -97,11 +97,11 @@ impl Drop for Undo {
     }
 }
 
-fn meaning(event: &Event) -> Option<Key> {
+fn meaning(event: &Event) -> Option<WatchKey> {
     /// Contenders that a page has, about.
     const PAGE: isize = 10;
     let key = match event {
-        Event::Resize(..) => return Some(Key::Resized),
+        Event::Resize(..) => return Some(WatchKey::Resized),
         Event::Key(key) if key.kind != KeyEventKind::Release => key,
         _ => return None,
     };
@@ -110,17 +110,17 @@ fn meaning(event: &Event) -> Option<Key> {
         KeyEvent {
             code: KeyCode::Char('c' | 'd'),
             ..
-        } if is_control => Some(Key::Leave),
+        } if is_control => Some(WatchKey::Leave),
         _ => match key.code {
-            KeyCode::Char('q' | 'Q') | KeyCode::Esc => Some(Key::Leave),
-            KeyCode::Up | KeyCode::Char('k') => Some(Key::Scroll(-1, 0)),
-            KeyCode::Down | KeyCode::Char('j') => Some(Key::Scroll(1, 0)),
-            KeyCode::Left | KeyCode::Char('h') => Some(Key::Scroll(0, -1)),
-            KeyCode::Right | KeyCode::Char('l') => Some(Key::Scroll(0, 1)),
-            KeyCode::PageUp => Some(Key::Scroll(-PAGE, 0)),
-            KeyCode::PageDown => Some(Key::Scroll(PAGE, 0)),
-            KeyCode::Home => Some(Key::Scroll(isize::MIN, isize::MIN)),
-            KeyCode::End => Some(Key::Scroll(isize::MAX, 0)),
+            KeyCode::Char('q' | 'Q') | KeyCode::Esc => Some(WatchKey::Leave),
+            KeyCode::Up | KeyCode::Char('k') => Some(WatchKey::Scroll(-1, 0)),
+            KeyCode::Down | KeyCode::Char('j') => Some(WatchKey::Scroll(1, 0)),
+            KeyCode::Left | KeyCode::Char('h') => Some(WatchKey::Scroll(0, -1)),
+            KeyCode::Right | KeyCode::Char('l') => Some(WatchKey::Scroll(0, 1)),
+            KeyCode::PageUp => Some(WatchKey::Scroll(-PAGE, 0)),
+            KeyCode::PageDown => Some(WatchKey::Scroll(PAGE, 0)),
+            KeyCode::Home => Some(WatchKey::Scroll(isize::MIN, isize::MIN)),
+            KeyCode::End => Some(WatchKey::Scroll(isize::MAX, 0)),
             _ => None,
         },
     }

@@ -3,9 +3,9 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use analyse::{Analysis, Ranking};
 use model::{CampaignResults, Cell, CellResult, Direction, Metric, Nanos, Status};
-use report::Scale;
+use report::UnitScale;
+use stats::{Analysis, RankingState};
 
 use crate::output::text::line;
 
@@ -14,7 +14,7 @@ const FAILURES: usize = 8;
 
 /// Where a campaign is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stage {
+pub enum CampaignState {
     /// A process runs it.
     Running,
     /// Every cell has its result.
@@ -34,7 +34,7 @@ pub struct RunningCell {
 
 /// A contender in a test, over all rounds.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Square {
+pub struct GridCell {
     /// Rounds that are planned.
     pub planned: u32,
     /// Of these, those that have a result.
@@ -49,45 +49,45 @@ pub struct Square {
 
 /// A contender with its squares, one for each test.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Row {
+pub struct GridRow {
     /// Its name.
     pub contender: String,
     /// In the order of the tests.
-    pub squares: Vec<Square>,
+    pub squares: Vec<GridCell>,
 }
 
 /// All that is shown of a campaign.
 #[derive(Clone, Debug, PartialEq)]
-pub struct State {
+pub struct WatchState {
     /// Its number.
     pub id: i64,
     /// Its name and what it consists of, in a line.
     pub title: String,
     /// Where it is.
-    pub stage: Stage,
+    pub stage: CampaignState,
     /// Cells that are planned.
     pub planned: usize,
     /// Of these, those that have a result.
     pub done: usize,
     /// How many ended otherwise than well, by status.
-    pub not_ok: BTreeMap<Status, usize>,
+    pub unsuccessful: BTreeMap<Status, usize>,
     /// About how much time is left.
-    pub left: Nanos,
+    pub time_left: Nanos,
     /// Cells that run.
     pub running: Vec<RunningCell>,
     /// Names of the tests.
     pub tests: Vec<String>,
     /// The contenders.
-    pub rows: Vec<Row>,
+    pub rows: Vec<GridRow>,
     /// The latest failures, the newest first.
     pub failures: Vec<String>,
     /// The newest result in words.
     pub newest: Option<String>,
 }
 
-impl State {
+impl WatchState {
     /// What is known of a campaign by its results and what follows from them.
-    pub fn of(results: &CampaignResults, analysis: &Analysis) -> Self {
+    pub fn from_results(results: &CampaignResults, analysis: &Analysis) -> Self {
         let campaign = &results.campaign;
         let tests: Vec<String> = campaign
             .suites
@@ -104,11 +104,11 @@ impl State {
         Self {
             id: results.id,
             title: title(results),
-            stage: Stage::Running,
+            stage: CampaignState::Running,
             planned: results.cells.len(),
             done: ended.len(),
-            not_ok: not_ok(results),
-            left: Nanos(0),
+            unsuccessful: not_ok(results),
+            time_left: Nanos(0),
             running: Vec::new(),
             rows: rows(results, analysis, &tests),
             tests,
@@ -127,7 +127,7 @@ impl State {
                 row.squares[test].runs = true;
             }
         }
-        (self.running, self.left) = (running, left);
+        (self.running, self.time_left) = (running, left);
         self
     }
 }
@@ -208,7 +208,7 @@ fn newest(cell: &Cell, result: &CellResult) -> String {
         let metric = phase.primary_metric;
         let numbers = phase.measurements();
         let number = numbers.iter().find(|number| number.metric == metric)?;
-        let value = Scale::for_metric(metric, [number.value]).with_unit(number.value);
+        let value = UnitScale::for_metric(metric, [number.value]).with_unit(number.value);
         Some(format!("{} {value}", phase.phase))
     });
     let phases: Vec<String> = phases.collect();
@@ -218,20 +218,20 @@ fn newest(cell: &Cell, result: &CellResult) -> String {
     }
 }
 
-fn rows(results: &CampaignResults, analysis: &Analysis, tests: &[String]) -> Vec<Row> {
+fn rows(results: &CampaignResults, analysis: &Analysis, tests: &[String]) -> Vec<GridRow> {
     let costs = costs(analysis);
     let row = |contender: &str| {
-        let square = |test: &String| Square {
+        let square = |test: &String| GridCell {
             cost: costs.get(&(contender, test.as_str())).copied(),
-            ..Square::default()
+            ..GridCell::default()
         };
-        Row {
+        GridRow {
             contender: contender.to_owned(),
             squares: tests.iter().map(square).collect(),
         }
     };
     let contenders = results.campaign.contenders.iter();
-    let mut rows: Vec<Row> = contenders.map(|contender| row(&contender.name)).collect();
+    let mut rows: Vec<GridRow> = contenders.map(|contender| row(&contender.name)).collect();
     for stored in &results.cells {
         let cell = &stored.cell;
         let row = rows.iter_mut().find(|row| row.contender == cell.contender);
@@ -263,8 +263,8 @@ fn worst(result: &CellResult) -> Status {
 fn costs(analysis: &Analysis) -> BTreeMap<(&str, &str), f64> {
     let mut logs: BTreeMap<(&str, &str), Vec<f64>> = BTreeMap::new();
     // What can be done at all costs everybody the same.
-    let ranked = |row: &&analyse::Row| {
-        row.primary && row.ranking == Ranking::Ranked && row.metric != Metric::Supported
+    let ranked = |row: &&stats::ResultRow| {
+        row.primary && row.ranking == RankingState::Ranked && row.metric != Metric::Supported
     };
     for row in analysis.rows.iter().filter(ranked) {
         let comparable = row.results.iter().filter(|result| result.is_comparable());
@@ -306,9 +306,9 @@ mod tests {
 
     #[test]
     fn squares_hold_rounds_failures_and_what_a_contender_costs_beside_the_best() {
-        let mut results = analyse::fixture::plain();
-        let analysis = analyse::analyse(&results);
-        let state = State::of(&results, &analysis);
+        let mut results = stats::fixture::plain();
+        let analysis = stats::analyse(&results);
+        let state = WatchState::from_results(&results, &analysis);
         assert_eq!(
             (state.done, state.planned),
             (results.cells.len(), state.planned)
@@ -327,7 +327,7 @@ mod tests {
         assert!(newest.contains(" · round "), "{newest}");
 
         let cell = results.cells[0].cell.clone();
-        let mut failed = CellResult::blank(Status::Failed);
+        let mut failed = CellResult::with_status(Status::Failed);
         failed.started = Nanos(u64::MAX / 2);
         failed.failure = Some(Failure {
             reason: "no\nspace".into(),
@@ -335,8 +335,8 @@ mod tests {
         });
         results.cells[0].result = Some(failed);
         results.cells[1].result = None;
-        let state = State::of(&results, &analysis);
-        assert_eq!(state.not_ok.get(&Status::Failed), Some(&1));
+        let state = WatchState::from_results(&results, &analysis);
+        assert_eq!(state.unsuccessful.get(&Status::Failed), Some(&1));
         assert_eq!(
             state.failures[0],
             format!("{}: failed: no space", name(&cell))
@@ -360,7 +360,7 @@ mod tests {
             .iter()
             .flat_map(|row| &row.squares)
             .filter(|square| square.runs);
-        assert_eq!((runs.count(), state.left), (1, Nanos(5)));
+        assert_eq!((runs.count(), state.time_left), (1, Nanos(5)));
         assert_ne!(next.id, CellId(0));
     }
 }

@@ -11,11 +11,11 @@ use std::os::unix::fs::FileExt;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use model::{Bytes, Nanos};
-use provision::{Blank, IMAGE_CHUNK, Image, ProvisionError};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
+use storage::{IMAGE_CHUNK, Image, ImageFill, ProvisionError};
 use sys::caches;
-use wire::AgedState;
+use wire::AgedImageInfo;
 
 use crate::aged::hexadecimal;
 
@@ -37,29 +37,30 @@ const BITMAP: usize = IMAGE_CHUNK / BLOCK / 8;
 
 /// What is known of an aged state that is kept.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Note {
+pub struct AgedImageHeader {
     /// What it is, for people: `ext4 (agrawal, 80% full)`.
     pub name: String,
     /// Size of the image.
     pub size: Bytes,
     /// When it was made, nanoseconds since 1970.
-    pub made: Nanos,
+    #[serde(rename = "made")]
+    pub created_at: Nanos,
     /// What is known of the state.
-    pub state: AgedState,
+    pub state: AgedImageInfo,
 }
 
 /// Writes what an image holds, with what is known of it, to an empty file; and to the disk.
 pub fn write(
     file: &mut File,
     image: &Image,
-    note: &Note,
+    note: &AgedImageHeader,
     stop: &AtomicBool,
 ) -> Result<(), ProvisionError> {
     let fail = |doing| ProvisionError::io(doing, image.path());
     file.write_all(&[b' '; HEAD]).map_err(fail("keep"))?;
     let mut source = File::open(image.path()).map_err(fail("open"))?;
     let mut encoder = encoder(file).map_err(fail("compress"))?;
-    let mut blank = Blank::of(image.size());
+    let mut blank = ImageFill::for_size(image.size());
     let (mut chunk, mut untouched) = (vec![0; IMAGE_CHUNK], vec![0; IMAGE_CHUNK]);
     let mut left = image.size().0;
     while left > 0 {
@@ -76,7 +77,7 @@ pub fn write(
     let end = |encoder: Encoder<'_>| encoder.finish()?.flush();
     end(encoder).map_err(fail("compress"))?;
     // A mere hint; cells empty all caches.
-    let _ = caches::forget_read(&source);
+    let _ = caches::drop_clean_pages(&source);
     seal(file, note).map_err(fail("keep"))
 }
 
@@ -102,7 +103,7 @@ fn write_changed(out: &mut impl Write, chunk: &[u8], untouched: &[u8]) -> io::Re
 }
 
 /// Writes the head, whose digest makes the file a whole one.
-fn seal(file: &mut File, note: &Note) -> io::Result<()> {
+fn seal(file: &mut File, note: &AgedImageHeader) -> io::Result<()> {
     let json = serde_json::to_vec(note)?;
     if json.len() > HEAD - FRAME - DIGEST {
         return Err(io::Error::other("what is known of it is too long"));
@@ -137,7 +138,7 @@ impl Write for Hashing<'_> {
 }
 
 /// What is known of a state, where the whole file is as it was written.
-pub fn read(file: &mut File) -> io::Result<Note> {
+pub fn read(file: &mut File) -> io::Result<AgedImageHeader> {
     let (said, note) = head(file)?;
     match digest(file)? == said {
         true => Ok(note),
@@ -146,7 +147,7 @@ pub fn read(file: &mut File) -> io::Result<Note> {
 }
 
 /// The digest that the file is to have, and what is known of the state; the rest is not looked at.
-pub fn head(file: &File) -> io::Result<(String, Note)> {
+pub fn head(file: &File) -> io::Result<(String, AgedImageHeader)> {
     let mut head = [0; HEAD];
     file.read_exact_at(&mut head, 0)?;
     let (frame, rest) = head.split_at(FRAME);
@@ -159,18 +160,18 @@ pub fn head(file: &File) -> io::Result<(String, Note)> {
 }
 
 /// Lays out a state that was found whole on an image: what it does not hold becomes as in a blank one.
-pub fn lay_out(file: &mut File, image: &Image, stop: &AtomicBool) -> Result<(), ProvisionError> {
+pub fn restore(file: &mut File, image: &Image, stop: &AtomicBool) -> Result<(), ProvisionError> {
     let fail = ProvisionError::io("lay out", image.path());
     let mut decoder = match decoder(file) {
         Ok(decoder) => decoder,
         Err(error) => return Err(fail(error)),
     };
-    let mut blank = Blank::of(image.size());
+    let mut blank = ImageFill::for_size(image.size());
     let content = &mut |chunk: &mut [u8]| {
         blank.fill(chunk);
         read_changed(&mut decoder, chunk)
     };
-    image.rewrite(content, &mut |_| go_on(stop))?;
+    image.rewrite(content, &mut |_| check_stop(stop))?;
     // The end of the frame holds zstd's own checksum.
     match decoder.read(&mut [0]) {
         Ok(0) => Ok(()),
@@ -198,7 +199,7 @@ fn read_changed(from: &mut impl Read, chunk: &mut [u8]) -> io::Result<()> {
 }
 
 /// Whether the user wants it to go on.
-pub fn go_on(stop: &AtomicBool) -> ControlFlow<()> {
+pub fn check_stop(stop: &AtomicBool) -> ControlFlow<()> {
     match stop.load(Ordering::Relaxed) {
         true => ControlFlow::Break(()),
         false => ControlFlow::Continue(()),

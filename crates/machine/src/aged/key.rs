@@ -5,13 +5,13 @@ use std::ffi::OsString;
 use std::fs::File;
 use std::io;
 
-use catalog::Placeholders;
-use model::{Bytes, Commands, Contender, Driver, Tool};
+use config::Placeholders;
+use model::{Bytes, Commands, Contender, DriverKind, ToolVersion};
 use nix::sys::utsname::uname;
-use provision::{find_program, tool_version};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
-use wire::Ageing;
+use storage::{find_program, tool_version};
+use wire::AgeingParams;
 
 use crate::aged::hexadecimal;
 
@@ -25,24 +25,24 @@ struct Inputs<'a> {
     ager: u32,
     fsarena: &'static str,
     filesystem: &'a str,
-    driver: Driver,
+    driver: DriverKind,
     /// Without what differs between campaigns: devices and mount points.
     commands: Commands,
-    tool: Option<Tool>,
+    tool: Option<ToolVersion>,
     /// Digests of the programs that make and mount it.
     programs: Vec<Option<String>>,
     /// What mke2fs is told beside its options: by its environment, and by the digest of its file of defaults.
     settings: (Vec<(String, String)>, Option<String>),
     kernel: String,
     size: Bytes,
-    ageing: &'a Ageing,
+    ageing: &'a AgeingParams,
 }
 
 /// The name of what comes of a contender that is aged so, on an image of this size; SHA-256, in hexadecimal.
 ///
 /// # Errors
 /// When a program cannot be read, or the kernel does not say which it is.
-pub fn of(contender: &Contender, size: Bytes, ageing: &Ageing) -> io::Result<String> {
+pub fn image_key(contender: &Contender, size: Bytes, ageing: &AgeingParams) -> io::Result<String> {
     let filesystem = &contender.filesystem;
     let place = Placeholders {
         devices: &["device"],
@@ -50,7 +50,7 @@ pub fn of(contender: &Contender, size: Bytes, ageing: &Ageing) -> io::Result<Str
         size,
         fsarena: "fsarena",
     };
-    let commands = catalog::resolve(contender, &place);
+    let commands = config::expand_commands(contender, &place);
     let programs = [&commands.mkfs, &commands.mount].map(|words| words.first());
     let programs = programs
         .into_iter()
@@ -59,7 +59,7 @@ pub fn of(contender: &Contender, size: Bytes, ageing: &Ageing) -> io::Result<Str
     let programs: io::Result<Vec<_>> = programs.map(|path| digest(&path).map(Some)).collect();
     let inputs = Inputs {
         version: VERSION,
-        ager: engine::AGER,
+        ager: workload::AGER_VERSION,
         fsarena: env!("CARGO_PKG_VERSION"),
         filesystem: &filesystem.name,
         driver: filesystem.driver,
@@ -106,8 +106,8 @@ fn digest(path: &std::path::Path) -> io::Result<String> {
 
 #[cfg(test)]
 mod tests {
-    use catalog::Catalog;
-    use model::{Age, PerMille};
+    use config::Catalog;
+    use model::{AgeingSpec, PerMille};
 
     use super::*;
 
@@ -131,42 +131,43 @@ mod tests {
         let catalog = Catalog::builtin().unwrap();
         let [ext4, same, journal, xfs] = ["ext4", "other=ext4", "ext4:data=journal", "xfs"]
             .map(|c| catalog.contender(c).unwrap());
-        let age = Age {
+        let age = AgeingSpec {
             profile: catalog.age("agrawal").unwrap().clone(),
-            fill: Age::FILL,
+            fill: AgeingSpec::FILL,
             operations: None,
             layout: None,
         };
-        let ageing = Ageing::of(&age, 0, 1);
+        let ageing = AgeingParams::for_round(&age, 0, 1);
         let size = Bytes::mib(64);
-        let first = of(&ext4, size, &ageing).unwrap();
+        let first = image_key(&ext4, size, &ageing).unwrap();
         assert_eq!(
             first,
-            of(&same, size, &ageing).unwrap(),
+            image_key(&same, size, &ageing).unwrap(),
             "a name decides nothing"
         );
-        let turned = |age: Age| of(&ext4, size, &Ageing::of(&age, 0, 1)).unwrap();
+        let turned =
+            |age: AgeingSpec| image_key(&ext4, size, &AgeingParams::for_round(&age, 0, 1)).unwrap();
         let mut profile = age.profile.clone();
         profile.turnover += 1;
         let others = [
-            of(&journal, size, &ageing).unwrap(),
-            of(&xfs, size, &ageing).unwrap(),
-            of(&ext4, Bytes::mib(65), &ageing).unwrap(),
-            of(&ext4, size, &Ageing::of(&age, 0, 2)).unwrap(),
-            of(&ext4, size, &Ageing::of(&age, 1, 1)).unwrap(),
-            turned(Age {
+            image_key(&journal, size, &ageing).unwrap(),
+            image_key(&xfs, size, &ageing).unwrap(),
+            image_key(&ext4, Bytes::mib(65), &ageing).unwrap(),
+            image_key(&ext4, size, &AgeingParams::for_round(&age, 0, 2)).unwrap(),
+            image_key(&ext4, size, &AgeingParams::for_round(&age, 1, 1)).unwrap(),
+            turned(AgeingSpec {
                 profile,
                 ..age.clone()
             }),
-            turned(Age {
+            turned(AgeingSpec {
                 fill: PerMille(500),
                 ..age.clone()
             }),
-            turned(Age {
+            turned(AgeingSpec {
                 operations: Some(7),
                 ..age.clone()
             }),
-            turned(Age {
+            turned(AgeingSpec {
                 layout: Some(PerMille(900)),
                 ..age.clone()
             }),

@@ -13,15 +13,15 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::SystemTime;
 
-use model::{AgeRecord, Bytes, CellResult, Contender, Nanos, Status};
+use model::{AgeingResult, Bytes, CellResult, Contender, Nanos, Status};
 use nix::fcntl::{Flock, FlockArg};
-use provision::{Blank, Image, ProvisionError};
+use storage::{Image, ImageFill, ProvisionError};
 use sys::clock;
-use sys::trusted::{Directory, Untrusted};
-use wire::{AgedState, Ageing, Stopped};
+use sys::safe_path::{SafeDir, UntrustedPath};
+use wire::{AbortReason, AgedImageInfo, AgeingParams};
 
 use crate::error;
-use file::{Note, go_on};
+use file::{AgedImageHeader, check_stop};
 
 /// Where they lie in the cache.
 const DIRECTORY: &str = "aged";
@@ -40,13 +40,13 @@ fn hexadecimal(bytes: impl AsRef<[u8]>) -> String {
 
 /// The aged states that are kept.
 #[derive(Debug)]
-pub struct Kept {
-    directory: Directory,
+pub struct AgedImageCache {
+    directory: SafeDir,
 }
 
 /// One of them, as it lies there.
 #[derive(Clone, Debug)]
-pub struct KeptImage {
+pub struct AgedImage {
     /// Its file.
     pub path: PathBuf,
     /// What it is, for people; nothing where that cannot be read.
@@ -62,11 +62,11 @@ pub struct KeptImage {
 }
 
 /// What is to be aged, or taken from what is kept.
-pub struct Wanted<'a> {
+pub struct AgedImageRequest<'a> {
     /// The contender, which has an age.
     pub contender: &'a Contender,
     /// How it is aged.
-    pub ageing: Ageing,
+    pub ageing: AgeingParams,
     /// What it is laid out on.
     pub image: Image,
     /// Set by whoever wants the campaign to stop.
@@ -75,11 +75,11 @@ pub struct Wanted<'a> {
 
 /// How a cell begins.
 #[derive(Debug)]
-pub enum Ready {
+pub enum AgedStart {
     /// The aged state is on the image.
-    State {
+    FromImage {
         /// What is known of it.
-        state: Box<AgedState>,
+        state: Box<AgedImageInfo>,
         /// The job that made it for this cell, where it was not kept.
         made: Option<Box<CellResult>>,
         /// What has to be known of how it came about.
@@ -88,10 +88,10 @@ pub enum Ready {
     /// It could not be made: this is what becomes of the cell.
     Failed(Box<CellResult>),
     /// Nothing can be kept, for this reason: the cell ages by itself.
-    Alone(String),
+    WithoutCache(String),
 }
 
-impl Kept {
+impl AgedImageCache {
     /// Those in the user's cache directory, which is made where there is none.
     ///
     /// # Errors
@@ -100,8 +100,8 @@ impl Kept {
         Ok(Self::at(&guest::cache_directory()?)?)
     }
 
-    fn at(cache: &Path) -> Result<Self, Untrusted> {
-        let directory = Directory::make(&cache.join(DIRECTORY))?;
+    fn at(cache: &Path) -> Result<Self, UntrustedPath> {
+        let directory = SafeDir::make(&cache.join(DIRECTORY))?;
         Ok(Self { directory })
     }
 
@@ -111,7 +111,7 @@ impl Kept {
     }
 
     /// How many there are, what they take, and how much they may take, for people.
-    pub fn words(&self) -> String {
+    pub fn summary(&self) -> String {
         let all = self.all();
         let size = Bytes(all.iter().map(|image| image.size.0).sum());
         let (count, place) = (all.len(), self.path().display());
@@ -119,7 +119,7 @@ impl Kept {
     }
 
     /// All of them, those first that were used last.
-    pub fn all(&self) -> Vec<KeptImage> {
+    pub fn all(&self) -> Vec<AgedImage> {
         let entries = fs::read_dir(self.path()).into_iter().flatten().flatten();
         let mut all: Vec<_> = entries.filter_map(|entry| look(&entry.path())).collect();
         all.sort_by(|a, b| b.used.cmp(&a.used).then(a.path.cmp(&b.path)));
@@ -130,57 +130,61 @@ impl Kept {
     ///
     /// # Errors
     /// When the user asks to stop, or `make` gives no result.
-    pub fn ready(
+    pub fn get_or_create(
         &self,
-        wanted: &Wanted<'_>,
-        make: &mut dyn FnMut() -> Result<CellResult, Stopped>,
-    ) -> Result<Ready, Stopped> {
-        let Wanted { image, stop, .. } = wanted;
-        let key = match key::of(wanted.contender, image.size(), &wanted.ageing) {
+        wanted: &AgedImageRequest<'_>,
+        make: &mut dyn FnMut() -> Result<CellResult, AbortReason>,
+    ) -> Result<AgedStart, AbortReason> {
+        let AgedImageRequest { image, stop, .. } = wanted;
+        let key = match key::image_key(wanted.contender, image.size(), &wanted.ageing) {
             Ok(key) => key,
-            Err(error) => return Ok(Ready::Alone(format!("it cannot be named: {error}"))),
+            Err(error) => {
+                return Ok(AgedStart::WithoutCache(format!(
+                    "it cannot be named: {error}"
+                )));
+            }
         };
         let mut remarks = Vec::new();
         match self.take(&key, image, stop) {
             Ok(Some(state)) => return Ok(state_alone(state)),
             Ok(None) => {}
-            Err(Trouble::Interrupted) => return Err(Stopped::Interrupted),
-            Err(Trouble::Said(why)) => remarks.push(why),
+            Err(AgedImageError::Interrupted) => return Err(AbortReason::Interrupted),
+            Err(AgedImageError::Reported(why)) => remarks.push(why),
         }
-        let mut blank = Blank::of(image.size());
+        let mut blank = ImageFill::for_size(image.size());
         let content = &mut |chunk: &mut [u8]| {
             blank.fill(chunk);
             Ok(())
         };
         match image
-            .rewrite(content, &mut |_| go_on(stop))
-            .map_err(Trouble::from)
+            .rewrite(content, &mut |_| check_stop(stop))
+            .map_err(AgedImageError::from)
         {
             Ok(()) => {}
-            Err(Trouble::Interrupted) => return Err(Stopped::Interrupted),
-            Err(Trouble::Said(why)) => return Ok(Ready::Alone(why)),
+            Err(AgedImageError::Interrupted) => return Err(AbortReason::Interrupted),
+            Err(AgedImageError::Reported(why)) => return Ok(AgedStart::WithoutCache(why)),
         }
         let made = make()?;
         let Some(record) = made.age.clone().filter(|_| made.status == Status::Ok) else {
-            return Ok(Ready::Failed(Box::new(made)));
+            return Ok(AgedStart::Failed(Box::new(made)));
         };
-        if provision::is_attached(image.path(), RELEASE) {
-            return Ok(Ready::Alone(
+        if storage::is_loop_attached(image.path(), RELEASE) {
+            return Ok(AgedStart::WithoutCache(
                 "the kernel does not let go of the image".into(),
             ));
         }
-        let state = AgedState {
+        let state = AgedImageInfo {
             record,
             mounted: made.mounted,
         };
         match self.keep(&key, wanted, &state) {
             Ok(()) => {}
-            Err(Trouble::Interrupted) => return Err(Stopped::Interrupted),
-            Err(Trouble::Said(why)) => {
+            Err(AgedImageError::Interrupted) => return Err(AbortReason::Interrupted),
+            Err(AgedImageError::Reported(why)) => {
                 remarks.push(format!("its aged state could not be kept: {why}"));
             }
         }
-        Ok(Ready::State {
+        Ok(AgedStart::FromImage {
             state: Box::new(state),
             made: Some(Box::new(made)),
             remarks,
@@ -193,7 +197,7 @@ impl Kept {
         key: &str,
         image: &Image,
         stop: &AtomicBool,
-    ) -> Result<Option<AgedState>, Trouble> {
+    ) -> Result<Option<AgedImageInfo>, AgedImageError> {
         let name = name(key);
         let Some(mut file) = self.directory.file(&name).map_err(said)? else {
             return Ok(None);
@@ -204,38 +208,44 @@ impl Kept {
             other => {
                 let why = other.map_or_else(|e| e.to_string(), |_| "its size is wrong".into());
                 self.directory.remove(&name).map_err(said)?;
-                return Err(Trouble::Said(format!(
+                return Err(AgedImageError::Reported(format!(
                     "the kept image {short} was damaged ({why}): it was removed, and the filesystem aged anew"
                 )));
             }
         };
-        file::lay_out(&mut file, image, stop)?;
+        file::restore(&mut file, image, stop)?;
         // Only the order in which images go depends on it.
         let _ = file.set_modified(SystemTime::now());
         let mut state = note.state;
-        state.record.kept = Some(key.to_owned());
+        state.record.image_hash = Some(key.to_owned());
         Ok(Some(state))
     }
 
     /// Keeps what is on the image.
-    fn keep(&self, key: &str, wanted: &Wanted<'_>, state: &AgedState) -> Result<(), Trouble> {
+    fn keep(
+        &self,
+        key: &str,
+        wanted: &AgedImageRequest<'_>,
+        state: &AgedImageInfo,
+    ) -> Result<(), AgedImageError> {
         let image = &wanted.image;
         let advice = "remove kept images (`fsarena list aged`), or leave --keep-aged out";
-        provision::require(self.path(), image.size(), advice)?;
+        storage::require_free_space(self.path(), image.size(), advice)?;
         let lock = self.directory.file_or_new(LOCK).map_err(said)?;
         // Nobody waits for another campaign, which may be stopped: the state can be kept the next time.
-        let _lock = Flock::lock(lock, FlockArg::LockExclusiveNonblock)
-            .map_err(|_| Trouble::Said("another campaign keeps one at this moment".into()))?;
+        let _lock = Flock::lock(lock, FlockArg::LockExclusiveNonblock).map_err(|_| {
+            AgedImageError::Reported("another campaign keeps one at this moment".into())
+        })?;
         // What lies there is a killed process's.
         self.directory.remove(PARTIAL).map_err(said)?;
         let mut file = self.directory.create(PARTIAL).map_err(said)?;
-        let note = Note {
+        let note = AgedImageHeader {
             name: format!(
                 "{} ({})",
                 wanted.contender.filesystem.name, wanted.ageing.age
             ),
             size: image.size(),
-            made: clock::calendar(),
+            created_at: clock::realtime(),
             state: state.clone(),
         };
         let written = file::write(&mut file, image, &note, wanted.stop);
@@ -263,8 +273,8 @@ impl Kept {
     }
 }
 
-fn state_alone(state: AgedState) -> Ready {
-    Ready::State {
+fn state_alone(state: AgedImageInfo) -> AgedStart {
+    AgedStart::FromImage {
         state: Box::new(state),
         made: None,
         remarks: Vec::new(),
@@ -272,7 +282,11 @@ fn state_alone(state: AgedState) -> Ready {
 }
 
 /// The result of a cell with what was done before to make its aged state.
-pub fn joined(made: Option<CellResult>, remarks: Vec<String>, result: CellResult) -> CellResult {
+pub fn merge_results(
+    made: Option<CellResult>,
+    remarks: Vec<String>,
+    result: CellResult,
+) -> CellResult {
     let Some(made) = made else {
         return result;
     };
@@ -288,23 +302,23 @@ pub fn joined(made: Option<CellResult>, remarks: Vec<String>, result: CellResult
 }
 
 /// Why a state is not taken, or not kept.
-enum Trouble {
+enum AgedImageError {
     Interrupted,
     /// In one line.
-    Said(String),
+    Reported(String),
 }
 
-impl From<ProvisionError> for Trouble {
+impl From<ProvisionError> for AgedImageError {
     fn from(error: ProvisionError) -> Self {
         match error {
             ProvisionError::Interrupted => Self::Interrupted,
-            error => Self::Said(error::whole(&error.into())),
+            error => Self::Reported(error::error_chain(&error.into())),
         }
     }
 }
 
-fn said(error: impl Into<anyhow::Error>) -> Trouble {
-    Trouble::Said(error::whole(&error.into()))
+fn said(error: impl Into<anyhow::Error>) -> AgedImageError {
+    AgedImageError::Reported(error::error_chain(&error.into()))
 }
 
 fn name(key: &str) -> String {
@@ -312,18 +326,18 @@ fn name(key: &str) -> String {
 }
 
 fn short(key: &str) -> &str {
-    key.get(..AgeRecord::SHORT_HASH).unwrap_or(key)
+    key.get(..AgeingResult::SHORT_HASH).unwrap_or(key)
 }
 
 /// A kept image as it lies there; nothing where it is something else.
-fn look(path: &Path) -> Option<KeptImage> {
+fn look(path: &Path) -> Option<AgedImage> {
     path.to_str().filter(|name| name.ends_with(SUFFIX))?;
     let found = fs::symlink_metadata(path)
         .ok()
         .filter(fs::Metadata::is_file)?;
     let note = File::open(path).and_then(|file| file::head(&file));
     let note = note.ok().map(|(_, note)| note);
-    Some(KeptImage {
+    Some(AgedImage {
         path: path.to_owned(),
         image: note.as_ref().map_or(Bytes(0), |note| note.size),
         layout: note.as_ref().and_then(|n| n.state.record.layout_aged),

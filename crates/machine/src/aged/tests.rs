@@ -5,9 +5,9 @@ use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use model::{Age, AgeStop, PerMille, Test};
-use run::{Collector, Ending};
-use wire::Event;
+use model::{AgeingSpec, AgeingStopReason, PerMille, Test};
+use run::{CellEnd, CellResultBuilder};
+use wire::CellEvent;
 
 use super::*;
 
@@ -16,32 +16,34 @@ const SIZE: Bytes = Bytes(3 * (1 << 20) + 5000);
 struct Place {
     directory: tempfile::TempDir,
     contender: Contender,
-    ageing: Ageing,
+    ageing: AgeingParams,
     test: Test,
     made: Cell<u32>,
 }
 
 impl Place {
     fn new() -> Self {
-        let catalog = catalog::Catalog::builtin().unwrap();
-        let age = Age {
+        let catalog = config::Catalog::builtin().unwrap();
+        let age = AgeingSpec {
             profile: catalog.age("agrawal").unwrap().clone(),
-            fill: Age::FILL,
+            fill: AgeingSpec::FILL,
             operations: None,
             layout: None,
         };
-        let suite = catalog.suite("lifecycle", model::Profile::Smoke).unwrap();
+        let suite = catalog
+            .suite("lifecycle", model::SizeProfile::Smoke)
+            .unwrap();
         Self {
             directory: tempfile::tempdir().unwrap(),
             contender: catalog.contender("ext4").unwrap(),
-            ageing: Ageing::of(&age, 0, 1),
+            ageing: AgeingParams::for_round(&age, 0, 1),
             test: suite.tests[0].clone(),
             made: Cell::new(0),
         }
     }
 
-    fn kept(&self) -> Kept {
-        Kept::at(&self.directory.path().join("cache")).unwrap()
+    fn kept(&self) -> AgedImageCache {
+        AgedImageCache::at(&self.directory.path().join("cache")).unwrap()
     }
 
     fn image(&self) -> Image {
@@ -50,9 +52,9 @@ impl Place {
     }
 
     /// What a cell begins with; to age is to write some blocks.
-    fn ready(&self, kept: &Kept) -> (AgedState, bool, Vec<String>) {
+    fn ready(&self, kept: &AgedImageCache) -> (AgedImageInfo, bool, Vec<String>) {
         let stop = Arc::<AtomicBool>::default();
-        let wanted = Wanted {
+        let wanted = AgedImageRequest {
             contender: &self.contender,
             ageing: self.ageing.clone(),
             image: self.image(),
@@ -65,12 +67,12 @@ impl Place {
             image.write_all_at(&[7; 9000], 4000).unwrap();
             image.write_all_at(&[0; 4096], 1 << 20).unwrap();
             image.write_all_at(&[9; 10], SIZE.0 - 10).unwrap();
-            let mut collector = Collector::new(&self.test);
-            collector.take(Event::Aged(record()));
-            Ok(collector.finish(Ending::Done, Some(Vec::new())))
+            let mut collector = CellResultBuilder::new(&self.test);
+            collector.apply(CellEvent::Aged(record()));
+            Ok(collector.finish(CellEnd::Done, Some(Vec::new())))
         };
-        match kept.ready(&wanted, make).unwrap() {
-            Ready::State {
+        match kept.get_or_create(&wanted, make).unwrap() {
+            AgedStart::FromImage {
                 state,
                 made,
                 remarks,
@@ -80,8 +82,8 @@ impl Place {
     }
 }
 
-fn record() -> AgeRecord {
-    AgeRecord {
+fn record() -> AgeingResult {
+    AgeingResult {
         wanted_fill: PerMille(800),
         wanted_layout: None,
         fill: PerMille(800),
@@ -94,9 +96,9 @@ fn record() -> AgeRecord {
         ages_apart: PerMille(0),
         layout_filled: None,
         layout_aged: Some(PerMille(876)),
-        stopped: AgeStop::Operations,
+        stopped: AgeingStopReason::OperationLimit,
         elapsed: Nanos(1),
-        kept: None,
+        image_hash: None,
     }
 }
 
@@ -105,7 +107,7 @@ fn a_kept_state_is_laid_out_to_the_byte_over_whatever_lies_there() {
     let place = Place::new();
     let kept = place.kept();
     let (first, made, _) = place.ready(&kept);
-    assert!(made && first.record.kept.is_none());
+    assert!(made && first.record.image_hash.is_none());
     let content = fs::read(place.image().path()).unwrap();
     fs::write(place.image().path(), vec![3; SIZE.0 as usize]).unwrap();
     let (second, made, remarks) = place.ready(&kept);
@@ -114,7 +116,7 @@ fn a_kept_state_is_laid_out_to_the_byte_over_whatever_lies_there() {
     assert_eq!(second.record.layout_aged, Some(PerMille(876)));
     let all = kept.all();
     assert_eq!(all.len(), 1);
-    let hash = second.record.kept.unwrap();
+    let hash = second.record.image_hash.unwrap();
     assert!(all[0].path.ends_with(format!("{hash}.zst")));
     assert_eq!(all[0].name.as_deref(), Some("ext4 (agrawal, 80% full)"));
     assert!(all[0].size < Bytes::kib(32), "holes are no part of it");

@@ -1,8 +1,8 @@
 //! From the lines of a kernel log to events. Pure.
 
-use super::signs::{
-    begins_out_of_memory, begins_report, begins_warning, ends_out_of_memory, ends_warning,
-    follows_out_of_memory, is_block_device, is_consequence, is_part, kind, without_level, words_of,
+use super::patterns::{
+    continues_oom, ends_oom, ends_warning, is_block_device, is_consequence, is_part, kind,
+    split_words, starts_oom, starts_report, starts_warning, strip_level,
 };
 use super::{KernelEvent, LogLine};
 use crate::Nanos;
@@ -10,7 +10,7 @@ use crate::Nanos;
 /// Lines this far apart belong to different events, whatever they say.
 const PAUSE: Nanos = Nanos::from_secs(1);
 /// What is said of one device within this time is one report.
-const MOMENT: Nanos = Nanos(100_000_000);
+const EVENT_GROUPING_WINDOW: Nanos = Nanos(100_000_000);
 
 /// The events of a log: lines that belong together, in the order in which the first of each was logged.
 ///
@@ -21,7 +21,7 @@ pub fn events(lines: impl IntoIterator<Item = LogLine>) -> Vec<KernelEvent> {
     let mut events: Vec<KernelEvent> = Vec::new();
     let mut open: Option<Report> = None;
     for line in lines {
-        let text = without_level(&line.text);
+        let text = strip_level(&line.text);
         match open.as_mut().filter(|report| report.has(text, line.at)) {
             Some(report) => report.take(line),
             None => {
@@ -59,7 +59,7 @@ struct Report {
 
 impl Report {
     fn begin(line: LogLine) -> Self {
-        let text = without_level(&line.text);
+        let text = strip_level(&line.text);
         Self {
             form: Form::of(text),
             kind: kind(text),
@@ -74,15 +74,15 @@ impl Report {
         if pause.is_some_and(|pause| pause > PAUSE.0) {
             return false;
         }
-        let begins = begins_warning(text) || begins_out_of_memory(text);
+        let begins = starts_warning(text) || starts_oom(text);
         let follows = is_part(text) || is_consequence(text);
         match &self.form {
             Form::Warning { ended: false } | Form::OutOfMemory { ended: false } => !begins,
             Form::Warning { ended: true } | Form::Trace => follows,
-            Form::OutOfMemory { ended: true } => follows || follows_out_of_memory(text),
+            Form::OutOfMemory { ended: true } => follows || continues_oom(text),
             Form::Device(name) => {
-                let moment = pause.is_some_and(|pause| pause <= MOMENT.0);
-                let goes_on = moment && !begins && !begins_report(text) && kind(text) != self.kind;
+                let moment = pause.is_some_and(|pause| pause <= EVENT_GROUPING_WINDOW.0);
+                let goes_on = moment && !begins && !starts_report(text) && kind(text) != self.kind;
                 is_part(text) || (goes_on && device(text) == Some(name))
             }
             Form::Line => is_part(text),
@@ -90,10 +90,10 @@ impl Report {
     }
 
     fn take(&mut self, line: LogLine) {
-        let text = without_level(&line.text);
+        let text = strip_level(&line.text);
         match &mut self.form {
             Form::Warning { ended } => *ended |= ends_warning(text),
-            Form::OutOfMemory { ended } => *ended |= ends_out_of_memory(text),
+            Form::OutOfMemory { ended } => *ended |= ends_oom(text),
             Form::Trace | Form::Device(_) | Form::Line => {}
         }
         self.last = line.at.or(self.last);
@@ -107,11 +107,11 @@ impl Report {
 
 impl Form {
     fn of(text: &str) -> Self {
-        if begins_warning(text) {
+        if starts_warning(text) {
             Self::Warning { ended: false }
-        } else if begins_out_of_memory(text) {
+        } else if starts_oom(text) {
             Self::OutOfMemory { ended: false }
-        } else if begins_report(text) {
+        } else if starts_report(text) {
             Self::Trace
         } else {
             device(text).map_or(Self::Line, |name| Self::Device(name.to_owned()))
@@ -121,5 +121,5 @@ impl Form {
 
 /// The block device that a line is about: the first that it names.
 fn device(text: &str) -> Option<&str> {
-    words_of(text).find(|word| is_block_device(word))
+    split_words(text).find(|word| is_block_device(word))
 }

@@ -1,7 +1,7 @@
 //! What the kernel logged, as events: a warning with its stack trace is one, however many lines it has.
 
 mod grouping;
-mod signs;
+mod patterns;
 #[cfg(test)]
 mod tests;
 
@@ -10,7 +10,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use crate::Nanos;
 
 pub use grouping::events;
-pub use signs::without_level;
+pub use patterns::strip_level;
 
 /// Kernel log levels up to this one (`KERN_WARNING`) are complaints.
 const COMPLAINT_LEVEL: u8 = 4;
@@ -34,7 +34,7 @@ pub struct KernelEvent {
     pub lines: Vec<String>,
     /// Whether it concerns the cell during which it was logged.
     #[serde(default)]
-    pub concern: Concern,
+    pub concern: Attribution,
 }
 
 /// Whether an event of the kernel log concerns the cell during which it was logged. What concerns another one for sure
@@ -42,7 +42,7 @@ pub struct KernelEvent {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
-pub enum Concern {
+pub enum Attribution {
     /// It names the cell's device, one of its programs or its control group, or was logged in its own guest.
     Cell,
     /// It names nothing of the cell's, and nothing of anybody else's.
@@ -54,35 +54,38 @@ impl KernelEvent {
     /// The event of these lines, each as `<level> text`.
     fn of_lines(lines: Vec<String>) -> Self {
         Self {
-            title: signs::title(&lines).to_owned(),
+            title: patterns::title(&lines).to_owned(),
             lines,
-            concern: Concern::Unknown,
+            concern: Attribution::Unknown,
         }
     }
 
     /// An event of one line, `<level> text`, that is about the cell.
-    pub fn of_line(line: impl Into<String>) -> Self {
+    pub fn from_line(line: impl Into<String>) -> Self {
         Self {
-            concern: Concern::Cell,
+            concern: Attribution::Cell,
             ..Self::of_lines(vec![line.into()])
         }
     }
 
     /// The block devices that its lines name.
     pub fn devices(&self) -> impl Iterator<Item = &str> {
-        let words = self.lines.iter().flat_map(|line| signs::words_of(line));
-        words.filter(|word| signs::is_block_device(word))
+        let words = self
+            .lines
+            .iter()
+            .flat_map(|line| patterns::split_words(line));
+        words.filter(|word| patterns::is_block_device(word))
     }
 
     /// Whether one of its lines is of level 4 (warning) or worse.
     pub fn is_complaint(&self) -> bool {
-        let levels = self.lines.iter().filter_map(|line| signs::level(line));
+        let levels = self.lines.iter().filter_map(|line| patterns::level(line));
         levels.min().is_some_and(|level| level <= COMPLAINT_LEVEL)
     }
 
     /// What it has in common with others of its kind: its title without words that hold a digit.
     pub fn kind(&self) -> String {
-        signs::kind(&self.title)
+        patterns::kind(&self.title)
     }
 }
 
@@ -105,7 +108,7 @@ pub(crate) fn read<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<KernelEvent
     let older = events(lines).into_iter().map(|mut event| {
         // Lines about other devices than the cell's were left out.
         if event.devices().next().is_some() {
-            event.concern = Concern::Cell;
+            event.concern = Attribution::Cell;
         }
         event
     });

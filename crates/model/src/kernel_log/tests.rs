@@ -221,7 +221,7 @@ fn what_is_said_of_a_device_in_one_moment_is_one_event_until_it_is_said_again() 
 fn what_is_one_kind_differs_in_numbers_alone() {
     let kind = |sector: u32| {
         let line = format!("<3> I/O error, dev loop0, sector {sector} op 0x1:(WRITE)");
-        KernelEvent::of_line(line).kind()
+        KernelEvent::from_line(line).kind()
     };
     assert_eq!(kind(7), kind(2048));
     assert_eq!(kind(7), "# I/O error, dev # sector # op #");
@@ -241,10 +241,10 @@ fn block_devices_are_known_from_other_words() {
         "mmcblk0p1",
         "nullb0",
     ] {
-        assert!(signs::is_block_device(name), "{name}");
+        assert!(patterns::is_block_device(name), "{name}");
     }
     for word in ["loop", "loopback", "sd", "vdso", "dm", "nvme", "srcu", ""] {
-        assert!(!signs::is_block_device(word), "{word}");
+        assert!(!patterns::is_block_device(word), "{word}");
     }
 }
 
@@ -265,7 +265,7 @@ fn lines_of_an_older_database_are_read_as_events() {
         .iter()
         .map(|e| (e.lines.len(), e.concern))
         .collect();
-    let (cell, unknown) = (Concern::Cell, Concern::Unknown);
+    let (cell, unknown) = (Attribution::Cell, Attribution::Unknown);
     assert_eq!(events, [(1, cell), (15, unknown), (1, cell)]);
     let again = serde_json::json!({ "kernel_log": read.kernel_log });
     let read_again: Stored = serde_json::from_value(again).unwrap();

@@ -2,49 +2,49 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Each, Op, Operation, Stage, Things, Word, Work};
-use crate::{CacheState, End, Group, Metric};
+use super::{OpUnit, Op, OpInfo, OpExecutor, FsState, OpName, WorkEstimate};
+use crate::{CacheState, SyncAtEnd, WorkloadCategory, Metric};
 
 /// Ask how much of the device is left to files (`statfs`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Capacity;
 
-impl Operation for Capacity {
-    fn words() -> &'static [Word] {
-        &[Word {
+impl OpInfo for Capacity {
+    fn op_names() -> &'static [OpName] {
+        &[OpName {
             name: "capacity",
             keys: &[],
             read: |_| Ok(Op::Capacity(Capacity)),
         }]
     }
 
-    fn follow(&self, _: &mut Things) -> Work {
-        Work::new(0, 0, 1)
+    fn apply(&self, _: &mut FsState) -> WorkEstimate {
+        WorkEstimate::new(0, 0, 1)
     }
 
     /// The meter asks; it is to see what was written.
-    fn perform<S: Stage>(&self, stage: &mut S) -> Result<(), S::Error> {
+    fn perform<S: OpExecutor>(&self, stage: &mut S) -> Result<(), S::Error> {
         stage.sync()
     }
 
-    fn group(&self) -> Option<Group> {
-        Some(Group::Space)
+    fn group(&self) -> Option<WorkloadCategory> {
+        Some(WorkloadCategory::Space)
     }
 
     fn primary_metric(&self) -> Metric {
         Metric::Capacity
     }
 
-    fn each(&self) -> Each {
-        Each::Nothing
+    fn each(&self) -> OpUnit {
+        OpUnit::Nothing
     }
 
-    fn caches(&self) -> &'static [CacheState] {
+    fn allowed_caches(&self) -> &'static [CacheState] {
         &[]
     }
 
-    fn ends(&self) -> &'static [End] {
+    fn allowed_ends(&self) -> &'static [SyncAtEnd] {
         &[]
     }
 }

@@ -1,8 +1,8 @@
 //! A file copied within the filesystem.
 
-use super::keys::{block, keyed, name, word};
-use super::{ENDS_OF_FILE, Each, Kind, Operation, Stage, Things, Word, Work};
-use crate::{Bytes, End, Group};
+use super::keys::{block, keyed, name, op_name};
+use super::{FILE_SYNC_MODES, OpUnit, ObjectKind, OpInfo, OpExecutor, FsState, OpName, WorkEstimate};
+use crate::{Bytes, SyncAtEnd, WorkloadCategory};
 
 keyed! {
     /// Copy a file within the filesystem by reading and writing.
@@ -16,29 +16,29 @@ keyed! {
     }
 }
 
-impl Operation for CopyFile {
-    fn words() -> &'static [Word] {
-        const { &[word::<Self>("copy-file")] }
+impl OpInfo for CopyFile {
+    fn op_names() -> &'static [OpName] {
+        const { &[op_name::<Self>("copy-file")] }
     }
 
-    fn follow(&self, things: &mut Things) -> Work {
-        let size = things.copy(Kind::File, &self.from, &self.to).bytes;
-        Work::new(size, size, size.div_ceil(self.block.0.max(1)))
+    fn apply(&self, things: &mut FsState) -> WorkEstimate {
+        let size = things.copy(ObjectKind::File, &self.from, &self.to).bytes;
+        WorkEstimate::new(size, size, size.div_ceil(self.block.0.max(1)))
     }
 
-    fn perform<S: Stage>(&self, stage: &mut S) -> Result<(), S::Error> {
+    fn perform<S: OpExecutor>(&self, stage: &mut S) -> Result<(), S::Error> {
         stage.copy_file(&self.from, &self.to, self.block)
     }
 
-    fn group(&self) -> Option<Group> {
-        Some(Group::StreamWrite)
+    fn group(&self) -> Option<WorkloadCategory> {
+        Some(WorkloadCategory::StreamWrite)
     }
 
-    fn each(&self) -> Each {
-        Each::Request
+    fn each(&self) -> OpUnit {
+        OpUnit::Request
     }
 
-    fn ends(&self) -> &'static [End] {
-        ENDS_OF_FILE
+    fn allowed_ends(&self) -> &'static [SyncAtEnd] {
+        FILE_SYNC_MODES
     }
 }

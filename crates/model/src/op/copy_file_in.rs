@@ -1,8 +1,8 @@
 //! A file copied in from another disk.
 
-use super::keys::{block, keyed, name, size, word};
-use super::{ENDS_OF_FILE, Kind, Operation, Stage, Things, Word, Work};
-use crate::{Bytes, End, Group, Metric};
+use super::keys::{block, keyed, name, size, op_name};
+use super::{FILE_SYNC_MODES, ObjectKind, OpInfo, OpExecutor, FsState, OpName, WorkEstimate};
+use crate::{Bytes, SyncAtEnd, WorkloadCategory, Metric};
 
 keyed! {
     /// Copy the largest file of the campaign's source into the filesystem; where there is no source, write a file
@@ -17,31 +17,31 @@ keyed! {
     }
 }
 
-impl Operation for CopyFileIn {
-    fn words() -> &'static [Word] {
-        const { &[word::<Self>("copy-file-in")] }
+impl OpInfo for CopyFileIn {
+    fn op_names() -> &'static [OpName] {
+        const { &[op_name::<Self>("copy-file-in")] }
     }
 
-    fn follow(&self, things: &mut Things) -> Work {
+    fn apply(&self, things: &mut FsState) -> WorkEstimate {
         let size = self.size.0;
-        things.make(Kind::File, &self.file, 1, size);
-        Work::new(0, size, size.div_ceil(self.block.0.max(1)))
+        things.add(ObjectKind::File, &self.file, 1, size);
+        WorkEstimate::new(0, size, size.div_ceil(self.block.0.max(1)))
     }
 
-    fn perform<S: Stage>(&self, stage: &mut S) -> Result<(), S::Error> {
+    fn perform<S: OpExecutor>(&self, stage: &mut S) -> Result<(), S::Error> {
         stage.copy_file_in(&self.file, self.size, self.block)
     }
 
-    fn group(&self) -> Option<Group> {
-        Some(Group::StreamWrite)
+    fn group(&self) -> Option<WorkloadCategory> {
+        Some(WorkloadCategory::StreamWrite)
     }
 
     fn primary_metric(&self) -> Metric {
         Metric::Throughput
     }
 
-    fn ends(&self) -> &'static [End] {
-        ENDS_OF_FILE
+    fn allowed_ends(&self) -> &'static [SyncAtEnd] {
+        FILE_SYNC_MODES
     }
 
     fn copies_in(&self) -> bool {

@@ -1,8 +1,8 @@
 //! A file copied by the kernel.
 
-use super::keys::{keyed, name, size, word};
-use super::{Content, ENDS_OF_FILE, Each, Kind, Operation, Stage, Things, Word, Work};
-use crate::{Bytes, End, Group};
+use super::keys::{keyed, name, size, op_name};
+use super::{FileContent, FILE_SYNC_MODES, OpUnit, ObjectKind, OpInfo, OpExecutor, FsState, OpName, WorkEstimate};
+use crate::{Bytes, SyncAtEnd, WorkloadCategory};
 
 keyed! {
     /// Copy a file within the filesystem by `copy_file_range`: the kernel copies it, or lets both share its space.
@@ -16,19 +16,19 @@ keyed! {
     }
 }
 
-impl Operation for CopyFileRange {
-    fn words() -> &'static [Word] {
-        const { &[word::<Self>("copy-file-range")] }
+impl OpInfo for CopyFileRange {
+    fn op_names() -> &'static [OpName] {
+        const { &[op_name::<Self>("copy-file-range")] }
     }
 
-    fn follow(&self, things: &mut Things) -> Work {
-        let size = things.copy(Kind::File, &self.from, &self.to).bytes;
-        Work::new(size, size, size.div_ceil(self.block.0.max(1)))
+    fn apply(&self, things: &mut FsState) -> WorkEstimate {
+        let size = things.copy(ObjectKind::File, &self.from, &self.to).bytes;
+        WorkEstimate::new(size, size, size.div_ceil(self.block.0.max(1)))
     }
 
-    fn perform<S: Stage>(&self, stage: &mut S) -> Result<(), S::Error> {
+    fn perform<S: OpExecutor>(&self, stage: &mut S) -> Result<(), S::Error> {
         let size = stage.size_to_copy(&self.from, &self.to)?.0;
-        stage.begin(size.div_ceil(self.block.0.max(1)));
+        stage.start_timing(size.div_ceil(self.block.0.max(1)));
         let from = stage.open_file(&self.from)?;
         let to = stage.create_file(&self.to)?;
         let mut offset = 0;
@@ -36,18 +36,18 @@ impl Operation for CopyFileRange {
             let length = self.block.0.min(size - offset);
             offset += stage.copy_range(&from, &to, offset, length)?;
         }
-        stage.finish(to, Content::SameAs(&self.from))
+        stage.finish(to, FileContent::CopyOf(&self.from))
     }
 
-    fn group(&self) -> Option<Group> {
-        Some(Group::StreamWrite)
+    fn group(&self) -> Option<WorkloadCategory> {
+        Some(WorkloadCategory::StreamWrite)
     }
 
-    fn each(&self) -> Each {
-        Each::Request
+    fn each(&self) -> OpUnit {
+        OpUnit::Request
     }
 
-    fn ends(&self) -> &'static [End] {
-        ENDS_OF_FILE
+    fn allowed_ends(&self) -> &'static [SyncAtEnd] {
+        FILE_SYNC_MODES
     }
 }

@@ -1,8 +1,8 @@
 //! A tree copied within the filesystem.
 
-use super::keys::{block, keyed, name, word};
-use super::{Kind, Operation, Stage, Things, Word, Work};
-use crate::{Bytes, Group};
+use super::keys::{block, keyed, name, op_name};
+use super::{ObjectKind, OpInfo, OpExecutor, FsState, OpName, WorkEstimate};
+use crate::{Bytes, WorkloadCategory};
 
 keyed! {
     /// Copy a tree within the filesystem.
@@ -16,21 +16,21 @@ keyed! {
     }
 }
 
-impl Operation for CopyTree {
-    fn words() -> &'static [Word] {
-        const { &[word::<Self>("copy-tree")] }
+impl OpInfo for CopyTree {
+    fn op_names() -> &'static [OpName] {
+        const { &[op_name::<Self>("copy-tree")] }
     }
 
-    fn follow(&self, things: &mut Things) -> Work {
-        let tree = things.copy(Kind::Tree, &self.from, &self.to);
-        Work::new(tree.bytes, tree.bytes, tree.entries)
+    fn apply(&self, things: &mut FsState) -> WorkEstimate {
+        let tree = things.copy(ObjectKind::Tree, &self.from, &self.to);
+        WorkEstimate::new(tree.bytes, tree.bytes, tree.entries)
     }
 
-    fn perform<S: Stage>(&self, stage: &mut S) -> Result<(), S::Error> {
+    fn perform<S: OpExecutor>(&self, stage: &mut S) -> Result<(), S::Error> {
         stage.copy_tree(&self.from, &self.to, self.block)
     }
 
-    fn group(&self) -> Option<Group> {
-        Some(Group::Trees)
+    fn group(&self) -> Option<WorkloadCategory> {
+        Some(WorkloadCategory::Trees)
     }
 }

@@ -2,9 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::keys::{Keyed, block, name};
-use super::{KeyError, Keys, Op, Operation, Stage, Things, TreeSpec, Word, Work};
-use crate::{Bytes, Group};
+use super::keys::{FromKeys, block, name};
+use super::{KeyError, KeySource, Op, OpInfo, OpExecutor, FsState, TreeSpec, OpName, WorkEstimate};
+use crate::{Bytes, WorkloadCategory};
 
 /// Copy a tree from the campaign's source, all of it, into the filesystem; where there is no source, write a tree
 /// like this whose content is made in memory.
@@ -20,16 +20,16 @@ pub struct CopyTreeIn {
     pub block: Bytes,
 }
 
-impl Operation for CopyTreeIn {
-    fn words() -> &'static [Word] {
-        fn read(keys: &dyn Keys) -> Result<Op, KeyError> {
+impl OpInfo for CopyTreeIn {
+    fn op_names() -> &'static [OpName] {
+        fn read(keys: &dyn KeySource) -> Result<Op, KeyError> {
             Ok(Op::CopyTreeIn(CopyTreeIn {
                 tree: name(keys, "tree")?,
                 spec: TreeSpec::read(keys)?,
                 block: block(keys, "block")?,
             }))
         }
-        &[Word {
+        &[OpName {
             name: "copy-tree-in",
             keys: &[
                 "tree",
@@ -44,16 +44,16 @@ impl Operation for CopyTreeIn {
         }]
     }
 
-    fn follow(&self, things: &mut Things) -> Work {
-        self.spec.follow(&self.tree, things)
+    fn apply(&self, things: &mut FsState) -> WorkEstimate {
+        self.spec.apply_to(&self.tree, things)
     }
 
-    fn perform<S: Stage>(&self, stage: &mut S) -> Result<(), S::Error> {
+    fn perform<S: OpExecutor>(&self, stage: &mut S) -> Result<(), S::Error> {
         stage.copy_tree_in(&self.tree, &self.spec, self.block)
     }
 
-    fn group(&self) -> Option<Group> {
-        Some(Group::Trees)
+    fn group(&self) -> Option<WorkloadCategory> {
+        Some(WorkloadCategory::Trees)
     }
 
     fn check(&self) -> Result<(), String> {

@@ -3,10 +3,10 @@
 use serde::{Deserialize, Serialize};
 
 use super::io::sharing;
-use super::keys::{choice, count, flag, name, one_to, optional, threads};
+use super::keys::{choice, count, flag, name, count_up_to, optional, threads};
 use super::metadata::order;
-use super::{KeyError, Keys, Kind, Op, Operation, Order, Sharing, Stage, Things, Word, Work};
-use crate::{Bytes, Group, Metric};
+use super::{KeyError, KeySource, ObjectKind, Op, OpInfo, TraversalOrder, FileSharing, OpExecutor, FsState, OpName, WorkEstimate};
+use crate::{Bytes, WorkloadCategory, Metric};
 
 /// What a set is made of.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -24,7 +24,7 @@ pub enum EntryKind {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
-pub enum Spread {
+pub enum SizeDistribution {
     /// All are alike.
     #[default]
     Fixed,
@@ -34,7 +34,7 @@ pub enum Spread {
     LogNormal,
 }
 
-impl Spread {
+impl SizeDistribution {
     /// Whether all are alike.
     pub const fn is_fixed(&self) -> bool {
         matches!(self, Self::Fixed)
@@ -60,10 +60,10 @@ pub struct Create {
     /// Size of each file; the mean size where they differ.
     pub size: Bytes,
     /// How sizes differ.
-    #[serde(default, skip_serializing_if = "Spread::is_fixed")]
-    pub spread: Spread,
+    #[serde(default, skip_serializing_if = "SizeDistribution::is_fixed")]
+    pub spread: SizeDistribution,
     /// Whether names are made in order or at random.
-    pub order: Order,
+    pub order: TraversalOrder,
     /// Whether each file is fsynced before the next.
     pub fsync: bool,
     /// Whether the directory of each file is fsynced behind it, as Bonnie++'s `-b` does.
@@ -72,7 +72,7 @@ pub struct Create {
     /// Threads, each with its share of the entries.
     pub threads: u32,
     /// Whether threads share the directories.
-    pub sharing: Sharing,
+    pub sharing: FileSharing,
 }
 
 impl Create {
@@ -81,22 +81,22 @@ impl Create {
     }
 }
 
-const SPREADS: [(&str, Spread); 3] = [
-    ("fixed", Spread::Fixed),
-    ("gamma", Spread::Gamma),
-    ("log-normal", Spread::LogNormal),
+const SPREADS: [(&str, SizeDistribution); 3] = [
+    ("fixed", SizeDistribution::Fixed),
+    ("gamma", SizeDistribution::Gamma),
+    ("log-normal", SizeDistribution::LogNormal),
 ];
 
 /// Reads what files and directories share.
-fn read(keys: &dyn Keys, kind: EntryKind, entries: &'static str) -> Result<Create, KeyError> {
+fn read(keys: &dyn KeySource, kind: EntryKind, entries: &'static str) -> Result<Create, KeyError> {
     Ok(Create {
         set: name(keys, "set")?,
         kind,
         entries: count(keys, entries)?,
         directories: count(keys, "directories")?,
-        depth: one_to(keys, "depth", 64)?,
+        depth: count_up_to(keys, "depth", 64)?,
         size: Bytes(0),
-        spread: Spread::Fixed,
+        spread: SizeDistribution::Fixed,
         order: order(keys, "order")?,
         fsync: false,
         fsync_directory: false,
@@ -105,10 +105,10 @@ fn read(keys: &dyn Keys, kind: EntryKind, entries: &'static str) -> Result<Creat
     })
 }
 
-impl Operation for Create {
-    fn words() -> &'static [Word] {
+impl OpInfo for Create {
+    fn op_names() -> &'static [OpName] {
         &[
-            Word {
+            OpName {
                 name: "create",
                 keys: &[
                     "set",
@@ -134,7 +134,7 @@ impl Operation for Create {
                     }))
                 },
             },
-            Word {
+            OpName {
                 name: "mkdir",
                 keys: &[
                     "set",
@@ -150,21 +150,21 @@ impl Operation for Create {
         ]
     }
 
-    fn follow(&self, things: &mut Things) -> Work {
+    fn apply(&self, things: &mut FsState) -> WorkEstimate {
         let bytes = self.entries.saturating_mul(self.size.0);
-        things.make(Kind::Set, &self.set, self.entries, bytes);
+        things.add(ObjectKind::Set, &self.set, self.entries, bytes);
         let syncs = u64::from(self.fsync) + u64::from(self.fsync_directory);
-        Work::new(0, bytes, self.entries).with_syncs(self.entries.saturating_mul(syncs))
+        WorkEstimate::new(0, bytes, self.entries).with_syncs(self.entries.saturating_mul(syncs))
     }
 
-    fn perform<S: Stage>(&self, stage: &mut S) -> Result<(), S::Error> {
+    fn perform<S: OpExecutor>(&self, stage: &mut S) -> Result<(), S::Error> {
         stage.create(self)
     }
 
-    fn group(&self) -> Option<Group> {
+    fn group(&self) -> Option<WorkloadCategory> {
         Some(match self.fsync {
-            true => Group::Durable,
-            false => Group::ManyFiles,
+            true => WorkloadCategory::Durable,
+            false => WorkloadCategory::ManyFiles,
         })
     }
 

@@ -1,15 +1,15 @@
 //! A command line of the user's, run below the mounted directory.
 
-use super::keys::{Keyed, keyed, optional, size};
-use super::{Each, KeyError, Keys, Op, Operation, Stage, Things, Word, Work};
-use crate::{Bytes, CacheState, End, Group};
+use super::keys::{FromKeys, keyed, optional, size};
+use super::{OpUnit, KeyError, KeySource, Op, OpInfo, OpExecutor, FsState, OpName, WorkEstimate};
+use crate::{Bytes, CacheState, SyncAtEnd, WorkloadCategory};
 
 keyed! {
     /// Run a command with the directory of the filesystem as its current directory. An exit code other than 0 is a
     /// failure.
     pub struct Exec {
         /// The program and its arguments, apart by blanks; `'…'` and `"…"` hold blanks together. No shell reads it.
-        command: String = |keys: &dyn Keys, key| keys.text(key),
+        command: String = |keys: &dyn KeySource, key| keys.text(key),
         /// About how much it writes, which nobody can know before.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         writes: Option<Bytes> = |keys, key| optional(keys, key, size),
@@ -70,40 +70,40 @@ impl Exec {
     }
 }
 
-impl Operation for Exec {
-    fn words() -> &'static [Word] {
-        &[Word {
+impl OpInfo for Exec {
+    fn op_names() -> &'static [OpName] {
+        &[OpName {
             name: "exec",
             keys: &["command", "writes", "frees"],
             read: |keys| Self::read(keys).map(Op::Exec),
         }]
     }
 
-    fn follow(&self, things: &mut Things) -> Work {
+    fn apply(&self, things: &mut FsState) -> WorkEstimate {
         let written = self.writes.unwrap_or_default().0;
         things.change_unknown(written, self.frees.unwrap_or_default().0);
-        Work::new(0, written, 1)
+        WorkEstimate::new(0, written, 1)
     }
 
-    fn perform<S: Stage>(&self, stage: &mut S) -> Result<(), S::Error> {
+    fn perform<S: OpExecutor>(&self, stage: &mut S) -> Result<(), S::Error> {
         stage.run(self)
     }
 
     /// Nobody knows what it asks of the filesystem.
-    fn group(&self) -> Option<Group> {
+    fn group(&self) -> Option<WorkloadCategory> {
         None
     }
 
-    fn each(&self) -> Each {
-        Each::Nothing
+    fn each(&self) -> OpUnit {
+        OpUnit::Nothing
     }
 
-    fn caches(&self) -> &'static [CacheState] {
+    fn allowed_caches(&self) -> &'static [CacheState] {
         &[CacheState::Cold, CacheState::Warm]
     }
 
-    fn usually(&self) -> Option<(CacheState, End)> {
-        Some((CacheState::Warm, End::Syncfs))
+    fn default_end(&self) -> Option<(CacheState, SyncAtEnd)> {
+        Some((CacheState::Warm, SyncAtEnd::Syncfs))
     }
 
     fn check(&self) -> Result<(), String> {

@@ -2,11 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::keys::{choice, keyed, name, optional, size, word};
+use super::keys::{choice, keyed, name, optional, size, op_name};
 use super::{
-    Content, ENDS_OF_FILE, Each, KeyError, Keys, Kind, Op, Operation, Stage, Things, Word, Work,
+    FileContent, FILE_SYNC_MODES, OpUnit, KeyError, KeySource, ObjectKind, Op, OpInfo, OpExecutor, FsState, OpName, WorkEstimate,
 };
-use crate::{Bytes, End, Group};
+use crate::{Bytes, SyncAtEnd, WorkloadCategory};
 
 keyed! {
     /// Change the space of a file (`fallocate`), front to back. Older campaigns call it `preallocate`.
@@ -58,7 +58,7 @@ impl FallocateMode {
     }
 }
 
-fn mode(keys: &dyn Keys, key: &'static str) -> Result<FallocateMode, KeyError> {
+fn mode(keys: &dyn KeySource, key: &'static str) -> Result<FallocateMode, KeyError> {
     let mode = optional(keys, key, |keys, key| {
         choice(keys, key, &FallocateMode::ALL)
     })?;
@@ -82,12 +82,12 @@ impl Fallocate {
     }
 }
 
-impl Operation for Fallocate {
-    fn words() -> &'static [Word] {
+impl OpInfo for Fallocate {
+    fn op_names() -> &'static [OpName] {
         const {
             &[
-                word::<Self>("fallocate"),
-                Word {
+                op_name::<Self>("fallocate"),
+                OpName {
                     name: "preallocate",
                     keys: &["file", "size"],
                     read: |keys| {
@@ -100,16 +100,16 @@ impl Operation for Fallocate {
         }
     }
 
-    fn follow(&self, things: &mut Things) -> Work {
+    fn apply(&self, things: &mut FsState) -> WorkEstimate {
         if self.mode.makes_file() {
             let size = self.size.unwrap_or_default().0;
-            things.make(Kind::File, &self.file, 1, size);
-            return Work::new(0, 0, size.div_ceil(self.step(size)));
+            things.add(ObjectKind::File, &self.file, 1, size);
+            return WorkEstimate::new(0, 0, size.div_ceil(self.step(size)));
         }
-        let there = things.find(Kind::File, &self.file).bytes;
+        let there = things.find(ObjectKind::File, &self.file).bytes;
         let size = self.size.map_or(there, |size| size.0);
         if size > there {
-            things.complain(format!(
+            things.reject(format!(
                 "`size` ({}) is above that of `{}`",
                 Bytes(size),
                 self.file
@@ -117,23 +117,23 @@ impl Operation for Fallocate {
         }
         let left = match self.mode {
             FallocateMode::CollapseRange if size >= there => {
-                things.complain("something of the file must be left: give a smaller `size`".into());
+                things.reject("something of the file must be left: give a smaller `size`".into());
                 there
             }
             FallocateMode::CollapseRange => there - size,
             _ => there,
         };
-        things.reshape(&self.file, left);
-        Work::new(0, 0, size.div_ceil(self.step(size)))
+        things.change_allocation(&self.file, left);
+        WorkEstimate::new(0, 0, size.div_ceil(self.step(size)))
     }
 
-    fn perform<S: Stage>(&self, stage: &mut S) -> Result<(), S::Error> {
+    fn perform<S: OpExecutor>(&self, stage: &mut S) -> Result<(), S::Error> {
         let size = match self.size {
             Some(size) => size.0,
             None => stage.size_of(&self.file)?.0,
         };
         let step = self.step(size);
-        stage.begin(size.div_ceil(step));
+        stage.start_timing(size.div_ceil(step));
         let file = match self.mode.makes_file() {
             true => stage.create_file(&self.file)?,
             false => stage.open_file(&self.file)?,
@@ -150,24 +150,24 @@ impl Operation for Fallocate {
             done += length;
         }
         let holds = match self.mode {
-            FallocateMode::Allocate => Content::Zeros(Bytes(size)),
-            FallocateMode::KeepSize => Content::Zeros(Bytes(0)),
-            FallocateMode::PunchHole | FallocateMode::ZeroRange => Content::Zeroed(0..size),
-            FallocateMode::CollapseRange => Content::Without(0..size),
+            FallocateMode::Allocate => FileContent::Zeros(Bytes(size)),
+            FallocateMode::KeepSize => FileContent::Zeros(Bytes(0)),
+            FallocateMode::PunchHole | FallocateMode::ZeroRange => FileContent::Zeroed(0..size),
+            FallocateMode::CollapseRange => FileContent::CollapsedRange(0..size),
         };
         stage.finish(file, holds)
     }
 
-    fn group(&self) -> Option<Group> {
-        Some(Group::StreamWrite)
+    fn group(&self) -> Option<WorkloadCategory> {
+        Some(WorkloadCategory::StreamWrite)
     }
 
-    fn each(&self) -> Each {
-        Each::Request
+    fn each(&self) -> OpUnit {
+        OpUnit::Request
     }
 
-    fn ends(&self) -> &'static [End] {
-        ENDS_OF_FILE
+    fn allowed_ends(&self) -> &'static [SyncAtEnd] {
+        FILE_SYNC_MODES
     }
 
     fn check(&self) -> Result<(), String> {

@@ -4,11 +4,11 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::keys::{MANY, block, choice, count, flag, name, one_to, optional, size, threads};
+use super::keys::{MAX_COUNT, block, choice, count, flag, name, count_up_to, optional, size, threads};
 use super::{
-    Change, ENDS_OF_FILE, Each, KeyError, Keys, Kind, Op, Operation, Stage, Things, Word, Work,
+    FsChange, FILE_SYNC_MODES, OpUnit, KeyError, KeySource, ObjectKind, Op, OpInfo, OpExecutor, FsState, OpName, WorkEstimate,
 };
-use crate::{Bytes, CacheState, End, Group, Metric};
+use crate::{Bytes, CacheState, SyncAtEnd, WorkloadCategory, Metric};
 
 /// Requests on one file, or on one file for each thread.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -17,7 +17,7 @@ pub struct Io {
     /// Name of the file; with a file for each thread, the beginning of their names.
     pub file: String,
     /// Which requests, in which order.
-    pub access: Access,
+    pub access: AccessPattern,
     /// Bytes per request (`bs`).
     pub block: Bytes,
     /// Offsets are multiples of it (`blockalign`); the block itself where absent.
@@ -42,7 +42,7 @@ pub struct Io {
     pub threads: u32,
     /// Whether threads share the file.
     #[serde(default)]
-    pub sharing: Sharing,
+    pub sharing: FileSharing,
     /// fsync after every so many writes of a thread (`fsync`); 0 for never.
     #[serde(default)]
     pub fsync: u64,
@@ -61,7 +61,7 @@ pub struct Io {
 
 impl Io {
     /// The plainest job: one thread, one request at a time, through `pread` and `pwrite`.
-    pub fn new(file: &str, access: Access, block: Bytes) -> Self {
+    pub fn new(file: &str, access: AccessPattern, block: Bytes) -> Self {
         Self {
             file: file.to_owned(),
             access,
@@ -72,7 +72,7 @@ impl Io {
             engine: IoEngine::Psync,
             depth: 1,
             threads: 1,
-            sharing: Sharing::Shared,
+            sharing: FileSharing::Shared,
             fsync: 0,
             rate: None,
             verify: false,
@@ -89,7 +89,7 @@ const fn one() -> u32 {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
-pub enum Access {
+pub enum AccessPattern {
     /// A new file, front to back.
     Write,
     /// Front to back over what is there: IOzone's "rewrite".
@@ -125,7 +125,7 @@ pub enum Access {
     },
 }
 
-impl Access {
+impl AccessPattern {
     /// Whether any request writes.
     pub const fn writes(self) -> bool {
         !matches!(
@@ -151,7 +151,7 @@ impl Access {
     }
 
     /// The word in data files.
-    pub const fn word(self) -> &'static str {
+    pub const fn name(self) -> &'static str {
         match self {
             Self::Write => "write",
             Self::Overwrite => "overwrite",
@@ -214,7 +214,7 @@ impl fmt::Display for IoEngine {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
-pub enum Sharing {
+pub enum FileSharing {
     /// One file, or one directory, for all threads.
     #[default]
     Shared,
@@ -233,16 +233,16 @@ macro_rules! keys {
 }
 
 /// The word of a data operation without keys of its own.
-const fn plain(name: &'static str, read: fn(&dyn Keys) -> Result<Op, KeyError>) -> Word {
-    Word {
+const fn plain(name: &'static str, read: fn(&dyn KeySource) -> Result<Op, KeyError>) -> OpName {
+    OpName {
         name,
         keys: keys!(),
         read,
     }
 }
 
-fn read(t: &dyn Keys, access: Access) -> Result<Op, KeyError> {
-    let lengthens = matches!(access, Access::Write | Access::Append);
+fn read(t: &dyn KeySource, access: AccessPattern) -> Result<Op, KeyError> {
+    let lengthens = matches!(access, AccessPattern::Write | AccessPattern::Append);
     Ok(Op::Io(Io {
         file: name(t, "file")?,
         access,
@@ -257,10 +257,10 @@ fn read(t: &dyn Keys, access: Access) -> Result<Op, KeyError> {
             choice(t, key, &IoEngine::ALL.map(|e| (e.name(), e)))
         })?
         .unwrap_or_default(),
-        depth: one_to(t, "iodepth", 4096)?,
+        depth: count_up_to(t, "iodepth", 4096)?,
         threads: threads(t, "threads")?,
         sharing: sharing(t, "sharing")?,
-        fsync: optional(t, "fsync", |t, key| t.count(key, 0..MANY))?.unwrap_or(0),
+        fsync: optional(t, "fsync", |t, key| t.count(key, 0..MAX_COUNT))?.unwrap_or(0),
         rate: optional(t, "rate", count)?,
         verify: flag(t, "verify")?,
         include_open_close: flag(t, "include_open_close")?,
@@ -268,53 +268,53 @@ fn read(t: &dyn Keys, access: Access) -> Result<Op, KeyError> {
 }
 
 /// Whether threads share; they do where nothing is said.
-pub(super) fn sharing(t: &dyn Keys, key: &'static str) -> Result<Sharing, KeyError> {
-    let words = [("shared", Sharing::Shared), ("own", Sharing::Own)];
+pub(super) fn sharing(t: &dyn KeySource, key: &'static str) -> Result<FileSharing, KeyError> {
+    let words = [("shared", FileSharing::Shared), ("own", FileSharing::Own)];
     Ok(optional(t, key, |t, key| choice(t, key, &words))?.unwrap_or_default())
 }
 
-impl Operation for Io {
-    fn words() -> &'static [Word] {
+impl OpInfo for Io {
+    fn op_names() -> &'static [OpName] {
         const {
             &[
-                plain("write", |t| read(t, Access::Write)),
-                plain("overwrite", |t| read(t, Access::Overwrite)),
-                plain("rewrite", |t| read(t, Access::Rewrite)),
-                plain("append", |t| read(t, Access::Append)),
-                plain("read", |t| read(t, Access::Read)),
-                plain("read-backward", |t| read(t, Access::ReadBackward)),
-                Word {
+                plain("write", |t| read(t, AccessPattern::Write)),
+                plain("overwrite", |t| read(t, AccessPattern::Overwrite)),
+                plain("rewrite", |t| read(t, AccessPattern::Rewrite)),
+                plain("append", |t| read(t, AccessPattern::Append)),
+                plain("read", |t| read(t, AccessPattern::Read)),
+                plain("read-backward", |t| read(t, AccessPattern::ReadBackward)),
+                OpName {
                     name: "read-stride",
                     keys: keys!("stride"),
                     read: |t| {
                         let stride = size(t, "stride")?;
-                        read(t, Access::ReadStride { stride })
+                        read(t, AccessPattern::ReadStride { stride })
                     },
                 },
-                plain("random-read", |t| read(t, Access::RandomRead)),
-                plain("random-write", |t| read(t, Access::RandomWrite)),
-                Word {
+                plain("random-read", |t| read(t, AccessPattern::RandomRead)),
+                plain("random-write", |t| read(t, AccessPattern::RandomWrite)),
+                OpName {
                     name: "random-mix",
                     keys: keys!("read_share"),
                     read: |t| {
                         let read_share = t.share("read_share")?;
-                        read(t, Access::RandomMix { read_share })
+                        read(t, AccessPattern::RandomMix { read_share })
                     },
                 },
-                plain("record-rewrite", |t| read(t, Access::RecordRewrite)),
-                Word {
+                plain("record-rewrite", |t| read(t, AccessPattern::RecordRewrite)),
+                OpName {
                     name: "seek",
                     keys: keys!("write_share"),
                     read: |t| {
                         let write_share = t.share("write_share")?;
-                        read(t, Access::Seek { write_share })
+                        read(t, AccessPattern::Seek { write_share })
                     },
                 },
             ]
         }
     }
 
-    fn follow(&self, things: &mut Things) -> Work {
+    fn apply(&self, things: &mut FsState) -> WorkEstimate {
         let size = self.follow_file(things);
         let block = self.block.0.max(1);
         let operations = self.operations.unwrap_or(size.div_ceil(block));
@@ -323,40 +323,40 @@ impl Operation for Io {
             None => size,
         };
         if self.engine == IoEngine::Null {
-            things.nothing_changed();
-            return Work::new(0, 0, operations);
+            things.mark_unchanged();
+            return WorkEstimate::new(0, 0, operations);
         }
         let share = |share: f64| (bytes as f64 * share) as u64;
         let work = match self.access {
-            Access::Rewrite => Work::new(bytes, bytes, operations),
-            Access::Seek { write_share } => Work::new(bytes, share(write_share), operations),
-            Access::RandomMix { read_share } => {
+            AccessPattern::Rewrite => WorkEstimate::new(bytes, bytes, operations),
+            AccessPattern::Seek { write_share } => WorkEstimate::new(bytes, share(write_share), operations),
+            AccessPattern::RandomMix { read_share } => {
                 let read = share(read_share);
-                Work::new(read, bytes - read.min(bytes), operations)
+                WorkEstimate::new(read, bytes - read.min(bytes), operations)
             }
-            access if access.writes() => Work::new(0, bytes, operations),
-            _ => Work::new(bytes, 0, operations),
+            access if access.writes() => WorkEstimate::new(0, bytes, operations),
+            _ => WorkEstimate::new(bytes, 0, operations),
         };
         let writes = work.written.0.div_ceil(block);
         work.with_syncs(writes.checked_div(self.fsync).unwrap_or(0))
     }
 
-    fn perform<S: Stage>(&self, stage: &mut S) -> Result<(), S::Error> {
+    fn perform<S: OpExecutor>(&self, stage: &mut S) -> Result<(), S::Error> {
         stage.job(self)
     }
 
-    fn group(&self) -> Option<Group> {
+    fn group(&self) -> Option<WorkloadCategory> {
         Some(match self.access {
             _ if self.engine == IoEngine::Null => return None,
-            access if self.fsync > 0 && access.writes() => Group::Durable,
-            Access::Write | Access::Overwrite | Access::Rewrite | Access::Append => {
-                Group::StreamWrite
+            access if self.fsync > 0 && access.writes() => WorkloadCategory::Durable,
+            AccessPattern::Write | AccessPattern::Overwrite | AccessPattern::Rewrite | AccessPattern::Append => {
+                WorkloadCategory::StreamWrite
             }
-            Access::Read | Access::ReadBackward | Access::ReadStride { .. } => Group::StreamRead,
-            Access::RandomMix { read_share } if read_share > 0.5 => Group::RandomRead,
-            Access::RandomRead | Access::Seek { .. } => Group::RandomRead,
-            Access::RandomWrite | Access::RecordRewrite | Access::RandomMix { .. } => {
-                Group::RandomWrite
+            AccessPattern::Read | AccessPattern::ReadBackward | AccessPattern::ReadStride { .. } => WorkloadCategory::StreamRead,
+            AccessPattern::RandomMix { read_share } if read_share > 0.5 => WorkloadCategory::RandomRead,
+            AccessPattern::RandomRead | AccessPattern::Seek { .. } => WorkloadCategory::RandomRead,
+            AccessPattern::RandomWrite | AccessPattern::RecordRewrite | AccessPattern::RandomMix { .. } => {
+                WorkloadCategory::RandomWrite
             }
         })
     }
@@ -369,35 +369,35 @@ impl Operation for Io {
     }
 
     /// Random I/O has its throughput: operations of several request sizes are no common measure.
-    fn beside(&self) -> Option<Metric> {
+    fn secondary_metrics(&self) -> Option<Metric> {
         self.access.is_random().then_some(Metric::Throughput)
     }
 
-    fn each(&self) -> Each {
+    fn each(&self) -> OpUnit {
         match self.engine {
-            IoEngine::Null => Each::Nothing,
-            _ => Each::Request,
+            IoEngine::Null => OpUnit::Nothing,
+            _ => OpUnit::Request,
         }
     }
 
-    fn caches(&self) -> &'static [CacheState] {
+    fn allowed_caches(&self) -> &'static [CacheState] {
         match self.engine {
-            IoEngine::Mmap => &[CacheState::Cold, CacheState::Warm, CacheState::Advised],
+            IoEngine::Mmap => &[CacheState::Cold, CacheState::Warm, CacheState::FadviseDontNeed],
             _ => &[
                 CacheState::Cold,
                 CacheState::Warm,
                 CacheState::Direct,
-                CacheState::Advised,
+                CacheState::FadviseDontNeed,
             ],
         }
     }
 
-    fn ends(&self) -> &'static [End] {
-        ENDS_OF_FILE
+    fn allowed_ends(&self) -> &'static [SyncAtEnd] {
+        FILE_SYNC_MODES
     }
 
     fn check(&self) -> Result<(), String> {
-        let word = self.access.word();
+        let word = self.access.name();
         if let Some(size) = self.size
             && self.block > size
         {
@@ -419,7 +419,7 @@ impl Operation for Io {
             return Err(format!("`fsync` means nothing for `{word}`"));
         }
         match self.access {
-            Access::ReadStride { stride } if stride < self.block => Err(format!(
+            AccessPattern::ReadStride { stride } if stride < self.block => Err(format!(
                 "`stride` ({stride}) is below `block` ({})",
                 self.block
             )),
@@ -434,22 +434,22 @@ impl Operation for Io {
 
 impl Io {
     /// Follows what becomes of the file, and gives the bytes that are worked on.
-    fn follow_file(&self, things: &mut Things) -> u64 {
+    fn follow_file(&self, things: &mut FsState) -> u64 {
         let files = match self.sharing {
-            Sharing::Shared => 1,
-            Sharing::Own => u64::from(self.threads),
+            FileSharing::Shared => 1,
+            FileSharing::Own => u64::from(self.threads),
         };
         let asked = self.size.map(|size| size.0.saturating_mul(files));
-        if self.access == Access::Write {
+        if self.access == AccessPattern::Write {
             let size = asked.unwrap_or_default();
-            things.make(Kind::File, &self.file, files, size);
+            things.add(ObjectKind::File, &self.file, files, size);
             return size;
         }
-        let size = asked.unwrap_or(things.find(Kind::File, &self.file).bytes);
+        let size = asked.unwrap_or(things.find(ObjectKind::File, &self.file).bytes);
         match self.access {
-            Access::Append => things.lengthen(&self.file, size),
+            AccessPattern::Append => things.grow(&self.file, size),
             access if access.writes() => {
-                things.change(Change::InPlace(Kind::File, self.file.clone()));
+                things.change(FsChange::Overwritten(ObjectKind::File, self.file.clone()));
             }
             _ => {}
         }
@@ -457,8 +457,8 @@ impl Io {
     }
 
     /// Whether it steps from one request to a next that its file does not hold.
-    pub fn steps_beyond(&self, things: &Things) -> bool {
-        let Access::ReadStride { stride } = self.access else {
+    pub fn exceeds_file(&self, things: &FsState) -> bool {
+        let AccessPattern::ReadStride { stride } = self.access else {
             return false;
         };
         let size = self.size.or_else(|| things.size_of(&self.file));
@@ -474,7 +474,7 @@ mod tests {
     fn what_is_left_out_is_the_plainest_job() {
         let json = r#"{"file":"f","access":"read","block":4096}"#;
         let io: Io = serde_json::from_str(json).unwrap();
-        assert_eq!(io, Io::new("f", Access::Read, Bytes(4096)));
+        assert_eq!(io, Io::new("f", AccessPattern::Read, Bytes(4096)));
     }
 
     #[test]
@@ -487,16 +487,16 @@ mod tests {
 
     #[test]
     fn each_access_reads_or_writes() {
-        let stride = Access::ReadStride {
+        let stride = AccessPattern::ReadStride {
             stride: Bytes::kib(64),
         };
         for access in [
             stride,
-            Access::RandomMix { read_share: 0.5 },
-            Access::Append,
+            AccessPattern::RandomMix { read_share: 0.5 },
+            AccessPattern::Append,
         ] {
             assert!(access.reads() || access.writes(), "{access:?}");
         }
-        assert!(!stride.writes() && !Access::Append.reads());
+        assert!(!stride.writes() && !AccessPattern::Append.reads());
     }
 }

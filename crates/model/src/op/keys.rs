@@ -7,13 +7,13 @@ use crate::Bytes;
 
 /// A word that a phase may have for `op`.
 #[derive(Debug)]
-pub struct Word {
+pub struct OpName {
     /// The word.
     pub name: &'static str,
     /// The keys that belong to it, beside those of every phase.
     pub keys: &'static [&'static str],
     /// Reads the operation from the keys.
-    pub read: fn(&dyn Keys) -> Result<Op, KeyError>,
+    pub read: fn(&dyn KeySource) -> Result<Op, KeyError>,
 }
 
 /// What is wrong with a key, and on which line.
@@ -28,7 +28,7 @@ pub struct KeyError {
 /// The keys of one phase, as its file has them. A key that is read has to be there; its value has to be what is asked
 /// for.
 #[expect(clippy::missing_errors_doc, reason = "said above for all")]
-pub trait Keys {
+pub trait KeySource {
     /// Whether the key is there.
     fn has(&self, key: &'static str) -> bool;
     /// A name as [`crate::check_name`] allows it.
@@ -58,29 +58,29 @@ pub trait Keys {
         &self,
         key: &'static str,
         keys: &[&'static str],
-        read: &mut dyn FnMut(&dyn Keys) -> Result<(), KeyError>,
+        read: &mut dyn FnMut(&dyn KeySource) -> Result<(), KeyError>,
     ) -> Result<(), KeyError>;
     /// The error that a key's value is not what was expected.
     fn wrong(&self, key: &'static str, expected: &str) -> KeyError;
 }
 
 /// The largest count a data file may ask for: far above all use, far below an overflow.
-pub(super) const MANY: u64 = 1 << 32;
+pub(super) const MAX_COUNT: u64 = 1 << 32;
 
 /// The largest number of bytes per request: one buffer of it is held for each thread.
-pub(super) const LARGEST_BLOCK: Bytes = Bytes::mib(1024);
+pub(super) const MAX_BLOCK: Bytes = Bytes::mib(1024);
 
 /// An operation that is read from keys which are its fields.
-pub(super) trait Keyed: Sized {
+pub(super) trait FromKeys: Sized {
     /// The names of the fields.
     const KEYS: &'static [&'static str];
     /// Reads each of them.
-    fn read(keys: &dyn Keys) -> Result<Self, KeyError>;
+    fn read(keys: &dyn KeySource) -> Result<Self, KeyError>;
 }
 
 /// The word of an operation whose keys are its fields.
-pub(super) const fn word<O: Keyed + Into<Op>>(name: &'static str) -> Word {
-    Word {
+pub(super) const fn op_name<O: FromKeys + Into<Op>>(name: &'static str) -> OpName {
+    OpName {
         name,
         keys: O::KEYS,
         read: |keys| O::read(keys).map(Into::into),
@@ -99,10 +99,10 @@ macro_rules! keyed {
             $($(#[$field_meta])* pub $field: $kind,)*
         }
 
-        impl $crate::op::keys::Keyed for $name {
+        impl $crate::op::keys::FromKeys for $name {
             const KEYS: &'static [&'static str] = &[$(stringify!($field),)*];
 
-            fn read(keys: &dyn $crate::op::Keys) -> Result<Self, $crate::op::KeyError> {
+            fn read(keys: &dyn $crate::op::KeySource) -> Result<Self, $crate::op::KeyError> {
                 Ok(Self { $($field: $read(keys, stringify!($field))?,)* })
             }
         }
@@ -111,32 +111,32 @@ macro_rules! keyed {
 pub(super) use keyed;
 
 /// A name.
-pub(super) fn name(keys: &dyn Keys, key: &'static str) -> Result<String, KeyError> {
+pub(super) fn name(keys: &dyn KeySource, key: &'static str) -> Result<String, KeyError> {
     keys.name(key)
 }
 
 /// A size above zero.
-pub(super) fn size(keys: &dyn Keys, key: &'static str) -> Result<Bytes, KeyError> {
+pub(super) fn size(keys: &dyn KeySource, key: &'static str) -> Result<Bytes, KeyError> {
     keys.size_from(key, 1)
 }
 
 /// A count above zero.
-pub(super) fn count(keys: &dyn Keys, key: &'static str) -> Result<u64, KeyError> {
-    keys.count(key, 1..MANY)
+pub(super) fn count(keys: &dyn KeySource, key: &'static str) -> Result<u64, KeyError> {
+    keys.count(key, 1..MAX_COUNT)
 }
 
 /// Bytes per request.
-pub(super) fn block(keys: &dyn Keys, key: &'static str) -> Result<Bytes, KeyError> {
+pub(super) fn block(keys: &dyn KeySource, key: &'static str) -> Result<Bytes, KeyError> {
     let block = size(keys, key)?;
-    match block > LARGEST_BLOCK {
-        true => Err(keys.wrong(key, &format!("at most {LARGEST_BLOCK}"))),
+    match block > MAX_BLOCK {
+        true => Err(keys.wrong(key, &format!("at most {MAX_BLOCK}"))),
         false => Ok(block),
     }
 }
 
 /// What one of a few words means.
 pub(super) fn choice<T: Copy>(
-    keys: &dyn Keys,
+    keys: &dyn KeySource,
     key: &'static str,
     words: &[(&str, T)],
 ) -> Result<T, KeyError> {
@@ -146,26 +146,30 @@ pub(super) fn choice<T: Copy>(
 
 /// A key that need not be there.
 pub(super) fn optional<T>(
-    keys: &dyn Keys,
+    keys: &dyn KeySource,
     key: &'static str,
-    read: impl FnOnce(&dyn Keys, &'static str) -> Result<T, KeyError>,
+    read: impl FnOnce(&dyn KeySource, &'static str) -> Result<T, KeyError>,
 ) -> Result<Option<T>, KeyError> {
     keys.has(key).then(|| read(keys, key)).transpose()
 }
 
 /// A flag; not set where nothing is said.
-pub(super) fn flag(keys: &dyn Keys, key: &'static str) -> Result<bool, KeyError> {
+pub(super) fn flag(keys: &dyn KeySource, key: &'static str) -> Result<bool, KeyError> {
     Ok(optional(keys, key, |keys, key| keys.flag(key))?.unwrap_or(false))
 }
 
 /// A small number up to a limit; one where nothing is said.
-pub(super) fn one_to(keys: &dyn Keys, key: &'static str, most: u32) -> Result<u32, KeyError> {
+pub(super) fn count_up_to(
+    keys: &dyn KeySource,
+    key: &'static str,
+    most: u32,
+) -> Result<u32, KeyError> {
     let range = 1..u64::from(most) + 1;
     let number = optional(keys, key, |keys, key| keys.count(key, range))?.unwrap_or(1);
     Ok(u32::try_from(number).unwrap_or(1))
 }
 
 /// Threads; one where nothing is said.
-pub(super) fn threads(keys: &dyn Keys, key: &'static str) -> Result<u32, KeyError> {
-    one_to(keys, key, 1024)
+pub(super) fn threads(keys: &dyn KeySource, key: &'static str) -> Result<u32, KeyError> {
+    count_up_to(keys, key, 1024)
 }

@@ -3,14 +3,14 @@
 use serde::{Deserialize, Serialize};
 
 use super::keys::{choice, flag, name, size, threads};
-use super::{Change, KeyError, Keys, Kind, Op, Operation, Stage, Things, Word, Work};
-use crate::{Bytes, Group, Metric};
+use super::{FsChange, KeyError, KeySource, ObjectKind, Op, OpInfo, OpExecutor, FsState, OpName, WorkEstimate};
+use crate::{Bytes, WorkloadCategory, Metric};
 
 /// The order in which names are visited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
-pub enum Order {
+pub enum TraversalOrder {
     /// As they were made.
     Sequential,
     /// Shuffled by the cell's seed.
@@ -21,7 +21,7 @@ pub enum Order {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "action", rename_all = "kebab-case")]
-pub enum Action {
+pub enum MetadataAction {
     /// Open it for reading and close it.
     Open,
     /// Ask for its attributes.
@@ -74,9 +74,9 @@ pub struct Metadata {
     pub set: String,
     /// What is done with each entry.
     #[serde(flatten)]
-    pub action: Action,
+    pub action: MetadataAction,
     /// The order.
-    pub order: Order,
+    pub order: TraversalOrder,
     /// Threads, each with its share of the entries.
     pub threads: u32,
 }
@@ -86,7 +86,7 @@ macro_rules! keys {
     ($($more:literal),*) => { &["set", "order", "threads", $($more,)*] };
 }
 
-fn read(keys: &dyn Keys, action: Action) -> Result<Op, KeyError> {
+fn read(keys: &dyn KeySource, action: MetadataAction) -> Result<Op, KeyError> {
     Ok(Op::Metadata(Metadata {
         set: name(keys, "set")?,
         action,
@@ -96,125 +96,125 @@ fn read(keys: &dyn Keys, action: Action) -> Result<Op, KeyError> {
 }
 
 /// In order or at random.
-pub(super) fn order(keys: &dyn Keys, key: &'static str) -> Result<Order, KeyError> {
-    let words = [("sequential", Order::Sequential), ("random", Order::Random)];
+pub(super) fn order(keys: &dyn KeySource, key: &'static str) -> Result<TraversalOrder, KeyError> {
+    let words = [("sequential", TraversalOrder::Sequential), ("random", TraversalOrder::Random)];
     choice(keys, key, &words)
 }
 
-impl Operation for Metadata {
-    fn words() -> &'static [Word] {
+impl OpInfo for Metadata {
+    fn op_names() -> &'static [OpName] {
         &[
-            Word {
+            OpName {
                 name: "open",
                 keys: keys!(),
-                read: |keys| read(keys, Action::Open),
+                read: |keys| read(keys, MetadataAction::Open),
             },
-            Word {
+            OpName {
                 name: "stat",
                 keys: keys!("read"),
                 read: |t| {
                     read(
                         t,
-                        Action::Stat {
+                        MetadataAction::Stat {
                             read: flag(t, "read")?,
                         },
                     )
                 },
             },
-            Word {
+            OpName {
                 name: "readdir",
                 keys: keys!(),
-                read: |keys| read(keys, Action::Readdir),
+                read: |keys| read(keys, MetadataAction::Readdir),
             },
-            Word {
+            OpName {
                 name: "rename",
                 keys: keys!("across"),
                 read: |keys| {
                     let across = flag(keys, "across")?;
-                    read(keys, Action::Rename { across })
+                    read(keys, MetadataAction::Rename { across })
                 },
             },
-            Word {
+            OpName {
                 name: "link",
                 keys: keys!("to"),
                 read: |keys| {
                     let to = name(keys, "to")?;
-                    read(keys, Action::Link { to })
+                    read(keys, MetadataAction::Link { to })
                 },
             },
-            Word {
+            OpName {
                 name: "symlink",
                 keys: keys!("to"),
                 read: |keys| {
                     let to = name(keys, "to")?;
-                    read(keys, Action::Symlink { to })
+                    read(keys, MetadataAction::Symlink { to })
                 },
             },
-            Word {
+            OpName {
                 name: "chmod",
                 keys: keys!(),
-                read: |keys| read(keys, Action::Chmod),
+                read: |keys| read(keys, MetadataAction::Chmod),
             },
-            Word {
+            OpName {
                 name: "setxattr",
                 keys: keys!("size"),
                 read: |keys| {
                     let size = size(keys, "size")?;
-                    read(keys, Action::SetXattr { size })
+                    read(keys, MetadataAction::SetXattr { size })
                 },
             },
-            Word {
+            OpName {
                 name: "truncate",
                 keys: keys!("size"),
                 read: |keys| {
                     let size = keys.size_from("size", 0)?;
-                    read(keys, Action::Truncate { size })
+                    read(keys, MetadataAction::Truncate { size })
                 },
             },
-            Word {
+            OpName {
                 name: "delete",
                 keys: keys!("fsync"),
                 read: |keys| {
                     let fsync = flag(keys, "fsync")?;
-                    read(keys, Action::Remove { fsync })
+                    read(keys, MetadataAction::Remove { fsync })
                 },
             },
         ]
     }
 
-    fn follow(&self, things: &mut Things) -> Work {
+    fn apply(&self, things: &mut FsState) -> WorkEstimate {
         let set = || self.set.clone();
         let there = match &self.action {
-            Action::Remove { .. } => things.remove(Kind::Set, &self.set),
-            _ => things.find(Kind::Set, &self.set),
+            MetadataAction::Remove { .. } => things.remove(ObjectKind::Set, &self.set),
+            _ => things.find(ObjectKind::Set, &self.set),
         };
-        let mut work = Work::new(0, 0, there.entries);
+        let mut work = WorkEstimate::new(0, 0, there.entries);
         match &self.action {
-            Action::Open | Action::Readdir | Action::Stat { read: false } => {}
-            Action::Stat { read: true } => work = work.with_read(Bytes(there.bytes)),
-            Action::Remove { fsync } => work = work.with_syncs(there.entries * u64::from(*fsync)),
-            Action::Link { to } | Action::Symlink { to } => {
-                things.make(Kind::Set, to, there.entries, 0);
+            MetadataAction::Open | MetadataAction::Readdir | MetadataAction::Stat { read: false } => {}
+            MetadataAction::Stat { read: true } => work = work.with_read(Bytes(there.bytes)),
+            MetadataAction::Remove { fsync } => work = work.with_syncs(there.entries * u64::from(*fsync)),
+            MetadataAction::Link { to } | MetadataAction::Symlink { to } => {
+                things.add(ObjectKind::Set, to, there.entries, 0);
             }
-            Action::Chmod | Action::SetXattr { .. } => {
-                things.change(Change::InPlace(Kind::Set, set()));
+            MetadataAction::Chmod | MetadataAction::SetXattr { .. } => {
+                things.change(FsChange::Overwritten(ObjectKind::Set, set()));
             }
-            &Action::Rename { across } => things.change(Change::Renamed { set: set(), across }),
-            &Action::Truncate { size } => things.change(Change::Resized { set: set(), size }),
+            &MetadataAction::Rename { across } => things.change(FsChange::Renamed { set: set(), across }),
+            &MetadataAction::Truncate { size } => things.change(FsChange::Resized { set: set(), size }),
         }
         work
     }
 
-    fn perform<S: Stage>(&self, stage: &mut S) -> Result<(), S::Error> {
+    fn perform<S: OpExecutor>(&self, stage: &mut S) -> Result<(), S::Error> {
         stage.visit(self)
     }
 
-    fn group(&self) -> Option<Group> {
+    fn group(&self) -> Option<WorkloadCategory> {
         Some(match self.action {
-            Action::Link { .. } | Action::Symlink { .. } | Action::Remove { .. } => {
-                Group::ManyFiles
+            MetadataAction::Link { .. } | MetadataAction::Symlink { .. } | MetadataAction::Remove { .. } => {
+                WorkloadCategory::ManyFiles
             }
-            _ => Group::Names,
+            _ => WorkloadCategory::Names,
         })
     }
 

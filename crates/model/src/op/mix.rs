@@ -4,12 +4,12 @@
 use serde::{Deserialize, Serialize};
 
 use super::keys::{count, flag, name, optional, threads};
-use super::mix_step::Step;
-use super::{KeyError, Keys, Kind, Op, Operation, Stage, Things, Word, Work};
-use crate::{CacheState, Group, Metric};
+use super::mix_step::MixStep;
+use super::{KeyError, KeySource, ObjectKind, Op, OpInfo, OpExecutor, FsState, OpName, WorkEstimate};
+use crate::{CacheState, WorkloadCategory, Metric};
 
 /// Threads over all roles, at most.
-const MOST_THREADS: u32 = 1024;
+const MAX_THREADS: u32 = 1024;
 
 /// Roles that work side by side.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -47,15 +47,16 @@ pub struct Role {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
     /// What a cycle is, in order.
-    pub steps: Vec<Step>,
+    pub steps: Vec<MixStep>,
 }
 
 /// A role as a phase of its own behind its mix: it takes no time, and its result is that of the role there.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct MixRole {
+pub struct RoleResult {
     /// The phase of the mix.
-    pub of: String,
+    #[serde(rename = "of")]
+    pub mix_phase: String,
     /// The role.
     pub role: String,
     /// The whole mix: what else ran is part of what was measured.
@@ -74,7 +75,7 @@ impl Mix {
 
     /// The same with one role alone, which does its own cycles.
     #[must_use]
-    pub fn alone(&self, role: &Role) -> Self {
+    pub fn only(&self, role: &Role) -> Self {
         Self {
             roles: vec![role.clone()],
             until: None,
@@ -83,17 +84,17 @@ impl Mix {
     }
 
     /// Whether a role ends with another one, not after its own cycles.
-    pub fn goes_on(&self, role: &Role) -> bool {
+    pub fn runs_until_others_end(&self, role: &Role) -> bool {
         self.until.as_ref().is_some_and(|until| *until != role.name)
     }
 
     /// Whether any role makes, removes or changes files of a set: then each thread has files of its own there.
     pub fn changes_set(&self, set: &str) -> bool {
-        self.of_set(set).any(Role::changes_files)
+        self.roles_of_set(set).any(Role::changes_files)
     }
 
     /// The roles that work on a set.
-    pub fn of_set<'a>(&'a self, set: &'a str) -> impl Iterator<Item = &'a Role> {
+    pub fn roles_of_set<'a>(&'a self, set: &'a str) -> impl Iterator<Item = &'a Role> {
         let roles = self.roles.iter();
         roles.filter(move |role| role.set.as_deref() == Some(set))
     }
@@ -108,18 +109,18 @@ impl Mix {
         once_each(self.roles.iter().filter_map(|role| role.file.as_deref()))
     }
 
-    fn follow_set(&self, set: &str, things: &mut Things) {
+    fn follow_set(&self, set: &str, things: &mut FsState) {
         let changes = self.changes_set(set);
-        let found = things.find_mixed(set);
-        let threads: u64 = self.of_set(set).map(|role| u64::from(role.threads)).sum();
+        let found = things.find_dynamic(set);
+        let threads: u64 = self.roles_of_set(set).map(|role| u64::from(role.threads)).sum();
         let each = match changes {
             true => found.entries / threads.max(1),
             false => found.entries,
         };
-        for role in self.of_set(set) {
+        for role in self.roles_of_set(set) {
             let needed = role.files_needed();
             if each < needed {
-                things.complain(format!(
+                things.reject(format!(
                     "role `{}` needs {needed} files of `{set}` for each thread; there are {each}",
                     role.name
                 ));
@@ -128,10 +129,10 @@ impl Mix {
     }
 
     /// Leaves a set as the roles leave it.
-    fn change_set(&self, set: &str, things: &mut Things) {
+    fn change_set(&self, set: &str, things: &mut FsState) {
         let mut left = things.mixed(set);
         let mean = left.bytes.checked_div(left.entries).unwrap_or(0);
-        for role in self.of_set(set) {
+        for role in self.roles_of_set(set) {
             let files = role.cycles.saturating_mul(role.net().unsigned_abs());
             let bytes = files.saturating_mul(mean);
             (left.entries, left.bytes) = match role.net() < 0 {
@@ -147,52 +148,52 @@ impl Mix {
             left.bytes = left.bytes.saturating_add(role.appended());
         }
         if self.changes_set(set) {
-            things.mix(set, left);
+            things.set_mixed(set, left);
         }
     }
 }
 
 impl Role {
     /// The work of all its cycles.
-    fn work(&self, things: &Things) -> Work {
+    fn work(&self, things: &FsState) -> WorkEstimate {
         let set = self.set.as_deref().map(|set| things.mixed(set));
         let mean = set.map_or(0, |set| set.bytes.checked_div(set.entries).unwrap_or(0));
         let each = self.steps.iter().map(|step| step.work(mean));
-        let cycle = each.fold(Work::new(0, 0, 1), |sum, work| sum + work);
+        let cycle = each.fold(WorkEstimate::new(0, 0, 1), |sum, work| sum + work);
         cycle * self.cycles
     }
 
     /// Whether it writes anything.
     pub fn writes(&self) -> bool {
-        self.steps.iter().any(Step::writes)
+        self.steps.iter().any(MixStep::writes)
     }
 
     /// Whether it makes, removes or changes files of its set.
     pub fn changes_files(&self) -> bool {
-        self.steps.iter().any(Step::changes_files)
+        self.steps.iter().any(MixStep::changes_files)
     }
 
     /// Whether it waits until anything is on the device.
     pub fn syncs(&self) -> bool {
-        self.steps.iter().any(Step::syncs)
+        self.steps.iter().any(MixStep::syncs)
     }
 
     /// Whether it appends to a log of its own.
-    pub fn logs(&self) -> bool {
-        self.steps.iter().any(|step| matches!(step, Step::Log(_)))
+    pub fn appends_to_log(&self) -> bool {
+        self.steps.iter().any(|step| matches!(step, MixStep::Log(_)))
     }
 
     /// Whether it reads on in its file, which the page cache is not to serve.
-    pub fn streams(&self) -> bool {
+    pub fn reads_sequentially(&self) -> bool {
         let mut steps = self.steps.iter();
-        steps.any(|step| matches!(step, Step::Stream(_)))
+        steps.any(|step| matches!(step, MixStep::Stream(_)))
     }
 
     /// By which number it is ranked.
     pub fn primary_metric(&self) -> Metric {
         match self.rate {
             Some(_) => Metric::LatencyP99,
-            None if self.streams() => Metric::Throughput,
+            None if self.reads_sequentially() => Metric::Throughput,
             None => Metric::Rate,
         }
     }
@@ -216,7 +217,7 @@ impl Role {
 
     /// By how many files of its set a cycle makes more than it removes.
     fn net(&self) -> i64 {
-        self.steps.iter().map(Step::net).sum()
+        self.steps.iter().map(MixStep::net_files).sum()
     }
 
     /// Files of its set that one of its threads must have in the beginning, so that none of its steps finds none.
@@ -224,10 +225,10 @@ impl Role {
         let mut there = 0;
         let mut needed = 0;
         for step in &self.steps {
-            if matches!(step, Step::Open | Step::Stat | Step::Delete) {
+            if matches!(step, MixStep::Open | MixStep::Stat | MixStep::Delete) {
                 needed = needed.max(1 - there);
             }
-            there += step.net();
+            there += step.net_files();
         }
         let cycles = self.cycles.div_ceil(u64::from(self.threads.max(1)));
         let before_last = cycles.saturating_sub(1);
@@ -237,18 +238,18 @@ impl Role {
 
     /// Bytes by which files of its set grow, and more where those are removed.
     fn appended(&self) -> u64 {
-        self.bytes_of(|step| matches!(step, Step::Append(_)))
+        self.bytes_of(|step| matches!(step, MixStep::Append(_)))
     }
 
     /// Bytes by which its log grows.
     fn logged(&self) -> u64 {
-        self.bytes_of(|step| matches!(step, Step::Log(_)))
+        self.bytes_of(|step| matches!(step, MixStep::Log(_)))
     }
 
     /// Bytes of some of its requests, over all cycles.
-    fn bytes_of(&self, wanted: impl Fn(&Step) -> bool) -> u64 {
+    fn bytes_of(&self, wanted: impl Fn(&MixStep) -> bool) -> u64 {
         let sizes = self.steps.iter().filter(|step| wanted(step));
-        let sizes = sizes.filter_map(Step::size).map(|size| size.0);
+        let sizes = sizes.filter_map(MixStep::size).map(|size| size.0);
         let cycle = sizes.fold(0, u64::saturating_add);
         self.cycles.saturating_mul(cycle)
     }
@@ -268,7 +269,7 @@ impl Role {
                 self.name
             ));
         }
-        if self.steps.iter().all(|step| matches!(step, Step::Think(_))) {
+        if self.steps.iter().all(|step| matches!(step, MixStep::Sleep(_))) {
             return Err(format!("role `{}` does nothing", self.name));
         }
         for (given, key, used) in [
@@ -284,7 +285,7 @@ impl Role {
 
     /// Why it may not go on without end, where it may not.
     fn is_endless(&self) -> Result<(), String> {
-        let appends = |step: &Step| matches!(step, Step::Log(_) | Step::Append(_));
+        let appends = |step: &MixStep| matches!(step, MixStep::Log(_) | MixStep::Append(_));
         match self.net() != 0 || self.steps.iter().any(appends) {
             true => Err(format!(
                 "role `{}` goes on until another one is through, so it may neither append nor make more files than it removes, nor fewer",
@@ -308,10 +309,10 @@ struct State {
 }
 
 impl State {
-    fn admit(&mut self, step: &Step, set: bool, file: bool) -> Result<(), &'static str> {
-        use Step::{
+    fn admit(&mut self, step: &MixStep, set: bool, file: bool) -> Result<(), &'static str> {
+        use MixStep::{
             Append, Close, Create, Delete, Fdatasync, Fsync, Log, Open, RandomRead, RandomWrite,
-            Read, Stat, Stream, Think, Write,
+            Read, Stat, Stream, Sleep, Write,
         };
         match step {
             Create | Open | Stat | Delete if !set => return Err("needs a `set`"),
@@ -332,7 +333,7 @@ impl State {
             Write | Append(_) => self.empty = false,
             Close => (self.open, self.empty, self.worked) = (false, false, false),
             RandomRead(_) | RandomWrite(_) | Stream(_) | Log(_) => self.worked = true,
-            Read | Stat | Delete | Fsync | Fdatasync | Think(_) => {}
+            Read | Stat | Delete | Fsync | Fdatasync | Sleep(_) => {}
         }
         self.uses_set |= matches!(step, Create | Open | Stat | Delete);
         self.uses_file |= matches!(step, RandomRead(_) | RandomWrite(_) | Stream(_));
@@ -350,7 +351,7 @@ fn once_each<'a>(names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     once
 }
 
-fn read(keys: &dyn Keys) -> Result<Op, KeyError> {
+fn read(keys: &dyn KeySource) -> Result<Op, KeyError> {
     let mut roles = Vec::new();
     keys.tables("role", &Mix::ROLE_KEYS, &mut |role| {
         roles.push(read_role(role)?);
@@ -363,7 +364,7 @@ fn read(keys: &dyn Keys) -> Result<Op, KeyError> {
     }))
 }
 
-fn read_role(keys: &dyn Keys) -> Result<Role, KeyError> {
+fn read_role(keys: &dyn KeySource) -> Result<Role, KeyError> {
     let mut steps = Vec::new();
     keys.texts("steps", &mut |text| {
         steps.push(text.parse()?);
@@ -380,9 +381,9 @@ fn read_role(keys: &dyn Keys) -> Result<Role, KeyError> {
     })
 }
 
-impl Operation for Mix {
-    fn words() -> &'static [Word] {
-        &[Word {
+impl OpInfo for Mix {
+    fn op_names() -> &'static [OpName] {
+        &[OpName {
             name: "mix",
             // `alone` makes phases of its own, which the loader adds.
             keys: &["role", "until", "verify", "alone"],
@@ -390,12 +391,12 @@ impl Operation for Mix {
         }]
     }
 
-    fn follow(&self, things: &mut Things) -> Work {
+    fn apply(&self, things: &mut FsState) -> WorkEstimate {
         for set in self.sets() {
             self.follow_set(set, things);
         }
         for file in self.files() {
-            things.find(Kind::File, file);
+            things.find(ObjectKind::File, file);
         }
         // Which files there are and what they hold depends on how far each role came: nothing takes that back.
         if self.roles.iter().any(Role::writes) {
@@ -403,19 +404,19 @@ impl Operation for Mix {
             things.change_unknown(logged.fold(0, u64::saturating_add), 0);
         }
         let works = self.roles.iter().map(|role| role.work(things));
-        let work = works.fold(Work::default(), |sum, work| sum + work);
+        let work = works.fold(WorkEstimate::default(), |sum, work| sum + work);
         for set in self.sets() {
             self.change_set(set, things);
         }
         work
     }
 
-    fn perform<S: Stage>(&self, stage: &mut S) -> Result<(), S::Error> {
+    fn perform<S: OpExecutor>(&self, stage: &mut S) -> Result<(), S::Error> {
         stage.mix(self)
     }
 
     /// It asks for several things at once.
-    fn group(&self) -> Option<Group> {
+    fn group(&self) -> Option<WorkloadCategory> {
         None
     }
 
@@ -426,28 +427,28 @@ impl Operation for Mix {
         }
     }
 
-    fn beside(&self) -> Option<Metric> {
+    fn secondary_metrics(&self) -> Option<Metric> {
         match &self.roles[..] {
             [alone] => alone.beside(),
             _ => None,
         }
     }
 
-    fn caches(&self) -> &'static [CacheState] {
+    fn allowed_caches(&self) -> &'static [CacheState] {
         &[CacheState::Cold, CacheState::Warm]
     }
 
     fn check(&self) -> Result<(), String> {
         let threads = self.roles.iter().map(|role| role.threads);
-        if threads.fold(0, u32::saturating_add) > MOST_THREADS {
-            return Err(format!("a mix has at most {MOST_THREADS} threads"));
+        if threads.fold(0, u32::saturating_add) > MAX_THREADS {
+            return Err(format!("a mix has at most {MAX_THREADS} threads"));
         }
         for (number, role) in self.roles.iter().enumerate() {
             if self.roles[..number].iter().any(|r| r.name == role.name) {
                 return Err(format!("there are two roles `{}`", role.name));
             }
             role.check()?;
-            if self.goes_on(role) {
+            if self.runs_until_others_end(role) {
                 role.is_endless()?;
             }
         }
@@ -466,21 +467,21 @@ impl Operation for Mix {
     }
 }
 
-impl Operation for MixRole {
+impl OpInfo for RoleResult {
     /// The loader makes it behind a mix; nobody writes it.
-    fn words() -> &'static [Word] {
+    fn op_names() -> &'static [OpName] {
         &[]
     }
 
-    fn follow(&self, _: &mut Things) -> Work {
-        Work::default()
+    fn apply(&self, _: &mut FsState) -> WorkEstimate {
+        WorkEstimate::default()
     }
 
-    fn perform<S: Stage>(&self, stage: &mut S) -> Result<(), S::Error> {
+    fn perform<S: OpExecutor>(&self, stage: &mut S) -> Result<(), S::Error> {
         Err(stage.unsupported("a role is performed with its mix"))
     }
 
-    fn group(&self) -> Option<Group> {
+    fn group(&self) -> Option<WorkloadCategory> {
         None
     }
 
@@ -489,12 +490,12 @@ impl Operation for MixRole {
         role.map_or(Metric::Elapsed, Role::primary_metric)
     }
 
-    fn beside(&self) -> Option<Metric> {
+    fn secondary_metrics(&self) -> Option<Metric> {
         self.mix.role(&self.role).and_then(Role::beside)
     }
 
-    fn caches(&self) -> &'static [CacheState] {
-        self.mix.caches()
+    fn allowed_caches(&self) -> &'static [CacheState] {
+        self.mix.allowed_caches()
     }
 
     fn threads(&self) -> u32 {

@@ -5,15 +5,15 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use super::Work;
-use super::keys::LARGEST_BLOCK;
+use super::WorkEstimate;
+use super::keys::MAX_BLOCK;
 use crate::{Bytes, Nanos};
 
 /// What a thread does next. Files of a set are drawn at random.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
-pub enum Step {
+pub enum MixStep {
     /// Make a new file of the set and keep it open.
     Create,
     /// Write all of the new file; its size is one of the set's.
@@ -44,10 +44,11 @@ pub enum Step {
     /// Append to the role's log, which its threads share (`O_APPEND`).
     Log(Bytes),
     /// Wait.
-    Think(Nanos),
+    #[serde(rename = "think")]
+    Sleep(Nanos),
 }
 
-impl Step {
+impl MixStep {
     /// The words of suites, as the documentation has them.
     pub const WORDS: [&'static str; 15] = [
         "create",
@@ -68,7 +69,7 @@ impl Step {
     ];
 
     /// The word of suites.
-    pub const fn word(&self) -> &'static str {
+    pub const fn name(&self) -> &'static str {
         Self::WORDS[match self {
             Self::Create => 0,
             Self::Write => 1,
@@ -84,7 +85,7 @@ impl Step {
             Self::RandomWrite(_) => 11,
             Self::Stream(_) => 12,
             Self::Log(_) => 13,
-            Self::Think(_) => 14,
+            Self::Sleep(_) => 14,
         }]
     }
 
@@ -119,7 +120,7 @@ impl Step {
     }
 
     /// By how many files there are more afterwards.
-    pub(super) const fn net(&self) -> i64 {
+    pub(super) const fn net_files(&self) -> i64 {
         match self {
             Self::Create => 1,
             Self::Delete => -1,
@@ -128,21 +129,21 @@ impl Step {
     }
 
     /// Its bytes and syncs, where files of the set have so many bytes on average.
-    pub(super) const fn work(&self, mean: u64) -> Work {
+    pub(super) const fn work(&self, mean: u64) -> WorkEstimate {
         match self {
-            Self::Write => Work::new(0, mean, 0),
-            Self::Read => Work::new(mean, 0, 0),
+            Self::Write => WorkEstimate::new(0, mean, 0),
+            Self::Read => WorkEstimate::new(mean, 0, 0),
             Self::Append(size) | Self::RandomWrite(size) | Self::Log(size) => {
-                Work::new(0, size.0, 0)
+                WorkEstimate::new(0, size.0, 0)
             }
-            Self::RandomRead(size) | Self::Stream(size) => Work::new(size.0, 0, 0),
-            Self::Fsync | Self::Fdatasync => Work::new(0, 0, 0).with_syncs(1),
-            _ => Work::new(0, 0, 0),
+            Self::RandomRead(size) | Self::Stream(size) => WorkEstimate::new(size.0, 0, 0),
+            Self::Fsync | Self::Fdatasync => WorkEstimate::new(0, 0, 0).with_syncs(1),
+            _ => WorkEstimate::new(0, 0, 0),
         }
     }
 }
 
-impl FromStr for Step {
+impl FromStr for MixStep {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -150,7 +151,7 @@ impl FromStr for Step {
         let rest = rest.trim();
         let size = || -> Result<Bytes, String> {
             let size = rest.parse::<Bytes>().ok();
-            size.filter(|size| (1..=LARGEST_BLOCK.0).contains(&size.0))
+            size.filter(|size| (1..=MAX_BLOCK.0).contains(&size.0))
                 .ok_or_else(|| format!("step `{text}`: expected a size such as `{word} 16 KiB`"))
         };
         let step = match word {
@@ -173,7 +174,7 @@ impl FromStr for Step {
                 let time = time.ok_or_else(|| {
                     format!("step `{text}`: expected a time such as `think 2 ms`")
                 })?;
-                return Ok(Self::Think(time));
+                return Ok(Self::Sleep(time));
             }
             _ => {
                 let words = Self::WORDS.join(", ");
@@ -187,12 +188,12 @@ impl FromStr for Step {
     }
 }
 
-impl fmt::Display for Step {
+impl fmt::Display for MixStep {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.word())?;
+        f.write_str(self.name())?;
         match (self.size(), self) {
             (Some(size), _) => write!(f, " {size}"),
-            (None, Self::Think(time)) => write!(f, " {time}"),
+            (None, Self::Sleep(time)) => write!(f, " {time}"),
             (None, _) => Ok(()),
         }
     }

@@ -1,13 +1,13 @@
 //! Mixes as suites describe them: which steps can follow each other, and what a mix leaves on the filesystem.
 
 use super::*;
-use crate::{Bytes, Create, EntryKind, Io, Nanos, Order, Sharing};
+use crate::{Bytes, Create, EntryKind, Io, Nanos, TraversalOrder, FileSharing};
 use proptest::prelude::*;
 
 fn role(name: &str, steps: &[&str]) -> Role {
     let steps = steps.iter().map(|step| step.parse().unwrap());
-    let steps: Vec<Step> = steps.collect();
-    let uses = |steps: &[Step], of: &[&str]| steps.iter().any(|step| of.contains(&step.word()));
+    let steps: Vec<MixStep> = steps.collect();
+    let uses = |steps: &[MixStep], of: &[&str]| steps.iter().any(|step| of.contains(&step.name()));
     let set = uses(&steps, &["create", "open", "stat", "delete"]);
     let file = uses(&steps, &["random-read", "random-write", "stream"]);
     Role {
@@ -30,25 +30,25 @@ fn mix(roles: &[Role]) -> Mix {
 }
 
 /// A set of forty files of 4 KiB and a file of 1 MiB.
-fn made() -> Things {
-    let mut things = Things::default();
-    things.follow(&Op::Create(Create {
+fn made() -> FsState {
+    let mut things = FsState::default();
+    things.apply(&Op::Create(Create {
         set: "spool".into(),
         kind: EntryKind::File,
         entries: 40,
         directories: 1,
         depth: 1,
         size: Bytes::kib(4),
-        spread: crate::op::Spread::Gamma,
-        order: Order::Random,
+        spread: crate::op::SizeDistribution::Gamma,
+        order: TraversalOrder::Random,
         fsync: false,
         fsync_directory: false,
         threads: 1,
-        sharing: Sharing::Shared,
+        sharing: FileSharing::Shared,
     }));
-    things.follow(&Op::Io(Io {
+    things.apply(&Op::Io(Io {
         size: Some(Bytes::mib(1)),
-        ..Io::new("table", crate::Access::Write, Bytes::kib(64))
+        ..Io::new("table", crate::AccessPattern::Write, Bytes::kib(64))
     }));
     things
 }
@@ -118,24 +118,24 @@ fn a_set_that_a_mix_has_changed_is_for_mixes_alone() {
         role("deliver", &["create", "write", "close"]),
         role("look", &["stat"]),
     ]));
-    let work = things.follow(&changing);
-    assert_eq!(things.complaint(), None);
+    let work = things.apply(&changing);
+    assert_eq!(things.violation(), None);
     assert_eq!((work.written.0, work.operations), (10 * 4096, 20));
     assert_eq!(
         things.bytes().0,
         before.0 + 10 * 4096,
         "ten more of the mean size"
     );
-    assert!(!changing.can_be_repeated() && changing.changes_something());
-    things.follow(&changing);
-    assert_eq!(things.complaint(), None, "another mix knows what is there");
-    things.follow(&Op::Metadata(crate::Metadata {
+    assert!(!changing.is_undoable() && changing.modifies_files());
+    things.apply(&changing);
+    assert_eq!(things.violation(), None, "another mix knows what is there");
+    things.apply(&Op::Metadata(crate::Metadata {
         set: "spool".into(),
-        action: crate::Action::Stat { read: false },
-        order: Order::Random,
+        action: crate::MetadataAction::Stat { read: false },
+        order: TraversalOrder::Random,
         threads: 1,
     }));
-    assert!(things.complaint().unwrap().contains("a mix has changed"));
+    assert!(things.violation().unwrap().contains("a mix has changed"));
 }
 
 #[test]
@@ -145,18 +145,18 @@ fn what_only_reads_leaves_its_set_as_it_was() {
         role("look", &["open", "read", "close"]),
         role("table", &["random-read 4 KiB"]),
     ]));
-    let work = things.follow(&reading);
-    assert_eq!(work, Work::new(20 * 4096, 0, 20));
-    assert!(reading.only_reads() && !reading.can_be_repeated());
+    let work = things.apply(&reading);
+    assert_eq!(work, WorkEstimate::new(20 * 4096, 0, 20));
+    assert!(reading.is_read_only() && !reading.is_undoable());
     let backup = Op::from(mix(&[role("backup", &["stream 1 MiB"])]));
     assert!(
-        !backup.only_reads(),
+        !backup.is_read_only(),
         "the page cache gives up what it reads"
     );
     let mut things = made();
-    things.follow(&reading);
-    things.follow(&reading);
-    assert_eq!(things.complaint(), None);
+    things.apply(&reading);
+    things.apply(&reading);
+    assert_eq!(things.violation(), None);
 }
 
 #[test]
@@ -166,12 +166,12 @@ fn nobody_runs_out_of_files() {
     let mut remover = role("expunge", &["delete"]);
     let other = role("look", &["open", "close"]);
     remover.cycles = 20;
-    things.follow(&mix(&[remover.clone(), other.clone()]).into());
-    assert_eq!(things.complaint(), None);
+    things.apply(&mix(&[remover.clone(), other.clone()]).into());
+    assert_eq!(things.violation(), None);
     let mut things = made();
     remover.cycles = 21;
-    things.follow(&mix(&[remover, other]).into());
-    let said = things.complaint().unwrap();
+    things.apply(&mix(&[remover, other]).into());
+    let said = things.violation().unwrap();
     assert!(
         said.contains("role `expunge` needs 11 files of `spool`"),
         "{said}"
@@ -195,31 +195,31 @@ fn a_role_is_ranked_by_what_it_is_for() {
     assert_eq!(backup.interference_metric(), Metric::Throughput);
     let both = mix(&[closed.clone(), backup]);
     assert_eq!(Op::from(both.clone()).primary_metric(), Metric::Elapsed);
-    assert_eq!(Op::from(both.alone(&closed)).primary_metric(), Metric::Rate);
-    let part = Op::from(MixRole {
-        of: "mix".into(),
+    assert_eq!(Op::from(both.only(&closed)).primary_metric(), Metric::Rate);
+    let part = Op::from(RoleResult {
+        mix_phase: "mix".into(),
         role: "backup".into(),
         mix: both,
     });
     assert_eq!(part.primary_metric(), Metric::Throughput);
-    assert!(!part.can_be_repeated() && part.changes().is_empty());
+    assert!(!part.is_undoable() && part.changes().is_empty());
 }
 
 proptest! {
     #[test]
     fn any_text_is_a_step_that_is_written_again_or_an_error_of_one_line(text in "[a-z-]{0,12}( [0-9]{1,3} ?(KiB|ms|))?") {
-        match text.parse::<Step>() {
-            Ok(step) => prop_assert_eq!(step.to_string().parse::<Step>(), Ok(step)),
+        match text.parse::<MixStep>() {
+            Ok(step) => prop_assert_eq!(step.to_string().parse::<MixStep>(), Ok(step)),
             Err(why) => prop_assert!(!why.contains('\n')),
         }
     }
 
     #[test]
-    fn every_word_is_a_step(n in 0..Step::WORDS.len()) {
-        let word = Step::WORDS[n];
-        let with = |rest: &str| format!("{word} {rest}").parse::<Step>();
-        let step = word.parse::<Step>().or_else(|_| with("4 KiB")).or_else(|_| with("2 ms"));
-        prop_assert_eq!(step.unwrap().word(), word);
+    fn every_word_is_a_step(n in 0..MixStep::WORDS.len()) {
+        let word = MixStep::WORDS[n];
+        let with = |rest: &str| format!("{word} {rest}").parse::<MixStep>();
+        let step = word.parse::<MixStep>().or_else(|_| with("4 KiB")).or_else(|_| with("2 ms"));
+        prop_assert_eq!(step.unwrap().name(), word);
     }
 }
 
@@ -235,5 +235,5 @@ fn a_mix_is_stored_and_read() {
         "{text}"
     );
     assert_eq!(serde_json::from_str::<Op>(&text).unwrap(), op);
-    assert_eq!("think 2 ms".parse(), Ok(Step::Think(Nanos(2_000_000))));
+    assert_eq!("think 2 ms".parse(), Ok(MixStep::Sleep(Nanos(2_000_000))));
 }

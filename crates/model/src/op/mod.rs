@@ -4,41 +4,41 @@
 //! performed, how often its result is worth repeating, which group that belongs to, which cache states and ends make
 //! sense. `docs/adding-an-operation.md` shows how one is added.
 
+mod executor;
+mod fs_state;
 mod keys;
 mod mix_step;
-mod stage;
-mod things;
-mod work;
+mod work_estimate;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{CacheState, End, Group, Metric};
+use crate::{CacheState, Metric, SyncAtEnd, WorkloadCategory};
 
-pub use create::{EntryKind, Spread};
+pub use create::{EntryKind, SizeDistribution};
 pub use exec::ARCHIVES;
+pub use executor::{FileContent, OpExecutor};
 pub use fallocate::FallocateMode;
-pub use io::{Access, IoEngine, Sharing};
-pub use keys::{KeyError, Keys, Word};
-pub use metadata::{Action, Order};
+pub use fs_state::{FsChange, FsState, ObjectKind};
+pub use generate_tree::TreeSpec;
+pub use io::{AccessPattern, FileSharing, IoEngine};
+pub use keys::{KeyError, KeySource, OpName};
+pub use metadata::{MetadataAction, TraversalOrder};
 pub use mix::Role;
-pub use mix_step::Step;
-pub use plant_tree::TreeSpec;
-pub use replay::{Pace, TraceFacts};
-pub use stage::{Content, Stage};
+pub use mix_step::MixStep;
+pub use replay::{ReplaySpeed, TraceStats};
 pub use stream::StreamUnit;
-pub use things::{Change, Kind, Things};
 pub use volume::VolumeStep;
-pub use work::{Each, Work};
+pub use work_estimate::{OpUnit, WorkEstimate};
 
 /// Makes [`Op`] and finds the descriptor of what it holds. A line is a file and the operations in it.
 macro_rules! operations {
-    ($($(#[$meta:meta])* $file:ident: $($operation:ident)+,)*) => {
+    ($($(#[$meta:meta])* $file:ident: $($(#[$own:meta])* $operation:ident)+,)*) => {
         $(
             mod $file;
             pub use $file::{$($operation),+};
         )*
 
-        operations! { @op $($(#[$meta])* $($operation,)+)* }
+        operations! { @op $($(#[$meta])* $($(#[$own])* $operation,)+)* }
     };
     (@op $($(#[$meta:meta])* $operation:ident,)*) => {
         /// An operation of a phase. Words are fio's where fio has one.
@@ -55,7 +55,7 @@ macro_rules! operations {
 
         impl Op {
             /// What is particular to the operation.
-            pub fn descriptor(&self) -> &dyn Operation {
+            pub fn info(&self) -> &dyn OpInfo {
                 match self { $(Self::$operation(operation) => operation,)* }
             }
 
@@ -63,13 +63,13 @@ macro_rules! operations {
             ///
             /// # Errors
             /// What the stage says: the first thing that went wrong.
-            pub fn perform<S: Stage>(&self, stage: &mut S) -> Result<(), S::Error> {
+            pub fn perform<S: OpExecutor>(&self, stage: &mut S) -> Result<(), S::Error> {
                 match self { $(Self::$operation(operation) => operation.perform(stage),)* }
             }
 
             /// Every word that a phase may have for `op`, with its keys.
-            pub fn words() -> impl Iterator<Item = &'static Word> {
-                [$($operation::words(),)*].into_iter().flatten()
+            pub fn words() -> impl Iterator<Item = &'static OpName> {
+                [$($operation::op_names(),)*].into_iter().flatten()
             }
         }
 
@@ -84,7 +84,8 @@ macro_rules! operations {
 operations! {
     volume: Mkfs Mount Unmount Fsck,
     capacity: Capacity,
-    probe: Probe,
+    #[serde(rename = "probe")]
+    probe: ProbeFeature,
     io: Io,
     stream: WriteStream ReadStream,
     #[serde(alias = "preallocate")]
@@ -92,7 +93,8 @@ operations! {
     sparse: Sparse,
     create: Create,
     metadata: Metadata,
-    plant_tree: PlantTree,
+    #[serde(rename = "plant-tree")]
+    generate_tree: GenerateTree,
     copy_tree_in: CopyTreeIn,
     copy_tree: CopyTree,
     visit_tree: ListTree FindInTree VerifyTree,
@@ -105,31 +107,32 @@ operations! {
     read_files: ReadFiles,
     exec: Exec,
     replay: Replay,
-    mix: Mix MixRole,
-    elsewhere: Elsewhere,
+    mix: Mix #[serde(rename = "mix-role")] RoleResult,
+    #[serde(rename = "elsewhere")]
+    external: External,
 }
 
 /// All that is particular to an operation. What is not said here has the answer of most of them.
-pub trait Operation {
+pub trait OpInfo {
     /// The words of suites for it, each with its keys.
-    fn words() -> &'static [Word]
+    fn op_names() -> &'static [OpName]
     where
         Self: Sized;
 
     /// Follows what lies on the filesystem: says to `things` what the operation needs, makes, changes and removes, and
     /// gives its work. The order of phases is held to it, and what it changes is taken back before it is repeated.
-    fn follow(&self, things: &mut Things) -> Work;
+    fn apply(&self, things: &mut FsState) -> WorkEstimate;
 
     /// Performs it.
     ///
     /// # Errors
     /// What the stage says: the first thing that went wrong.
-    fn perform<S: Stage>(&self, stage: &mut S) -> Result<(), S::Error>
+    fn perform<S: OpExecutor>(&self, stage: &mut S) -> Result<(), S::Error>
     where
         Self: Sized;
 
     /// What its result tells; `None` where it only tries what a filesystem can do, or does nothing with it.
-    fn group(&self) -> Option<Group>;
+    fn group(&self) -> Option<WorkloadCategory>;
 
     /// The primary metric: tables rank by it.
     fn primary_metric(&self) -> Metric {
@@ -137,27 +140,31 @@ pub trait Operation {
     }
 
     /// What the tables show beside that.
-    fn beside(&self) -> Option<Metric> {
+    fn secondary_metrics(&self) -> Option<Metric> {
         None
     }
 
     /// What each of its operations takes beside bytes and syncs: the guess of its time before it was ever measured.
-    fn each(&self) -> Each {
-        Each::Name
+    fn each(&self) -> OpUnit {
+        OpUnit::Name
     }
 
     /// The cache states that it can be asked for in; none where the page cache plays no part.
-    fn caches(&self) -> &'static [CacheState] {
-        &[CacheState::Cold, CacheState::Warm, CacheState::Advised]
+    fn allowed_caches(&self) -> &'static [CacheState] {
+        &[
+            CacheState::Cold,
+            CacheState::Warm,
+            CacheState::FadviseDontNeed,
+        ]
     }
 
     /// Where it can end; nowhere else than where it does where there are none.
-    fn ends(&self) -> &'static [End] {
-        &[End::Call, End::Syncfs]
+    fn allowed_ends(&self) -> &'static [SyncAtEnd] {
+        &[SyncAtEnd::Call, SyncAtEnd::Syncfs]
     }
 
     /// Cache state and end where a suite leaves them out; it cannot where there are none.
-    fn usually(&self) -> Option<(CacheState, End)> {
+    fn default_end(&self) -> Option<(CacheState, SyncAtEnd)> {
         None
     }
 
@@ -186,7 +193,7 @@ pub trait Operation {
 }
 
 /// Where an operation on one file can end.
-const ENDS_OF_FILE: &[End] = &[End::Call, End::Fsync, End::Syncfs];
+const FILE_SYNC_MODES: &[SyncAtEnd] = &[SyncAtEnd::Call, SyncAtEnd::Fsync, SyncAtEnd::Syncfs];
 
 impl Op {
     /// The archives that its command names.
@@ -200,53 +207,53 @@ impl Op {
 
     /// The primary metric of this operation: tables rank by it.
     pub fn primary_metric(&self) -> Metric {
-        self.descriptor().primary_metric()
+        self.info().primary_metric()
     }
 
     /// What the tables show of this operation, the primary metric first.
-    pub fn shown(&self) -> impl Iterator<Item = Metric> {
-        std::iter::once(self.primary_metric()).chain(self.descriptor().beside())
+    pub fn table_metrics(&self) -> impl Iterator<Item = Metric> {
+        std::iter::once(self.primary_metric()).chain(self.info().secondary_metrics())
     }
 
     /// What the operation does to what other operations have made, for taking it back.
-    pub fn changes(&self) -> Vec<Change> {
-        let mut things = Things::default();
-        things.follow(self);
+    pub fn changes(&self) -> Vec<FsChange> {
+        let mut things = FsState::default();
+        things.apply(self);
         things.changes().to_vec()
     }
 
     /// Whether files or names are other ones after the operation.
-    pub fn changes_something(&self) -> bool {
+    pub fn modifies_files(&self) -> bool {
         !self.changes().is_empty()
     }
 
     /// Whether what it does can be taken back, so that it can be done again. A mix is done once, for its roles end at
     /// different times.
-    pub fn can_be_repeated(&self) -> bool {
-        let is_mix = matches!(self, Self::Mix(_) | Self::MixRole(_));
-        !is_mix && !self.changes().contains(&Change::Unknown)
+    pub fn is_undoable(&self) -> bool {
+        let is_mix = matches!(self, Self::Mix(_) | Self::RoleResult(_));
+        !is_mix && !self.changes().contains(&FsChange::Unknown)
     }
 
     /// Whether it does nothing but read what is there: a warm cache can serve all of it, unless a role reads past it.
-    pub fn only_reads(&self) -> bool {
+    pub fn is_read_only(&self) -> bool {
         if let Self::Mix(mix) = self
-            && mix.roles.iter().any(Role::streams)
+            && mix.roles.iter().any(Role::reads_sequentially)
         {
             return false;
         }
-        let mut things = Things::default();
-        things.follow(self);
-        things.uses_something() && things.changes().is_empty()
+        let mut things = FsState::default();
+        things.apply(self);
+        things.depends_on_state() && things.changes().is_empty()
     }
 
     /// Whether it copies from the campaign's source, where there is one.
-    pub fn copies_in(&self) -> bool {
-        self.descriptor().copies_in()
+    pub fn copies_from_source(&self) -> bool {
+        self.info().copies_in()
     }
 
     /// Whether the operation is one of making, mounting or checking, done by a program of the catalog.
     pub fn is_command(&self) -> bool {
-        self.descriptor().step().is_some()
+        self.info().step().is_some()
     }
 }
 
@@ -313,19 +320,22 @@ mod tests {
             packages: Vec::new(),
             input: String::new(),
         };
-        let mut things = Things::default();
-        assert_eq!(things.follow(&exec.clone().into()).written.0, 7);
+        let mut things = FsState::default();
+        assert_eq!(things.apply(&exec.clone().into()).written.0, 7);
         assert_eq!(things.bytes().0, 7);
-        assert!(!Op::from(exec).can_be_repeated());
+        assert!(!Op::from(exec).is_undoable());
         let clone = Op::from(Reflink {
             from: "f".into(),
             to: "g".into(),
         });
-        assert_eq!(clone.changes(), [Change::Made(Kind::File, "g".into())]);
-        things.follow(&clone);
+        assert_eq!(
+            clone.changes(),
+            [FsChange::Made(ObjectKind::File, "g".into())]
+        );
+        things.apply(&clone);
         assert!(
             things
-                .complaint()
+                .violation()
                 .unwrap()
                 .contains("no earlier phase made a file `f`")
         );
@@ -333,8 +343,8 @@ mod tests {
 
     #[test]
     fn space_that_is_not_there_cannot_be_taken_out() {
-        let mut things = Things::default();
-        things.follow(&Fallocate::preallocate("f", crate::Bytes(8192)).into());
+        let mut things = FsState::default();
+        things.apply(&Fallocate::preallocate("f", crate::Bytes(8192)).into());
         let collapse = |size| {
             Op::from(Fallocate {
                 mode: FallocateMode::CollapseRange,
@@ -342,11 +352,11 @@ mod tests {
                 ..Fallocate::preallocate("f", crate::Bytes(size))
             })
         };
-        assert_eq!(things.follow(&collapse(4096)).operations, 4);
-        assert_eq!((things.bytes().0, things.complaint()), (4096, None));
-        things.follow(&collapse(4096));
-        assert!(things.complaint().unwrap().contains("must be left"));
-        things.follow(&collapse(4097));
-        assert!(things.complaint().unwrap().contains("is above that of `f`"));
+        assert_eq!(things.apply(&collapse(4096)).operations, 4);
+        assert_eq!((things.bytes().0, things.violation()), (4096, None));
+        things.apply(&collapse(4096));
+        assert!(things.violation().unwrap().contains("must be left"));
+        things.apply(&collapse(4097));
+        assert!(things.violation().unwrap().contains("is above that of `f`"));
     }
 }

@@ -1,35 +1,35 @@
 //! Whether a filesystem has a feature.
 
-use super::keys::{choice, keyed, word};
-use super::{Each, KeyError, Keys, Operation, Stage, Things, Word, Work};
-use crate::{CacheState, End, Feature, Group, Metric};
+use super::keys::{choice, keyed, op_name};
+use super::{OpUnit, KeyError, KeySource, OpInfo, OpExecutor, FsState, OpName, WorkEstimate};
+use crate::{CacheState, SyncAtEnd, Feature, WorkloadCategory, Metric};
 
 keyed! {
     /// Try a feature. The agent does it, and keeps what it found.
-    pub struct Probe {
+    pub struct ProbeFeature {
         /// The feature to try.
         feature: Feature = feature,
     }
 }
 
-fn feature(keys: &dyn Keys, key: &'static str) -> Result<Feature, KeyError> {
+fn feature(keys: &dyn KeySource, key: &'static str) -> Result<Feature, KeyError> {
     choice(keys, key, &Feature::ALL.map(|f| (f.name(), f)))
 }
 
-impl Operation for Probe {
-    fn words() -> &'static [Word] {
-        const { &[word::<Self>("probe")] }
+impl OpInfo for ProbeFeature {
+    fn op_names() -> &'static [OpName] {
+        const { &[op_name::<Self>("probe")] }
     }
 
-    fn follow(&self, _: &mut Things) -> Work {
-        Work::new(0, 0, 1)
+    fn apply(&self, _: &mut FsState) -> WorkEstimate {
+        WorkEstimate::new(0, 0, 1)
     }
 
-    fn perform<S: Stage>(&self, stage: &mut S) -> Result<(), S::Error> {
+    fn perform<S: OpExecutor>(&self, stage: &mut S) -> Result<(), S::Error> {
         Err(stage.unsupported("it is no operation on files"))
     }
 
-    fn group(&self) -> Option<Group> {
+    fn group(&self) -> Option<WorkloadCategory> {
         None
     }
 
@@ -37,15 +37,15 @@ impl Operation for Probe {
         Metric::Supported
     }
 
-    fn each(&self) -> Each {
-        Each::Nothing
+    fn each(&self) -> OpUnit {
+        OpUnit::Nothing
     }
 
-    fn caches(&self) -> &'static [CacheState] {
+    fn allowed_caches(&self) -> &'static [CacheState] {
         &[]
     }
 
-    fn ends(&self) -> &'static [End] {
+    fn allowed_ends(&self) -> &'static [SyncAtEnd] {
         &[]
     }
 }

@@ -1,8 +1,8 @@
 //! Files that commands have made, read in random order.
 
-use super::keys::{keyed, name, word};
-use super::{CacheState, Each, End, Operation, Stage, Things, Word, Work};
-use crate::Group;
+use super::keys::{keyed, name, op_name};
+use super::{CacheState, OpUnit, SyncAtEnd, OpInfo, OpExecutor, FsState, OpName, WorkEstimate};
+use crate::WorkloadCategory;
 
 keyed! {
     /// Find all files below a directory that a command has made, and read each whole, in an order drawn from the seed.
@@ -12,33 +12,33 @@ keyed! {
     }
 }
 
-impl Operation for ReadFiles {
-    fn words() -> &'static [Word] {
-        const { &[word::<Self>("read-files")] }
+impl OpInfo for ReadFiles {
+    fn op_names() -> &'static [OpName] {
+        const { &[op_name::<Self>("read-files")] }
     }
 
     /// What a command has made has no size before it ran.
-    fn follow(&self, _: &mut Things) -> Work {
-        Work::default()
+    fn apply(&self, _: &mut FsState) -> WorkEstimate {
+        WorkEstimate::default()
     }
 
-    fn perform<S: Stage>(&self, stage: &mut S) -> Result<(), S::Error> {
+    fn perform<S: OpExecutor>(&self, stage: &mut S) -> Result<(), S::Error> {
         stage.read_files(&self.directory)
     }
 
-    fn group(&self) -> Option<Group> {
-        Some(Group::Trees)
+    fn group(&self) -> Option<WorkloadCategory> {
+        Some(WorkloadCategory::Trees)
     }
 
-    fn each(&self) -> Each {
-        Each::Nothing
+    fn each(&self) -> OpUnit {
+        OpUnit::Nothing
     }
 
-    fn caches(&self) -> &'static [CacheState] {
+    fn allowed_caches(&self) -> &'static [CacheState] {
         &[CacheState::Cold, CacheState::Warm]
     }
 
-    fn usually(&self) -> Option<(CacheState, End)> {
-        Some((CacheState::Cold, End::Call))
+    fn default_end(&self) -> Option<(CacheState, SyncAtEnd)> {
+        Some((CacheState::Cold, SyncAtEnd::Call))
     }
 }

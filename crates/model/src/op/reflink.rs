@@ -1,8 +1,8 @@
 //! A file that shares the space of another until one of them is written to.
 
-use super::keys::{keyed, name, word};
-use super::{Content, ENDS_OF_FILE, Each, Kind, Operation, Stage, Things, Word, Work};
-use crate::{End, Group};
+use super::keys::{keyed, name, op_name};
+use super::{FileContent, FILE_SYNC_MODES, OpUnit, ObjectKind, OpInfo, OpExecutor, FsState, OpName, WorkEstimate};
+use crate::{SyncAtEnd, WorkloadCategory};
 
 keyed! {
     /// Clone a file (`FICLONE`, as `cp --reflink=always` does).
@@ -14,34 +14,34 @@ keyed! {
     }
 }
 
-impl Operation for Reflink {
-    fn words() -> &'static [Word] {
-        const { &[word::<Self>("reflink")] }
+impl OpInfo for Reflink {
+    fn op_names() -> &'static [OpName] {
+        const { &[op_name::<Self>("reflink")] }
     }
 
-    fn follow(&self, things: &mut Things) -> Work {
-        things.copy(Kind::File, &self.from, &self.to);
-        Work::new(0, 0, 1)
+    fn apply(&self, things: &mut FsState) -> WorkEstimate {
+        things.copy(ObjectKind::File, &self.from, &self.to);
+        WorkEstimate::new(0, 0, 1)
     }
 
-    fn perform<S: Stage>(&self, stage: &mut S) -> Result<(), S::Error> {
+    fn perform<S: OpExecutor>(&self, stage: &mut S) -> Result<(), S::Error> {
         stage.size_to_copy(&self.from, &self.to)?;
-        stage.begin(1);
+        stage.start_timing(1);
         let from = stage.open_file(&self.from)?;
         let to = stage.create_file(&self.to)?;
         stage.clone_file(&from, &to)?;
-        stage.finish(to, Content::SameAs(&self.from))
+        stage.finish(to, FileContent::CopyOf(&self.from))
     }
 
-    fn group(&self) -> Option<Group> {
-        Some(Group::StreamWrite)
+    fn group(&self) -> Option<WorkloadCategory> {
+        Some(WorkloadCategory::StreamWrite)
     }
 
-    fn each(&self) -> Each {
-        Each::Request
+    fn each(&self) -> OpUnit {
+        OpUnit::Request
     }
 
-    fn ends(&self) -> &'static [End] {
-        ENDS_OF_FILE
+    fn allowed_ends(&self) -> &'static [SyncAtEnd] {
+        FILE_SYNC_MODES
     }
 }

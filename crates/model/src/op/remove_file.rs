@@ -1,8 +1,8 @@
 //! A file removed.
 
-use super::keys::{keyed, name, word};
-use super::{Kind, Operation, Stage, Things, Word, Work};
-use crate::Group;
+use super::keys::{keyed, name, op_name};
+use super::{ObjectKind, OpInfo, OpExecutor, FsState, OpName, WorkEstimate};
+use crate::WorkloadCategory;
 
 keyed! {
     /// Remove one file, or those that threads made for themselves under its name.
@@ -12,22 +12,22 @@ keyed! {
     }
 }
 
-impl Operation for RemoveFile {
-    fn words() -> &'static [Word] {
-        const { &[word::<Self>("remove-file")] }
+impl OpInfo for RemoveFile {
+    fn op_names() -> &'static [OpName] {
+        const { &[op_name::<Self>("remove-file")] }
     }
 
-    fn follow(&self, things: &mut Things) -> Work {
-        things.remove(Kind::File, &self.file);
-        Work::new(0, 0, 1)
+    fn apply(&self, things: &mut FsState) -> WorkEstimate {
+        things.remove(ObjectKind::File, &self.file);
+        WorkEstimate::new(0, 0, 1)
     }
 
-    fn perform<S: Stage>(&self, stage: &mut S) -> Result<(), S::Error> {
+    fn perform<S: OpExecutor>(&self, stage: &mut S) -> Result<(), S::Error> {
         stage.remove_file(&self.file)
     }
 
     /// One file is not many, and what it takes is none of reading or writing it.
-    fn group(&self) -> Option<Group> {
+    fn group(&self) -> Option<WorkloadCategory> {
         None
     }
 }

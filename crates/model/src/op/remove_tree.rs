@@ -1,8 +1,8 @@
 //! A tree removed.
 
-use super::keys::{keyed, name, word};
-use super::{Kind, Operation, Stage, Things, Word, Work};
-use crate::Group;
+use super::keys::{keyed, name, op_name};
+use super::{ObjectKind, OpInfo, OpExecutor, FsState, OpName, WorkEstimate};
+use crate::WorkloadCategory;
 
 keyed! {
     /// Remove a tree, as `rm -r` does.
@@ -12,20 +12,20 @@ keyed! {
     }
 }
 
-impl Operation for RemoveTree {
-    fn words() -> &'static [Word] {
-        const { &[word::<Self>("remove-tree")] }
+impl OpInfo for RemoveTree {
+    fn op_names() -> &'static [OpName] {
+        const { &[op_name::<Self>("remove-tree")] }
     }
 
-    fn follow(&self, things: &mut Things) -> Work {
-        Work::new(0, 0, things.remove(Kind::Tree, &self.tree).entries)
+    fn apply(&self, things: &mut FsState) -> WorkEstimate {
+        WorkEstimate::new(0, 0, things.remove(ObjectKind::Tree, &self.tree).entries)
     }
 
-    fn perform<S: Stage>(&self, stage: &mut S) -> Result<(), S::Error> {
+    fn perform<S: OpExecutor>(&self, stage: &mut S) -> Result<(), S::Error> {
         stage.remove_tree(&self.tree)
     }
 
-    fn group(&self) -> Option<Group> {
-        Some(Group::Trees)
+    fn group(&self) -> Option<WorkloadCategory> {
+        Some(WorkloadCategory::Trees)
     }
 }

@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::keys::{choice, name, optional};
-use super::{KeyError, Keys, Kind, Op, Operation, Stage, Things, Word, Work};
-use crate::{Bytes, CacheState, End, Group, Metric};
+use super::{KeyError, KeySource, ObjectKind, Op, OpInfo, OpExecutor, FsState, OpName, WorkEstimate};
+use crate::{Bytes, CacheState, SyncAtEnd, WorkloadCategory, Metric};
 
 /// Do again what a trace holds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -16,16 +16,16 @@ pub struct Replay {
     pub into: String,
     /// When operations begin.
     #[serde(default)]
-    pub pace: Pace,
+    pub pace: ReplaySpeed,
     /// How much faster than recorded, where the pace is scaled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub speed: Option<f64>,
     /// The group of tests that its time counts in; none where the suite does not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub group: Option<Group>,
+    pub group: Option<WorkloadCategory>,
     /// What the trace holds, once it was looked at: before a campaign begins.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub facts: Option<TraceFacts>,
+    pub facts: Option<TraceStats>,
     /// The trace's file in base64, on its way to where it is replayed; campaigns do not keep it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data: Option<String>,
@@ -35,7 +35,7 @@ pub struct Replay {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
-pub enum Pace {
+pub enum ReplaySpeed {
     /// Each as soon as those have ended that it has to come after.
     #[default]
     Closed,
@@ -48,7 +48,7 @@ pub enum Pace {
 /// What a trace holds.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct TraceFacts {
+pub struct TraceStats {
     /// SHA-256 of the file, in hexadecimal digits.
     pub sha256: String,
     /// Operations.
@@ -64,11 +64,11 @@ pub struct TraceFacts {
 }
 
 impl Replay {
-    fn read(keys: &dyn Keys) -> Result<Op, KeyError> {
-        const PACES: [(&str, Pace); 3] = [
-            ("closed", Pace::Closed),
-            ("recorded", Pace::Recorded),
-            ("scaled", Pace::Scaled),
+    fn read(keys: &dyn KeySource) -> Result<Op, KeyError> {
+        const PACES: [(&str, ReplaySpeed); 3] = [
+            ("closed", ReplaySpeed::Closed),
+            ("recorded", ReplaySpeed::Recorded),
+            ("scaled", ReplaySpeed::Scaled),
         ];
         let trace = name(keys, "trace")?;
         let into = optional(keys, "into", name)?;
@@ -78,7 +78,7 @@ impl Replay {
             pace: optional(keys, "pace", |keys, key| choice(keys, key, &PACES))?
                 .unwrap_or_default(),
             speed: optional(keys, "speed", |keys, key| keys.factor(key))?,
-            group: optional(keys, "group", |keys, key| choice(keys, key, &Group::WORDS))?,
+            group: optional(keys, "group", |keys, key| choice(keys, key, &WorkloadCategory::WORDS))?,
             facts: None,
             data: None,
         }))
@@ -87,26 +87,26 @@ impl Replay {
     /// How much faster than recorded operations begin; nothing where they begin as soon as they may.
     pub fn speed(&self) -> Option<f64> {
         match self.pace {
-            Pace::Closed => None,
-            Pace::Recorded => Some(1.0),
-            Pace::Scaled => Some(self.speed.unwrap_or(1.0)),
+            ReplaySpeed::Closed => None,
+            ReplaySpeed::Recorded => Some(1.0),
+            ReplaySpeed::Scaled => Some(self.speed.unwrap_or(1.0)),
         }
     }
 }
 
-impl Operation for Replay {
-    fn words() -> &'static [Word] {
-        &[Word {
+impl OpInfo for Replay {
+    fn op_names() -> &'static [OpName] {
+        &[OpName {
             name: "replay",
             keys: &["trace", "into", "pace", "speed", "group"],
             read: Self::read,
         }]
     }
 
-    fn follow(&self, things: &mut Things) -> Work {
+    fn apply(&self, things: &mut FsState) -> WorkEstimate {
         let facts = self.facts.clone().unwrap_or_default();
-        things.make(Kind::Replayed, &self.into, 1, facts.space.0);
-        Work {
+        things.add(ObjectKind::Replayed, &self.into, 1, facts.space.0);
+        WorkEstimate {
             read: facts.read,
             written: facts.written,
             operations: facts.operations,
@@ -114,35 +114,35 @@ impl Operation for Replay {
         }
     }
 
-    fn perform<S: Stage>(&self, stage: &mut S) -> Result<(), S::Error> {
+    fn perform<S: OpExecutor>(&self, stage: &mut S) -> Result<(), S::Error> {
         stage.replay(self)
     }
 
     /// What a trace is a case of is known to whoever names it in a suite.
-    fn group(&self) -> Option<Group> {
+    fn group(&self) -> Option<WorkloadCategory> {
         self.group
     }
 
-    fn beside(&self) -> Option<Metric> {
+    fn secondary_metrics(&self) -> Option<Metric> {
         Some(Metric::LatencyP99)
     }
 
     /// What lies there before was just written.
-    fn caches(&self) -> &'static [CacheState] {
+    fn allowed_caches(&self) -> &'static [CacheState] {
         &[CacheState::Warm]
     }
 
-    fn usually(&self) -> Option<(CacheState, End)> {
-        Some((CacheState::Warm, End::Syncfs))
+    fn default_end(&self) -> Option<(CacheState, SyncAtEnd)> {
+        Some((CacheState::Warm, SyncAtEnd::Syncfs))
     }
 
     fn check(&self) -> Result<(), String> {
         match (self.pace, self.speed) {
-            (Pace::Scaled, None) => Err("`pace = \"scaled\"` needs `speed`, such as 2.0".into()),
-            (Pace::Closed | Pace::Recorded, Some(_)) => {
+            (ReplaySpeed::Scaled, None) => Err("`pace = \"scaled\"` needs `speed`, such as 2.0".into()),
+            (ReplaySpeed::Closed | ReplaySpeed::Recorded, Some(_)) => {
                 Err("`speed` is for `pace = \"scaled\"`".into())
             }
-            (Pace::Recorded | Pace::Scaled, _) if self.group.is_some() => Err(
+            (ReplaySpeed::Recorded | ReplaySpeed::Scaled, _) if self.group.is_some() => Err(
                 "`group` is for `pace = \"closed\"`: another pace is not how fast a filesystem is"
                     .into(),
             ),

@@ -1,8 +1,8 @@
 //! A file that is one hole.
 
-use super::keys::{keyed, name, size, word};
-use super::{Content, Each, Kind, Operation, Stage, Things, Word, Work};
-use crate::{Bytes, Group};
+use super::keys::{keyed, name, size, op_name};
+use super::{FileContent, OpUnit, ObjectKind, OpInfo, OpExecutor, FsState, OpName, WorkEstimate};
+use crate::{Bytes, WorkloadCategory};
 
 keyed! {
     /// Make a file that is one hole (`ftruncate`).
@@ -14,28 +14,28 @@ keyed! {
     }
 }
 
-impl Operation for Sparse {
-    fn words() -> &'static [Word] {
-        const { &[word::<Self>("sparse")] }
+impl OpInfo for Sparse {
+    fn op_names() -> &'static [OpName] {
+        const { &[op_name::<Self>("sparse")] }
     }
 
-    fn follow(&self, things: &mut Things) -> Work {
-        things.make(Kind::File, &self.file, 1, self.size.0);
-        Work::new(0, 0, 1)
+    fn apply(&self, things: &mut FsState) -> WorkEstimate {
+        things.add(ObjectKind::File, &self.file, 1, self.size.0);
+        WorkEstimate::new(0, 0, 1)
     }
 
-    fn perform<S: Stage>(&self, stage: &mut S) -> Result<(), S::Error> {
-        stage.begin(1);
+    fn perform<S: OpExecutor>(&self, stage: &mut S) -> Result<(), S::Error> {
+        stage.start_timing(1);
         let file = stage.create_file(&self.file)?;
         stage.set_size(&file, self.size)?;
-        stage.finish(file, Content::Zeros(self.size))
+        stage.finish(file, FileContent::Zeros(self.size))
     }
 
-    fn group(&self) -> Option<Group> {
-        Some(Group::ManyFiles)
+    fn group(&self) -> Option<WorkloadCategory> {
+        Some(WorkloadCategory::ManyFiles)
     }
 
-    fn each(&self) -> Each {
-        Each::Request
+    fn each(&self) -> OpUnit {
+        OpUnit::Request
     }
 }

@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::keys::{block, name, size};
-use super::{ENDS_OF_FILE, Each, KeyError, Keys, Kind, Op, Operation, Stage, Things, Word, Work};
-use crate::{Bytes, End, Group, Metric};
+use super::{FILE_SYNC_MODES, OpUnit, KeyError, KeySource, ObjectKind, Op, OpInfo, OpExecutor, FsState, OpName, WorkEstimate};
+use crate::{Bytes, SyncAtEnd, WorkloadCategory, Metric};
 
 /// What a buffered stream hands over at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -41,7 +41,7 @@ pub struct ReadStream {
     pub unit: StreamUnit,
 }
 
-fn write(keys: &dyn Keys, unit: StreamUnit) -> Result<Op, KeyError> {
+fn write(keys: &dyn KeySource, unit: StreamUnit) -> Result<Op, KeyError> {
     Ok(Op::WriteStream(WriteStream {
         file: name(keys, "file")?,
         size: size(keys, "size")?,
@@ -49,7 +49,7 @@ fn write(keys: &dyn Keys, unit: StreamUnit) -> Result<Op, KeyError> {
     }))
 }
 
-fn read(keys: &dyn Keys, unit: StreamUnit) -> Result<Op, KeyError> {
+fn read(keys: &dyn KeySource, unit: StreamUnit) -> Result<Op, KeyError> {
     Ok(Op::ReadStream(ReadStream {
         file: name(keys, "file")?,
         unit,
@@ -66,28 +66,28 @@ impl StreamUnit {
         }
     }
 
-    const fn each(self) -> Each {
+    const fn each(self) -> OpUnit {
         match self {
-            Self::Record(_) => Each::Request,
-            Self::Char | Self::Line => Each::Byte,
+            Self::Record(_) => OpUnit::Request,
+            Self::Char | Self::Line => OpUnit::Byte,
         }
     }
 }
 
-impl Operation for WriteStream {
-    fn words() -> &'static [Word] {
+impl OpInfo for WriteStream {
+    fn op_names() -> &'static [OpName] {
         &[
-            Word {
+            OpName {
                 name: "write-chars",
                 keys: &["file", "size"],
                 read: |keys| write(keys, StreamUnit::Char),
             },
-            Word {
+            OpName {
                 name: "write-lines",
                 keys: &["file", "size"],
                 read: |keys| write(keys, StreamUnit::Line),
             },
-            Word {
+            OpName {
                 name: "write-stream",
                 keys: &["file", "size", "block"],
                 read: |keys| write(keys, StreamUnit::Record(block(keys, "block")?)),
@@ -95,47 +95,47 @@ impl Operation for WriteStream {
         ]
     }
 
-    fn follow(&self, things: &mut Things) -> Work {
+    fn apply(&self, things: &mut FsState) -> WorkEstimate {
         let size = self.size.0;
-        things.make(Kind::File, &self.file, 1, size);
-        Work::new(0, size, self.unit.count(size))
+        things.add(ObjectKind::File, &self.file, 1, size);
+        WorkEstimate::new(0, size, self.unit.count(size))
     }
 
-    fn perform<S: Stage>(&self, stage: &mut S) -> Result<(), S::Error> {
+    fn perform<S: OpExecutor>(&self, stage: &mut S) -> Result<(), S::Error> {
         stage.write_stream(&self.file, self.size, self.unit)
     }
 
-    fn group(&self) -> Option<Group> {
-        Some(Group::StreamWrite)
+    fn group(&self) -> Option<WorkloadCategory> {
+        Some(WorkloadCategory::StreamWrite)
     }
 
     fn primary_metric(&self) -> Metric {
         Metric::Throughput
     }
 
-    fn each(&self) -> Each {
+    fn each(&self) -> OpUnit {
         self.unit.each()
     }
 
-    fn ends(&self) -> &'static [End] {
-        ENDS_OF_FILE
+    fn allowed_ends(&self) -> &'static [SyncAtEnd] {
+        FILE_SYNC_MODES
     }
 }
 
-impl Operation for ReadStream {
-    fn words() -> &'static [Word] {
+impl OpInfo for ReadStream {
+    fn op_names() -> &'static [OpName] {
         &[
-            Word {
+            OpName {
                 name: "read-chars",
                 keys: &["file"],
                 read: |keys| read(keys, StreamUnit::Char),
             },
-            Word {
+            OpName {
                 name: "read-lines",
                 keys: &["file"],
                 read: |keys| read(keys, StreamUnit::Line),
             },
-            Word {
+            OpName {
                 name: "read-stream",
                 keys: &["file", "block"],
                 read: |keys| read(keys, StreamUnit::Record(block(keys, "block")?)),
@@ -143,24 +143,24 @@ impl Operation for ReadStream {
         ]
     }
 
-    fn follow(&self, things: &mut Things) -> Work {
-        let size = things.find(Kind::File, &self.file).bytes;
-        Work::new(size, 0, self.unit.count(size))
+    fn apply(&self, things: &mut FsState) -> WorkEstimate {
+        let size = things.find(ObjectKind::File, &self.file).bytes;
+        WorkEstimate::new(size, 0, self.unit.count(size))
     }
 
-    fn perform<S: Stage>(&self, stage: &mut S) -> Result<(), S::Error> {
+    fn perform<S: OpExecutor>(&self, stage: &mut S) -> Result<(), S::Error> {
         stage.read_stream(&self.file, self.unit)
     }
 
-    fn group(&self) -> Option<Group> {
-        Some(Group::StreamRead)
+    fn group(&self) -> Option<WorkloadCategory> {
+        Some(WorkloadCategory::StreamRead)
     }
 
     fn primary_metric(&self) -> Metric {
         Metric::Throughput
     }
 
-    fn each(&self) -> Each {
+    fn each(&self) -> OpUnit {
         self.unit.each()
     }
 }

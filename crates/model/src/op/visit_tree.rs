@@ -1,8 +1,8 @@
 //! What only looks at a tree: listing it, finding a name in it, comparing every file with what was written.
 
-use super::keys::{keyed, name, word};
-use super::{Kind, Operation, Stage, Things, Word, Work};
-use crate::Group;
+use super::keys::{keyed, name, op_name};
+use super::{ObjectKind, OpInfo, OpExecutor, FsState, OpName, WorkEstimate};
+use crate::WorkloadCategory;
 
 macro_rules! visits {
     ($($(#[$doc:meta])* $visit:ident $word:literal $perform:ident reads $reads:literal,)*) => {$(
@@ -14,22 +14,22 @@ macro_rules! visits {
             }
         }
 
-        impl Operation for $visit {
-            fn words() -> &'static [Word] {
-                const { &[word::<Self>($word)] }
+        impl OpInfo for $visit {
+            fn op_names() -> &'static [OpName] {
+                const { &[op_name::<Self>($word)] }
             }
 
-            fn follow(&self, things: &mut Things) -> Work {
-                let tree = things.find(Kind::Tree, &self.tree);
-                Work::new(if $reads { tree.bytes } else { 0 }, 0, tree.entries)
+            fn apply(&self, state: &mut FsState) -> WorkEstimate {
+                let tree = state.find(ObjectKind::Tree, &self.tree);
+                WorkEstimate::new(if $reads { tree.bytes } else { 0 }, 0, tree.entries)
             }
 
-            fn perform<S: Stage>(&self, stage: &mut S) -> Result<(), S::Error> {
+            fn perform<S: OpExecutor>(&self, stage: &mut S) -> Result<(), S::Error> {
                 stage.$perform(&self.tree)
             }
 
-            fn group(&self) -> Option<Group> {
-                Some(Group::Trees)
+            fn group(&self) -> Option<WorkloadCategory> {
+                Some(WorkloadCategory::Trees)
             }
         }
     )*};

@@ -3,8 +3,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Each, KeyError, Keys, Op, Operation, Stage, Things, Word, Work};
-use crate::{CacheState, End, Group};
+use super::{OpUnit, KeyError, KeySource, Op, OpInfo, OpExecutor, FsState, OpName, WorkEstimate};
+use crate::{CacheState, SyncAtEnd, WorkloadCategory};
 
 /// What a step does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,33 +26,33 @@ macro_rules! steps {
         #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
         pub struct $step;
 
-        impl Operation for $step {
-            fn words() -> &'static [Word] {
-                const READ: fn(&dyn Keys) -> Result<Op, KeyError> = |_| Ok(Op::$step($step));
-                &[Word { name: $word, keys: &[], read: READ }]
+        impl OpInfo for $step {
+            fn op_names() -> &'static [OpName] {
+                const READ: fn(&dyn KeySource) -> Result<Op, KeyError> = |_| Ok(Op::$step($step));
+                &[OpName { name: $word, keys: &[], read: READ }]
             }
 
-            fn follow(&self, _: &mut Things) -> Work {
-                Work::new(0, 0, 1)
+            fn apply(&self, _: &mut FsState) -> WorkEstimate {
+                WorkEstimate::new(0, 0, 1)
             }
 
-            fn perform<S: Stage>(&self, stage: &mut S) -> Result<(), S::Error> {
+            fn perform<S: OpExecutor>(&self, stage: &mut S) -> Result<(), S::Error> {
                 Err(stage.unsupported("it is no operation on files"))
             }
 
-            fn group(&self) -> Option<Group> {
-                Some(Group::Maintenance)
+            fn group(&self) -> Option<WorkloadCategory> {
+                Some(WorkloadCategory::Maintenance)
             }
 
-            fn each(&self) -> Each {
-                Each::Nothing
+            fn each(&self) -> OpUnit {
+                OpUnit::Nothing
             }
 
-            fn caches(&self) -> &'static [CacheState] {
+            fn allowed_caches(&self) -> &'static [CacheState] {
                 &[]
             }
 
-            fn ends(&self) -> &'static [End] {
+            fn allowed_ends(&self) -> &'static [SyncAtEnd] {
                 &[]
             }
 

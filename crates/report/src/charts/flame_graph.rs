@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 
 use model::{CpuProfile, Nanos};
 
-use crate::wording::text::visible;
+use crate::text::text::escape_invisible;
 
 const WIDTH: f64 = 1200.0;
 const MARGIN: f64 = 10.0;
@@ -55,7 +55,7 @@ pub fn difference_flame_graph(
 ) -> String {
     let mut root = Node::default();
     for (side, (profile, all)) in profiles.iter().enumerate() {
-        for (stack, time) in profile.divided(*all) {
+        for (stack, time) in profile.split_time(*all) {
             let mut node = &mut root;
             node.times[side] += time;
             for function in stack {
@@ -177,7 +177,7 @@ fn colour(times: [f64; 2]) -> String {
 
 /// A text as it may stand between two tags.
 fn escaped(text: &str) -> String {
-    let text = visible(text).replace('&', "&amp;");
+    let text = escape_invisible(text).replace('&', "&amp;");
     text.replace('<', "&lt;").replace('>', "&gt;")
 }
 
@@ -190,7 +190,7 @@ mod tests {
             let names = stack.split(';').map(str::to_owned).collect();
             (names, *samples)
         });
-        CpuProfile::of_stacks(Nanos(1000), 0, stacks)
+        CpuProfile::from_stacks(Nanos(1000), 0, stacks)
     }
 
     fn picture() -> String {

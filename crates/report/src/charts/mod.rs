@@ -9,11 +9,11 @@
 pub(crate) mod flame_graph;
 pub(crate) mod png;
 
-use analyse::Analysis;
 use model::CampaignResults;
 use rquickjs::context::intrinsic::{Eval, Json, MapSet, RegExp, RegExpCompiler};
 use rquickjs::{CatchResultExt, Context, Ctx, Runtime};
 use serde::Deserialize;
+use stats::Analysis;
 
 use crate::page::data;
 use crate::page::disk::DiskMaps;
@@ -66,9 +66,9 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
-    use crate::wording::scale::three_digits;
-    use analyse::{analyse, fixture};
+    use crate::text::scale::three_digits;
     use model::Metric;
+    use stats::{analyse, fixture};
 
     fn of(results: &CampaignResults) -> Vec<ChartFile> {
         charts(results, &analyse(results))

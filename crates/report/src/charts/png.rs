@@ -59,8 +59,8 @@ impl Rasterizer {
 mod tests {
     use super::*;
     use crate::{ChartFile, charts};
-    use analyse::{analyse, fixture};
     use resvg::tiny_skia::Pixmap;
+    use stats::{analyse, fixture};
 
     fn of(results: &model::CampaignResults) -> Vec<ChartFile> {
         charts(results, &analyse(results))

@@ -6,13 +6,13 @@
 //! `bon_csv2txt.in`). What bonnie++ did not do it leaves empty, and so is a phase that is not ok; what ended too soon to be timed is `+++++`. The
 //! readers know no quoting and do not escape, so names lose what would break them.
 
-use analyse::{Analysis, MetricResult, RoundOutcome};
 use model::{
-    Access, Action, CampaignResults, Metadata, Metric, Op, Order, Phase, ReadStream, StreamUnit,
-    Test, WriteStream,
+    AccessPattern, CampaignResults, Metadata, MetadataAction, Metric, Op, Phase, ReadStream,
+    StreamUnit, Test, TraversalOrder, WriteStream,
 };
+use stats::{Analysis, MetricResult, RoundOutcome};
 
-use crate::wording::text::no_formula;
+use crate::text::text::escape_formula;
 
 /// The value that both readers insist on in the first column.
 const FORMAT_VERSION: &str = "1.98";
@@ -21,7 +21,7 @@ const BONNIE_VERSION: &str = "2.00";
 /// The tests that do what bonnie++ does.
 const TESTS: [&str; 3] = ["bonnie-chars", "bonnie-block", "bonnie-files"];
 /// The longest name: the readers take lines of at most 1023 bytes.
-const LONGEST_NAME: usize = 60;
+const MAX_NAME: usize = 60;
 
 /// A pair of columns: which operation it reports, by which result, and what the phase is called where nobody knows its
 /// operation, since another program did it.
@@ -43,12 +43,12 @@ const INPUT_OUTPUT: [Column; 6] = [
         "write-chars",
     ),
     (
-        |op| access(op) == Some(Access::Write),
+        |op| access(op) == Some(AccessPattern::Write),
         Metric::Throughput,
         "write",
     ),
     (
-        |op| access(op) == Some(Access::Rewrite),
+        |op| access(op) == Some(AccessPattern::Rewrite),
         Metric::Throughput,
         "rewrite",
     ),
@@ -66,12 +66,12 @@ const INPUT_OUTPUT: [Column; 6] = [
         "read-chars",
     ),
     (
-        |op| access(op) == Some(Access::Read),
+        |op| access(op) == Some(AccessPattern::Read),
         Metric::Throughput,
         "read",
     ),
     (
-        |op| matches!(access(op), Some(Access::Seek { .. })),
+        |op| matches!(access(op), Some(AccessPattern::Seek { .. })),
         Metric::Rate,
         "seek",
     ),
@@ -80,46 +80,54 @@ const INPUT_OUTPUT: [Column; 6] = [
 /// Work on many files, in bonnie++'s order.
 const FILES: [Column; 6] = [
     (
-        |op| creates(op, Order::Sequential),
+        |op| creates(op, TraversalOrder::Sequential),
         Metric::Rate,
         "create-seq",
     ),
-    (|op| stats(op, Order::Sequential), Metric::Rate, "stat-seq"),
     (
-        |op| removes(op, Order::Sequential),
+        |op| stats(op, TraversalOrder::Sequential),
+        Metric::Rate,
+        "stat-seq",
+    ),
+    (
+        |op| removes(op, TraversalOrder::Sequential),
         Metric::Rate,
         "delete-seq",
     ),
     (
-        |op| creates(op, Order::Random),
+        |op| creates(op, TraversalOrder::Random),
         Metric::Rate,
         "create-random",
     ),
-    (|op| stats(op, Order::Random), Metric::Rate, "stat-random"),
     (
-        |op| removes(op, Order::Random),
+        |op| stats(op, TraversalOrder::Random),
+        Metric::Rate,
+        "stat-random",
+    ),
+    (
+        |op| removes(op, TraversalOrder::Random),
         Metric::Rate,
         "delete-random",
     ),
 ];
 
-fn access(op: &Op) -> Option<Access> {
+fn access(op: &Op) -> Option<AccessPattern> {
     match op {
         Op::Io(io) => Some(io.access),
         _ => None,
     }
 }
 
-fn creates(op: &Op, wanted: Order) -> bool {
+fn creates(op: &Op, wanted: TraversalOrder) -> bool {
     matches!(op, Op::Create(create) if create.order == wanted)
 }
 
-fn stats(op: &Op, wanted: Order) -> bool {
-    matches!(op, Op::Metadata(Metadata { action: Action::Stat { .. }, order, .. }) if *order == wanted)
+fn stats(op: &Op, wanted: TraversalOrder) -> bool {
+    matches!(op, Op::Metadata(Metadata { action: MetadataAction::Stat { .. }, order, .. }) if *order == wanted)
 }
 
-fn removes(op: &Op, wanted: Order) -> bool {
-    matches!(op, Op::Metadata(Metadata { action: Action::Remove { .. }, order, .. }) if *order == wanted)
+fn removes(op: &Op, wanted: TraversalOrder) -> bool {
+    matches!(op, Op::Metadata(Metadata { action: MetadataAction::Remove { .. }, order, .. }) if *order == wanted)
 }
 
 pub(crate) fn render(results: &CampaignResults, analysis: &Analysis) -> String {
@@ -200,7 +208,7 @@ fn set_shape(results: &CampaignResults) -> [String; 5] {
 /// The test and phase that a column reports: the first of that operation in bonnie's own tests.
 fn find(results: &CampaignResults, (is_it, _, name): Column) -> Option<(&Test, &Phase)> {
     let is_it = |phase: &&Phase| match &phase.op {
-        Op::Elsewhere(_) => phase.name == name,
+        Op::External(_) => phase.name == name,
         op => is_it(op),
     };
     results
@@ -292,13 +300,13 @@ fn safe_name(name: &str, contender: usize) -> String {
             c if c.is_ascii_alphanumeric() || " .:;=_+-/()".contains(c) => c,
             _ => '?',
         })
-        .take(LONGEST_NAME)
+        .take(MAX_NAME)
         .collect();
     let safe = safe.trim();
     if safe.is_empty() {
         format!("contender {}", contender + 1)
     } else {
-        no_formula(safe)
+        escape_formula(safe)
     }
 }
 

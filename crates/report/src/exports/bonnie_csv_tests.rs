@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::process::{Command, Stdio};
 
-use analyse::{analyse, fixture};
+use stats::{analyse, fixture};
 
 use super::*;
 

@@ -7,10 +7,12 @@
 
 use std::collections::BTreeMap;
 
-use analyse::{Analysis, CellFailure, MetricResult, PhaseFailure, RoundOutcome, RoundValue, Row};
-use model::{Axis, CampaignResults, SweepPoint};
+use model::{CampaignResults, SweepAxis, SweepPoint};
+use stats::{
+    Analysis, CellFailure, MetricResult, PhaseFailure, ResultRow, RoundOutcome, RoundValue,
+};
 
-use crate::wording::text::{no_formula, visible};
+use crate::text::text::{escape_formula, escape_invisible};
 
 const HEADER: [&str; 16] = [
     "campaign",
@@ -44,7 +46,7 @@ const FROM_OUTSIDE: [&str; 7] = [
 
 /// The names of all fields: those of every line, the passes that a value is over, the sweep and its axes.
 pub(crate) fn header() -> Vec<String> {
-    let axes = Axis::ALL.map(Axis::name);
+    let axes = SweepAxis::ALL.map(SweepAxis::name);
     let names = HEADER.into_iter().chain(["passes", "sweep"]).chain(axes);
     names.map(str::to_owned).collect()
 }
@@ -85,9 +87,11 @@ fn failures(analysis: &Analysis) -> Failures<'_> {
 /// The sweep of a test and its value on each axis, empty where it is none.
 fn place(points: &Points<'_>, suite: &str, test: &str) -> Vec<String> {
     let point = points.get(&(suite, test));
-    let sweep = point.map(|point| visible(&point.of)).unwrap_or_default();
-    let value = |axis: Axis| point.and_then(|point| point.at.get(&axis));
-    let axes = Axis::ALL.map(|axis| value(axis).map(u64::to_string).unwrap_or_default());
+    let sweep = point
+        .map(|point| escape_invisible(&point.sweep))
+        .unwrap_or_default();
+    let value = |axis: SweepAxis| point.and_then(|point| point.at.get(&axis));
+    let axes = SweepAxis::ALL.map(|axis| value(axis).map(u64::to_string).unwrap_or_default());
     std::iter::once(sweep).chain(axes).collect()
 }
 
@@ -98,7 +102,7 @@ pub(crate) fn render(results: &CampaignResults, analysis: &Analysis) -> String {
     each_record(results, analysis, &mut |fields| {
         let cells = header.iter().zip(fields).map(|(name, field)| {
             match FROM_OUTSIDE.contains(&name.as_str()) {
-                true => no_formula(field),
+                true => escape_formula(field),
                 false => field.clone(),
             }
         });
@@ -142,11 +146,11 @@ fn outside_phases(results: &CampaignResults, failure: &CellFailure) -> Vec<Strin
     let absent = String::new;
     vec![
         results.id.to_string(),
-        visible(&results.campaign.name),
-        visible(&failure.contender),
-        visible(&failure.suite),
-        visible(&failure.test),
-        visible(&failure.step),
+        escape_invisible(&results.campaign.name),
+        escape_invisible(&failure.contender),
+        escape_invisible(&failure.suite),
+        escape_invisible(&failure.test),
+        escape_invisible(&failure.step),
         failure.round.to_string(),
         absent(),
         absent(),
@@ -154,7 +158,7 @@ fn outside_phases(results: &CampaignResults, failure: &CellFailure) -> Vec<Strin
         absent(),
         absent(),
         failure.status.to_string(),
-        visible(&failure.reason),
+        escape_invisible(&failure.reason),
         absent(),
         absent(),
         absent(),
@@ -164,18 +168,18 @@ fn outside_phases(results: &CampaignResults, failure: &CellFailure) -> Vec<Strin
 fn fields(
     results: &CampaignResults,
     failures: &Failures<'_>,
-    row: &Row,
+    row: &ResultRow,
     result: &MetricResult,
     round: &RoundValue,
 ) -> Vec<String> {
     let cache = round.cache.unwrap_or(row.cache);
     vec![
         results.id.to_string(),
-        visible(&results.campaign.name),
-        visible(&result.contender),
-        visible(&row.suite),
-        visible(&row.test),
-        visible(&row.phase),
+        escape_invisible(&results.campaign.name),
+        escape_invisible(&result.contender),
+        escape_invisible(&row.suite),
+        escape_invisible(&row.test),
+        escape_invisible(&row.phase),
         round.round.to_string(),
         row.metric.to_string(),
         row.unit.name().to_owned(),
@@ -195,7 +199,12 @@ fn number(value: Option<f64>) -> String {
 }
 
 /// Why there is no value: the phase's own reason, else that of its cell.
-fn reason(failures: &Failures<'_>, row: &Row, result: &MetricResult, round: &RoundValue) -> String {
+fn reason(
+    failures: &Failures<'_>,
+    row: &ResultRow,
+    result: &MetricResult,
+    round: &RoundValue,
+) -> String {
     if !round.outcome.is_failure() {
         return String::new();
     }
@@ -212,7 +221,7 @@ fn reason(failures: &Failures<'_>, row: &Row, result: &MetricResult, round: &Rou
     failures
         .get(&key)
         .map(|failure| of_phase(failure).unwrap_or_else(|| of_cell(failure, round.outcome)))
-        .map(|reason| visible(&reason))
+        .map(|reason| escape_invisible(&reason))
         .unwrap_or_default()
 }
 
@@ -243,8 +252,8 @@ fn quote(field: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use analyse::{analyse, fixture};
     use model::{Failure, Status};
+    use stats::{analyse, fixture};
 
     /// A reader of RFC 4180 for the tests.
     fn parse(text: &str) -> Vec<Vec<String>> {

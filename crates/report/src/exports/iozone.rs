@@ -9,10 +9,10 @@
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-use analyse::{Analysis, Sweep, SweptPhase};
-use model::{Axis, CampaignResults, Metric};
+use model::{CampaignResults, Metric, SweepAxis};
+use stats::{Analysis, Sweep, SweptPhase};
 
-use crate::wording::text::{clean, no_formula};
+use crate::text::text::{escape_formula, sanitize_line};
 
 /// What IOzone calls each operation, by the names of the phases of suite `iozone`.
 const REPORTS: [(&str, &str); 11] = [
@@ -31,8 +31,9 @@ const REPORTS: [(&str, &str); 11] = [
 
 pub(crate) fn render(results: &CampaignResults, analysis: &Analysis) -> String {
     let mut out = String::new();
-    let is_grid =
-        |s: &&Sweep| s.axes.contains_key(&Axis::Size) && s.axes.contains_key(&Axis::Block);
+    let is_grid = |s: &&Sweep| {
+        s.axes.contains_key(&SweepAxis::Size) && s.axes.contains_key(&SweepAxis::Block)
+    };
     for sweep in analysis.sweeps.iter().filter(is_grid) {
         for (index, contender) in analysis.contenders.iter().enumerate() {
             let _ = write!(
@@ -59,14 +60,14 @@ pub(crate) fn render(results: &CampaignResults, analysis: &Analysis) -> String {
 fn report(phase: &SweptPhase, contender: usize, analysis: &Analysis) -> String {
     let known = REPORTS.iter().find(|(name, _)| *name == phase.phase);
     let title = known.map_or_else(
-        || format!("{} report", no_formula(&quotable(&phase.phase))),
+        || format!("{} report", escape_formula(&quotable(&phase.phase))),
         |(_, title)| (*title).to_owned(),
     );
-    let values = |axis: Axis| -> BTreeSet<u64> {
+    let values = |axis: SweepAxis| -> BTreeSet<u64> {
         let points = phase.points.iter();
         points.filter_map(|p| p.at.get(&axis).copied()).collect()
     };
-    let (sizes, blocks) = (values(Axis::Size), values(Axis::Block));
+    let (sizes, blocks) = (values(SweepAxis::Size), values(SweepAxis::Block));
     let mut out = format!("\n\"{title}\"\n       ");
     for block in &blocks {
         let _ = write!(out, " \"{}\" ", kilobytes(*block));
@@ -85,7 +86,7 @@ fn report(phase: &SweptPhase, contender: usize, analysis: &Analysis) -> String {
 
 /// A text from outside that can stand between quotes, of which the form knows none within a text.
 fn quotable(text: &str) -> String {
-    clean(text).replace('"', "'")
+    sanitize_line(text).replace('"', "'")
 }
 
 /// Whole kB where it is whole.
@@ -101,9 +102,10 @@ fn throughput(
     size: u64,
     block: u64,
 ) -> Option<f64> {
-    let at = |axis: Axis, value: u64| move |p: &&analyse::SweptRow| p.at.get(&axis) == Some(&value);
-    let mut points = phase.points.iter().filter(at(Axis::Size, size));
-    let point = points.find(at(Axis::Block, block))?;
+    let at =
+        |axis: SweepAxis, value: u64| move |p: &&stats::SweptRow| p.at.get(&axis) == Some(&value);
+    let mut points = phase.points.iter().filter(at(SweepAxis::Size, size));
+    let point = points.find(at(SweepAxis::Block, block))?;
     let result = &analysis.rows[point.row].results[contender];
     Some(result.estimate?.median)
 }
@@ -111,7 +113,7 @@ fn throughput(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use analyse::{analyse, fixture};
+    use stats::{analyse, fixture};
 
     /// Title, record sizes, and of each file size its rates, as a spreadsheet takes them in.
     type Block = (String, Vec<f64>, Vec<(f64, Vec<f64>)>);
@@ -167,11 +169,11 @@ mod tests {
                 let kilobytes = |axis| point.at[&axis] as f64 / 1024.0;
                 let line = lines
                     .iter()
-                    .find(|(s, _)| *s == kilobytes(Axis::Size))
+                    .find(|(s, _)| *s == kilobytes(SweepAxis::Size))
                     .unwrap();
                 let column = records
                     .iter()
-                    .position(|r| *r == kilobytes(Axis::Block))
+                    .position(|r| *r == kilobytes(SweepAxis::Block))
                     .unwrap();
                 assert!((line.1[column] - estimate.median / 1024.0).abs() <= 0.5);
                 checked += 1;

@@ -1,8 +1,8 @@
 //! Facts and analysis as JSON, for other programs; nothing is rounded or left out.
 
-use analyse::Analysis;
 use model::CampaignResults;
 use serde::{Deserialize, Serialize};
+use stats::Analysis;
 
 /// Names the shape of the document; it changes when that does.
 pub const SCHEMA: &str = "fsarena-report/1";
@@ -17,7 +17,7 @@ pub const JSON_SCHEMA: &str = include_str!("../../../../docs/report.schema.json"
 #[derive(Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "schema", schemars(title = "fsarena report"))]
-pub(crate) struct Report<'a> {
+pub(crate) struct JsonReport<'a> {
     /// The shape of the document.
     #[cfg_attr(feature = "schema", schemars(extend("const" = SCHEMA)))]
     schema: &'static str,
@@ -29,7 +29,7 @@ pub(crate) struct Report<'a> {
 
 /// What such a document says of the facts; the analysis follows from them.
 #[derive(Deserialize)]
-struct Facts {
+struct StoredResults {
     schema: String,
     results: CampaignResults,
 }
@@ -39,7 +39,8 @@ struct Facts {
 /// # Errors
 /// When it is no such document, of another schema, or holds what no campaign can have.
 pub fn read_json(document: &[u8]) -> Result<CampaignResults, String> {
-    let Facts { schema, results } = serde_json::from_slice(document).map_err(|e| e.to_string())?;
+    let StoredResults { schema, results } =
+        serde_json::from_slice(document).map_err(|e| e.to_string())?;
     if schema != SCHEMA {
         return Err(format!("its schema is `{schema}`"));
     }
@@ -47,12 +48,12 @@ pub fn read_json(document: &[u8]) -> Result<CampaignResults, String> {
     if planned.unwrap_or(0) < results.campaign.rounds {
         return Err("it has fewer rounds than its campaign".to_owned());
     }
-    results.check()?;
+    results.validate()?;
     Ok(results)
 }
 
 pub(crate) fn render(results: &CampaignResults, analysis: &Analysis) -> String {
-    let report = Report {
+    let report = JsonReport {
         schema: SCHEMA,
         results,
         analysis,
@@ -66,7 +67,7 @@ pub(crate) fn render(results: &CampaignResults, analysis: &Analysis) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use analyse::{analyse, fixture};
+    use stats::{analyse, fixture};
 
     /// The reports of the fixtures, one of them with a use.
     fn reports() -> Vec<serde_json::Value> {
@@ -79,10 +80,10 @@ mod tests {
             fixture::aged(),
             in_guests(),
         ];
-        let one = fixture::use_of(&[(model::Group::Trees, 1.0)]);
+        let one = fixture::use_of(&[(model::WorkloadCategory::Trees, 1.0)]);
         let report = |results: &CampaignResults| {
             let mut analysis = analyse(results);
-            analysis.weigh_uses([&one], &analyse::SuitesByGroup::new());
+            analysis.score_use_cases([&one], &stats::SuitesByGroup::new());
             serde_json::from_str(&render(results, &analysis)).unwrap()
         };
         campaigns.iter().map(report).collect()

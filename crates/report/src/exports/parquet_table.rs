@@ -5,13 +5,13 @@
 
 use std::sync::Arc;
 
-use analyse::Analysis;
-use model::{Axis, CampaignResults};
+use model::{CampaignResults, SweepAxis};
 use parquet::data_type::{ByteArray, ByteArrayType, DataType, DoubleType, Int64Type};
 use parquet::errors::ParquetError;
 use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
 use parquet::schema::parser::parse_message_type;
+use stats::Analysis;
 
 use crate::exports::csv;
 
@@ -40,7 +40,7 @@ enum Column {
 
 /// What a column of the table of rounds holds.
 fn kind(name: &str) -> ParquetKind {
-    if WHOLE.contains(&name) || Axis::ALL.iter().any(|axis| axis.name() == name) {
+    if WHOLE.contains(&name) || SweepAxis::ALL.iter().any(|axis| axis.name() == name) {
         ParquetKind::Whole
     } else if NUMBERS.contains(&name) {
         ParquetKind::Number
@@ -161,9 +161,9 @@ pub fn parquet(results: &CampaignResults, analysis: &Analysis) -> Result<Vec<u8>
 mod tests {
     use std::io::Write;
 
-    use analyse::{analyse, fixture};
     use parquet::file::reader::{FileReader, SerializedFileReader};
     use parquet::record::Field;
+    use stats::{analyse, fixture};
 
     use super::*;
 

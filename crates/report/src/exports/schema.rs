@@ -6,14 +6,14 @@ use schemars::generate::SchemaSettings;
 use schemars::transform::{Transform, transform_subschemas};
 use serde_json::Value;
 
-use crate::exports::json::Report;
+use crate::exports::json::JsonReport;
 
 /// The schema as text, with the documentation of the types as the meaning of every field.
-pub fn schema_of_types() -> String {
+pub fn json_schema() -> String {
     let settings = SchemaSettings::draft2020_12().for_serialize();
     let mut schema = settings
         .into_generator()
-        .into_root_schema_for::<Report<'_>>();
+        .into_root_schema_for::<JsonReport<'_>>();
     Prose.transform(&mut schema);
     let mut text = serde_json::to_string_pretty(&schema).expect("a schema is JSON");
     text.push('\n');

@@ -1,9 +1,9 @@
 //! The price of age on the page.
 
-use analyse::Analysis;
+use stats::Analysis;
 
 use crate::tables::ageing;
-use crate::tables::plain_table::PlainTable;
+use crate::tables::table::Table;
 
 /// What age costs.
 pub(super) struct AgeingView {
@@ -35,7 +35,7 @@ pub(super) fn view(analysis: &Analysis) -> Option<AgeingView> {
     })
 }
 
-fn table(caption: &'static str, table: &PlainTable) -> TableView {
+fn table(caption: &'static str, table: &Table) -> TableView {
     let heading = table.heading();
     TableView {
         caption,

@@ -4,30 +4,30 @@
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
-use analyse::{Analysis, MetricResult, Row, median, median_interval};
-use model::{CampaignResults, Class, Direction, Driver, Metric, System};
+use model::{CampaignResults, Direction, DriverKind, Metric, OperatingSystem, PosixClass};
 use serde::Serialize;
 use serde::ser::{SerializeSeq, Serializer};
+use stats::{Analysis, MetricResult, ResultRow, median, median_interval};
 
 use super::disk::{self, DiskMaps};
 use super::phases::{notes, reading_order};
-use super::{heat, phase_id, sweeps, uses};
-use crate::Scale;
-use crate::tables::overview::{LOWER_BOUND, entry, scale_of, status_counts};
-use crate::wording::answers::{self, of_place};
-use crate::wording::command::repeating;
-use crate::wording::date::moment;
-use crate::wording::headline::headline;
-use crate::wording::scale::three_digits;
-use crate::wording::text::{clean, short_names};
-use crate::wording::words;
+use super::{heat_map, phase_id, sweeps, uses};
+use crate::UnitScale;
+use crate::tables::overview::{LOWER_BOUND, entry, row_scale, status_counts};
+use crate::text::command::rerun_command;
+use crate::text::conclusions::{self, describe_rank};
+use crate::text::date::moment;
+use crate::text::labels;
+use crate::text::scale::three_digits;
+use crate::text::text::{sanitize_line, short_names};
+use crate::text::title::headline;
 
 /// The longest name that fits the margin of a chart, in columns of text.
 const LABEL_COLUMNS: usize = 16;
 
 /// All that the script knows.
 #[derive(Serialize)]
-pub(super) struct Data<'a> {
+pub(super) struct PageData<'a> {
     /// What the campaign is, in a line.
     title: String,
     /// When it was begun.
@@ -97,7 +97,7 @@ struct TestData {
     /// For each contender the total over all steps, in seconds; nothing where that is invalid. Of a test of several
     /// steps.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    totals: Vec<Option<Short>>,
+    totals: Vec<Option<ShortNumber>>,
 }
 
 #[derive(Serialize)]
@@ -142,7 +142,7 @@ pub(super) struct RowData<'a> {
     o: Vec<usize>,
     /// Of each contender, how many times better the best is; of rows of a primary metric.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    r: Vec<Option<Short>>,
+    r: Vec<Option<ShortNumber>>,
     /// A result for each contender.
     f: Vec<ResultData<'a>>,
 }
@@ -151,18 +151,18 @@ pub(super) struct RowData<'a> {
 /// those of the rounds. Most have no sign and no place, and a median that follows from their rounds: of these the variation and
 /// the rounds, numbers alone.
 struct ResultData<'a> {
-    row: &'a Row,
+    row: &'a ResultRow,
     result: &'a MetricResult,
-    scale: Scale,
+    scale: UnitScale,
 }
 
 /// Where each phase stands in [`Data::phases`], by the places of its test and its own.
-pub(crate) type Numbers = BTreeMap<(usize, usize), usize>;
+pub(crate) type PhaseNumbers = BTreeMap<(usize, usize), usize>;
 
 /// The metrics that occur, in the order of the reports, and the numbers of rows in the inference.
 pub(super) struct Metrics {
     all: Vec<Metric>,
-    ranked: BTreeMap<*const Row, usize>,
+    ranked: BTreeMap<*const ResultRow, usize>,
     /// What stands in captions, each once.
     notes: RefCell<Vec<String>>,
 }
@@ -199,7 +199,7 @@ impl Metrics {
 }
 
 impl<'a> RowData<'a> {
-    pub(super) fn new(row: &'a Row, scale: Scale, metrics: &Metrics) -> Self {
+    pub(super) fn new(row: &'a ResultRow, scale: UnitScale, metrics: &Metrics) -> Self {
         let counts = matches!(row.unit, model::Unit::Count | model::Unit::Bytes);
         let results = row.results.iter();
         Self {
@@ -228,16 +228,18 @@ impl<'a> RowData<'a> {
     }
 
     /// The row with its ratios, where it is of the primary metric.
-    fn with_ratios(mut self, row: &Row) -> Self {
+    fn with_ratios(mut self, row: &ResultRow) -> Self {
         if row.primary {
-            let ratios = heat::ratios(row).into_iter();
-            self.r = ratios.map(|ratio| Some(Short::precise(ratio?))).collect();
+            let ratios = heat_map::ratios(row).into_iter();
+            self.r = ratios
+                .map(|ratio| Some(ShortNumber::precise(ratio?)))
+                .collect();
         }
         self
     }
 
     /// A row of a sweep, whose caption is that of all its points.
-    pub(super) fn of_point(row: &'a Row, scale: Scale, metrics: &Metrics) -> Self {
+    pub(super) fn for_sweep_point(row: &'a ResultRow, scale: UnitScale, metrics: &Metrics) -> Self {
         let mut data = Self::new(row, scale, metrics);
         data.n.truncate(1);
         data.o.clear();
@@ -250,23 +252,23 @@ pub(crate) fn block(
     results: &CampaignResults,
     analysis: &Analysis,
     maps: &DiskMaps,
-) -> (String, Numbers) {
+) -> (String, PhaseNumbers) {
     let (uses, inference, rows) = uses::data(analysis);
     let metrics = Metrics::of(analysis, &rows);
-    let command = repeating(results);
+    let command = rerun_command(results);
     let (phases, numbers) = phases(results, analysis, &metrics, maps);
     let is_simulated = phases.iter().any(|phase| !phase.disk.is_empty());
     let measured = analysis.rows.iter().flat_map(|row| &row.results);
     let rounds = measured.map(|f| f.rounds.len()).max().unwrap_or(0);
     let sweeps = sweeps::data(results, analysis, &metrics);
-    let data = Data {
+    let data = PageData {
         title: headline(results),
         date: moment(results.started),
         number: results.id,
         command: &command,
         settled: [
-            answers::SETTLED.to_owned(),
-            answers::beyond_rounds(analysis, &command),
+            conclusions::NOTHING_UNRESOLVED_TEXT.to_owned(),
+            conclusions::unresolvable_hint(analysis, &command),
         ],
         contenders: contenders(analysis),
         groups: groups(analysis),
@@ -278,7 +280,7 @@ pub(crate) fn block(
         first_use: uses::first_answered(analysis),
         inference,
         confidence: (0..=rounds).map(confidence).collect(),
-        steps: heat::STEPS,
+        steps: heat_map::STEPS,
         simulation: is_simulated.then(|| disk::SimulationData::of(results)),
         notes: metrics.notes.take(),
         metrics: metrics.all.iter().map(|m| metric(*m)).collect(),
@@ -291,8 +293,8 @@ pub(crate) fn block(
 fn metric(metric: Metric) -> MetricData {
     MetricData {
         name: metric.name(),
-        title: words::title(metric),
-        definition: words::definition(metric),
+        title: labels::title(metric),
+        definition: labels::definition(metric),
     }
 }
 
@@ -310,7 +312,7 @@ fn groups(analysis: &Analysis) -> Vec<GroupData> {
     let kinds = ["native", "foreign", "FUSE", "baseline"].map(of_kind);
     let probed = kinds.into_iter().filter(|group| !group.members.is_empty());
     let named = analysis.contender_groups.iter().map(|group| GroupData {
-        title: clean(&group.name),
+        title: sanitize_line(&group.name),
         members: group.members.clone(),
         named: true,
     });
@@ -319,17 +321,17 @@ fn groups(analysis: &Analysis) -> Vec<GroupData> {
 
 /// What kind of filesystem it is: foreign is what the kernel drives for the sake of another system, by its semantics or by
 /// who else reads it.
-fn kind(found: &analyse::ContenderFeatures) -> &'static str {
-    let elsewhere = |reader: &model::Reader| {
+fn kind(found: &stats::ContenderFeatures) -> &'static str {
+    let elsewhere = |reader: &model::NativeReader| {
         matches!(
             reader.system,
-            System::Windows | System::MacOs | System::AmigaOs
+            OperatingSystem::Windows | OperatingSystem::MacOs | OperatingSystem::AmigaOs
         )
     };
     match (found.class, found.driver) {
-        (Class::Baseline, _) => "baseline",
-        (_, Driver::Fuse) => "FUSE",
-        (Class::PartialPosix, Driver::Kernel) => "foreign",
+        (PosixClass::Baseline, _) => "baseline",
+        (_, DriverKind::Fuse) => "FUSE",
+        (PosixClass::PartialPosix, DriverKind::Kernel) => "foreign",
         _ if found.facts.read_by.iter().any(elsewhere) => "foreign",
         _ => "native",
     }
@@ -338,12 +340,12 @@ fn kind(found: &analyse::ContenderFeatures) -> &'static str {
 fn contenders(analysis: &Analysis) -> Vec<ContenderData> {
     let labels = short_names(&analysis.contenders, super::WIDEST_NAME);
     let shorts = short_names(&analysis.contenders, LABEL_COLUMNS);
-    let said = answers::names(&analysis.contenders);
+    let said = conclusions::names(&analysis.contenders);
     let names = said.into_iter().zip(labels).zip(shorts);
     names
         .zip(&analysis.features)
         .map(|(((said, label), short), found)| ContenderData {
-            name: clean(&found.contender),
+            name: sanitize_line(&found.contender),
             said,
             label,
             short,
@@ -357,12 +359,12 @@ fn tests(results: &CampaignResults, analysis: &Analysis) -> Vec<TestData> {
         let mut totals = analysis.totals.iter();
         let total = totals.find(|t| t.suite == test.suite && t.test == test.name);
         let contenders = total.into_iter().flat_map(|total| &total.contenders);
-        let median = |f: &analyse::ContenderTotal| Some(Short(f.estimate?.median));
+        let median = |f: &stats::ContenderTotal| Some(ShortNumber(f.estimate?.median));
         contenders.map(median).collect()
     };
     let view = |test: &model::Test| TestData {
-        name: clean(&test.name),
-        title: clean(&test.title),
+        name: sanitize_line(&test.name),
+        title: sanitize_line(&test.title),
         totals: totals(test),
     };
     tests.map(view).collect()
@@ -374,11 +376,11 @@ fn phases<'a>(
     analysis: &'a Analysis,
     metrics: &Metrics,
     maps: &DiskMaps,
-) -> (Vec<PhaseData<'a>>, Numbers) {
-    let rows = rows_of_phases(analysis);
-    let disks = disk::Disks::of(results, maps);
+) -> (Vec<PhaseData<'a>>, PhaseNumbers) {
+    let rows = rows_by_phase(analysis);
+    let disks = disk::DiskStatsByContender::from_results(results, maps);
     let tests = results.campaign.suites.iter().flat_map(|s| &s.tests);
-    let (mut phases, mut numbers) = (Vec::new(), Numbers::new());
+    let (mut phases, mut numbers) = (Vec::new(), PhaseNumbers::new());
     for (index, test) in tests.enumerate().filter(|(_, t)| t.sweep.is_none()) {
         for (number, phase) in test.phases.iter().enumerate() {
             let key = (test.suite.as_str(), test.name.as_str(), phase.name.as_str());
@@ -390,12 +392,12 @@ fn phases<'a>(
             phases.push(PhaseData {
                 id: phase_id(index, number),
                 test: index,
-                name: clean(&phase.name),
+                name: sanitize_line(&phase.name),
                 rows: of_phase
                     .iter()
-                    .map(|row| RowData::new(row, scale_of(row), metrics).with_ratios(row))
+                    .map(|row| RowData::new(row, row_scale(row), metrics).with_ratios(row))
                     .collect(),
-                disk: disks.of_phase(&analysis.contenders, test, &phase.name),
+                disk: disks.for_phase(&analysis.contenders, test, &phase.name),
             });
         }
     }
@@ -403,8 +405,8 @@ fn phases<'a>(
 }
 
 /// The rows of each phase, by suite, test and phase; they stand together, that of the primary metric first.
-pub(super) fn rows_of_phases(analysis: &Analysis) -> BTreeMap<(&str, &str, &str), &[Row]> {
-    fn key(row: &Row) -> (&str, &str, &str) {
+pub(super) fn rows_by_phase(analysis: &Analysis) -> BTreeMap<(&str, &str, &str), &[ResultRow]> {
+    fn key(row: &ResultRow) -> (&str, &str, &str) {
         (&row.suite, &row.test, &row.phase)
     }
     let together = analysis.rows.chunk_by(|a, b| key(a) == key(b));
@@ -432,17 +434,19 @@ impl Serialize for ResultData<'_> {
             .chain(shown.signs.chars())
             .collect();
         let place = result.place.filter(|_| self.row.primary);
-        let place = place.as_ref().map_or_else(String::new, of_place);
+        let place = place.as_ref().map_or_else(String::new, describe_rank);
         let rounds: Vec<RoundData> = result
             .rounds
             .iter()
             .map(|round| match round.value {
-                Some(value) => RoundData::Value(Short::of(scale, value)),
+                Some(value) => RoundData::Value(ShortNumber::of(scale, value)),
                 None => RoundData::Word(round.outcome.name()),
             })
             .collect();
-        let variation = estimate.variation.map(|v| Short::read(&three_digits(v)));
-        let median = Short::of(scale, estimate.median);
+        let variation = estimate
+            .variation
+            .map(|v| ShortNumber::read(&three_digits(v)));
+        let median = ShortNumber::of(scale, estimate.median);
         let mut list = serializer.serialize_seq(None)?;
         let is_plain = signs.is_empty() && place.is_empty() && is_range(result);
         if is_plain && middle(&rounds).is_some_and(|middle| middle == median.0) {
@@ -458,8 +462,8 @@ impl Serialize for ResultData<'_> {
         list.serialize_element(&variation)?;
         list.serialize_element(&rounds)?;
         if !is_range(result) {
-            list.serialize_element(&Short::of(scale, estimate.interval.low))?;
-            list.serialize_element(&Short::of(scale, estimate.interval.high))?;
+            list.serialize_element(&ShortNumber::of(scale, estimate.interval.low))?;
+            list.serialize_element(&ShortNumber::of(scale, estimate.interval.high))?;
         }
         list.end()
     }
@@ -489,16 +493,16 @@ fn is_range(result: &MetricResult) -> bool {
 #[derive(Serialize)]
 #[serde(untagged)]
 enum RoundData {
-    Value(Short),
+    Value(ShortNumber),
     Word(&'static str),
 }
 
 /// A number as the tables show it, without digits that say nothing.
 #[derive(Clone, Copy)]
-struct Short(f64);
+struct ShortNumber(f64);
 
-impl Short {
-    fn of(scale: &Scale, value: f64) -> Self {
+impl ShortNumber {
+    fn of(scale: &UnitScale, value: f64) -> Self {
         Self::read(&scale.number(value))
     }
 
@@ -512,7 +516,7 @@ impl Short {
     }
 }
 
-impl Serialize for Short {
+impl Serialize for ShortNumber {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         // Up to 2⁵³ a float holds every whole number.
         if self.0.fract() == 0.0 && self.0.abs() < 9e15 {

@@ -3,11 +3,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use model::{Bytes, CampaignResults, CellId, DiskWork, End, Nanos, PhaseResult, StoredCell};
+use model::{
+    Bytes, CampaignResults, CellId, CellRecord, Nanos, PhaseResult, SimulatedDiskStats, SyncAtEnd,
+};
 use serde::Serialize;
 
 use crate::tables::disk_time::short;
-use crate::wording::scale::three_digits;
+use crate::text::scale::three_digits;
 
 /// Kinds of time, in the order of [`short`].
 const KINDS: [&str; 8] = [
@@ -88,7 +90,8 @@ pub(super) struct DiskData {
 pub struct PhaseMap {
     /// How long the phase took, from the first to the last timed moment.
     #[serde(serialize_with = "as_text")]
-    pub took: Nanos,
+    #[serde(rename = "took")]
+    pub elapsed: Nanos,
     /// How large the disk is.
     #[serde(serialize_with = "as_text")]
     pub size: Bytes,
@@ -147,15 +150,15 @@ impl DiskMaps {
 }
 
 /// The cells whose maps a page shows: of each contender and test the first that has a simulated disk.
-pub fn mapped_cells(results: &CampaignResults) -> Vec<&StoredCell> {
+pub fn mapped_cells(results: &CampaignResults) -> Vec<&CellRecord> {
     let mut seen = BTreeSet::new();
-    let mut cells: Vec<&StoredCell> = results.cells.iter().filter(|c| has_disk(c)).collect();
+    let mut cells: Vec<&CellRecord> = results.cells.iter().filter(|c| has_disk(c)).collect();
     cells.sort_by_key(|stored| (stored.cell.round, stored.cell.id));
-    cells.retain(|StoredCell { cell, .. }| seen.insert((&cell.contender, &cell.suite, &cell.test)));
+    cells.retain(|CellRecord { cell, .. }| seen.insert((&cell.contender, &cell.suite, &cell.test)));
     cells
 }
 
-fn has_disk(stored: &StoredCell) -> bool {
+fn has_disk(stored: &CellRecord) -> bool {
     let phases = stored.result.iter().flat_map(|result| &result.phases);
     { phases }.any(|phase| phase.disk.is_some())
 }
@@ -164,7 +167,7 @@ fn has_disk(stored: &StoredCell) -> bool {
 type Key<'a> = (&'a str, &'a str, &'a str, &'a str);
 
 /// What all simulated disks of a campaign did.
-pub(super) struct Disks<'a> {
+pub(super) struct DiskStatsByContender<'a> {
     phases: BTreeMap<Key<'a>, Vec<&'a PhaseResult>>,
     cells: BTreeMap<(&'a str, &'a str, &'a str), CellId>,
     /// Contenders that flag their metadata.
@@ -172,10 +175,10 @@ pub(super) struct Disks<'a> {
     maps: &'a DiskMaps,
 }
 
-impl<'a> Disks<'a> {
-    pub(super) fn of(results: &'a CampaignResults, maps: &'a DiskMaps) -> Self {
+impl<'a> DiskStatsByContender<'a> {
+    pub(super) fn from_results(results: &'a CampaignResults, maps: &'a DiskMaps) -> Self {
         let mut phases: BTreeMap<Key<'a>, Vec<&PhaseResult>> = BTreeMap::new();
-        for StoredCell { cell, result } in &results.cells {
+        for CellRecord { cell, result } in &results.cells {
             for phase in result.iter().flat_map(|result| &result.phases) {
                 if phase.disk.is_some() {
                     let key = (&*cell.contender, &*cell.suite, &*cell.test, &*phase.phase);
@@ -184,7 +187,7 @@ impl<'a> Disks<'a> {
             }
         }
         let all = phases.iter();
-        let flags = all.filter(|(_, rounds)| DiskWork::flags_metadata(works(rounds)));
+        let flags = all.filter(|(_, rounds)| SimulatedDiskStats::has_metadata_flags(works(rounds)));
         let flagging = flags.map(|((contender, ..), _)| *contender).collect();
         let cells = mapped_cells(results).into_iter().map(|stored| {
             let cell = &stored.cell;
@@ -199,7 +202,7 @@ impl<'a> Disks<'a> {
     }
 
     /// What is known of each contender in a phase; empty where no disk was simulated.
-    pub(super) fn of_phase(
+    pub(super) fn for_phase(
         &self,
         contenders: &[String],
         test: &model::Test,
@@ -223,7 +226,7 @@ impl<'a> Disks<'a> {
     }
 }
 
-fn works<'a>(rounds: &'a [&PhaseResult]) -> impl Iterator<Item = &'a DiskWork> {
+fn works<'a>(rounds: &'a [&PhaseResult]) -> impl Iterator<Item = &'a SimulatedDiskStats> {
     rounds.iter().filter_map(|phase| phase.disk.as_ref())
 }
 
@@ -244,7 +247,7 @@ fn data(cell: CellId, rounds: &[&PhaseResult], map: Option<PhaseMap>) -> DiskDat
 }
 
 /// A sum over the rounds.
-type Sum<'a> = &'a dyn Fn(&dyn Fn(&DiskWork) -> u64) -> u64;
+type Sum<'a> = &'a dyn Fn(&dyn Fn(&SimulatedDiskStats) -> u64) -> u64;
 
 fn texts(rounds: &[&PhaseResult], sum: Sum<'_>) -> [String; 8] {
     let ratio = |part: u64, whole: u64| (whole > 0).then(|| part as f64 / whole as f64);
@@ -259,7 +262,7 @@ fn texts(rounds: &[&PhaseResult], sum: Sum<'_>) -> [String; 8] {
         phases(&|phase| phase.device.as_ref().map_or(0, of))
     };
     // Where a phase ends before its data are on the disk, the rest is written after it.
-    let is_whole = rounds.iter().all(|phase| phase.ends != End::Call);
+    let is_whole = rounds.iter().all(|phase| phase.ends != SyncAtEnd::Call);
     let written = phases(&|phase| phase.bytes_written.0);
     let amplified = ratio(device(&|device| device.write_bytes.0), written).filter(|_| is_whole);
     let flash = ratio(
@@ -271,7 +274,7 @@ fn texts(rounds: &[&PhaseResult], sum: Sum<'_>) -> [String; 8] {
     let is_known = rounds
         .iter()
         .any(|p| p.disk.is_some_and(|work| work.journal.is_some()));
-    let time = phases(&|phase| phase.wall.0);
+    let time = phases(&|phase| phase.elapsed.0);
     [
         time.checked_div(operations)
             .map_or(NONE.to_owned(), |time| Nanos(time).to_string()),
@@ -290,14 +293,14 @@ fn texts(rounds: &[&PhaseResult], sum: Sum<'_>) -> [String; 8] {
 
 #[cfg(test)]
 mod tests {
-    use analyse::{analyse, fixture};
+    use stats::{analyse, fixture};
 
     use super::*;
     use crate::page::page;
 
     fn simulated() -> CampaignResults {
         let mut results = fixture::plain();
-        let work = DiskWork {
+        let work = SimulatedDiskStats {
             requests: 8,
             seeks: 4,
             bytes: Bytes(1000),
@@ -305,7 +308,7 @@ mod tests {
             journal: Some(Bytes(500)),
             seek: Nanos(30),
             outside: Nanos(70),
-            ..DiskWork::default()
+            ..SimulatedDiskStats::default()
         };
         for stored in &mut results.cells {
             for phase in stored.result.iter_mut().flat_map(|r| &mut r.phases) {
@@ -318,7 +321,7 @@ mod tests {
 
     fn map(length: usize) -> PhaseMap {
         PhaseMap {
-            took: Nanos::from_secs(2),
+            elapsed: Nanos::from_secs(2),
             size: Bytes::mib(512),
             bins: [96, 48],
             cells: "0".repeat(length),
@@ -331,16 +334,16 @@ mod tests {
     fn a_phase_says_where_its_time_went_and_what_an_operation_cost() {
         let results = simulated();
         let maps = DiskMaps::default();
-        let disks = Disks::of(&results, &maps);
+        let disks = DiskStatsByContender::from_results(&results, &maps);
         let test = &results.campaign.suites[0].tests[0];
         let contenders = analyse(&results).contenders;
         let phase = &test.phases[0].name;
-        let all = disks.of_phase(&contenders, test, phase);
+        let all = disks.for_phase(&contenders, test, phase);
         let first = all[0].as_ref().unwrap();
         assert_eq!(first.t, [700, 300, 0, 0, 0, 0, 0, 0]);
         assert_eq!(first.v[1..3], ["2.00", "1.00"]);
         assert_eq!(first.v[6..], ["25.0 %", "50.0 %"]);
-        assert!(disks.of_phase(&contenders, test, "none").is_empty());
+        assert!(disks.for_phase(&contenders, test, "none").is_empty());
     }
 
     #[test]
@@ -358,10 +361,10 @@ mod tests {
             }
         }
         let maps = DiskMaps::default();
-        let disks = Disks::of(&results, &maps);
+        let disks = DiskStatsByContender::from_results(&results, &maps);
         let test = &results.campaign.suites[0].tests[0];
         let contenders = analyse(&results).contenders;
-        let all = disks.of_phase(&contenders, test, &test.phases[0].name);
+        let all = disks.for_phase(&contenders, test, &test.phases[0].name);
         for (contender, data) in contenders.iter().zip(&all) {
             let expected = if *contender == first { "?" } else { "25.0 %" };
             assert_eq!(data.as_ref().unwrap().v[METADATA], expected);

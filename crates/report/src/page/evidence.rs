@@ -1,13 +1,13 @@
 //! What was found besides results: features, failures with all their evidence, kernel complaints.
 
-use analyse::{Analysis, CellFailure, Found, PhaseFailure};
-use model::{FACTS, Feature, Status, StepRecord};
+use model::{CommandRecord, FACT_TITLES, Feature, Status};
+use stats::{Analysis, CellFailure, FeatureSupport, PhaseFailure};
 
-use crate::wording::command::typed_words;
-use crate::wording::complaint_lines::{ComplaintLine, complaint_lines};
-use crate::wording::failure_lines::{FailureLine, failure_lines, with_error};
-use crate::wording::text::{clean, clean_lines};
-use crate::wording::words;
+use crate::text::command::quote_words;
+use crate::text::failures::{FailureLine, failure_lines, with_error};
+use crate::text::kernel_warnings::{ComplaintLine, complaint_lines};
+use crate::text::labels;
+use crate::text::text::{clean_lines, sanitize_line};
 
 /// A row of the feature table.
 pub(super) struct FeatureView {
@@ -71,7 +71,7 @@ pub(super) struct ComplaintView {
 }
 
 pub(super) fn features(analysis: &Analysis) -> Vec<FeatureView> {
-    let row = |title, cell: &dyn Fn(&analyse::ContenderFeatures) -> FeatureCell| FeatureView {
+    let row = |title, cell: &dyn Fn(&stats::ContenderFeatures) -> FeatureCell| FeatureView {
         title,
         cells: analysis.features.iter().map(cell).collect(),
     };
@@ -79,14 +79,14 @@ pub(super) fn features(analysis: &Analysis) -> Vec<FeatureView> {
         text: text.to_owned(),
         class: "plain",
     };
-    let driver = row("Driver", &|c| plain(words::driver(c.driver)));
-    if !words::has_tried(analysis) {
+    let driver = row("Driver", &|c| plain(labels::driver(c.driver)));
+    if !labels::has_tried(analysis) {
         return vec![driver];
     }
-    let class = row("Class, as probed", &|c| plain(words::class(c.class)));
+    let class = row("Class, as probed", &|c| plain(labels::class(c.class)));
     let mut rows = vec![class, driver];
     for (index, feature) in Feature::ALL.into_iter().enumerate() {
-        rows.push(row(words::feature(feature), &|c| {
+        rows.push(row(labels::feature(feature), &|c| {
             found(&c.features[index].found)
         }));
     }
@@ -95,35 +95,35 @@ pub(super) fn features(analysis: &Analysis) -> Vec<FeatureView> {
 
 /// What the catalog says of each contender: a row for each fact, its sources in a title.
 pub(super) fn facts(analysis: &Analysis) -> Vec<FactView> {
-    let facts = FACTS.into_iter().enumerate();
+    let facts = FACT_TITLES.into_iter().enumerate();
     let view = |(index, title): (usize, &'static str)| FactView {
         title,
         cells: analysis
             .features
             .iter()
             .map(|c| FactCell {
-                text: clean(&c.facts.lines()[index]),
-                source: clean(&c.facts.sources()[index].join("; ")),
+                text: sanitize_line(&c.facts.to_lines()[index]),
+                source: sanitize_line(&c.facts.sources()[index].join("; ")),
             })
             .collect(),
     };
     facts.map(view).collect()
 }
 
-fn found(found: &Found) -> FeatureCell {
+fn found(found: &FeatureSupport) -> FeatureCell {
     FeatureCell {
-        text: words::found(found),
+        text: labels::found(found),
         class: match found {
-            Found::Yes => "yes",
-            Found::UpTo(_) => "plain",
-            Found::No(_) | Found::Varies(_) => "no",
-            Found::NotProbed => "absent",
+            FeatureSupport::Yes => "yes",
+            FeatureSupport::UpTo(_) => "plain",
+            FeatureSupport::No(_) | FeatureSupport::Varies(_) => "no",
+            FeatureSupport::NotProbed => "absent",
         },
     }
 }
 
 /// The cells that are not ok; what a filesystem cannot do is no fault of it.
-pub(super) fn not_ok(analysis: &Analysis) -> impl Iterator<Item = &CellFailure> {
+pub(super) fn failed_cells(analysis: &Analysis) -> impl Iterator<Item = &CellFailure> {
     let cells = analysis.failures.iter();
     cells.filter(|cell| cell.status != Status::Unsupported)
 }
@@ -155,7 +155,7 @@ fn failure(line: &FailureLine<'_>, analysis: &Analysis) -> FailureView {
     let own = contenders.position(|name| *name == line.first().contender);
     FailureView {
         number: own.unwrap_or_default(),
-        contender: clean(&line.first().contender),
+        contender: sanitize_line(&line.first().contender),
         place: line.place(),
         rounds: line.rounds(),
         reason: line.reason(),
@@ -171,7 +171,7 @@ fn evidence(cell: &CellFailure) -> EvidenceView {
             .iter()
             .map(|phase| {
                 let status = phase.status.to_string();
-                (clean(&phase.phase), status, reason(phase))
+                (sanitize_line(&phase.phase), status, reason(phase))
             })
             .collect(),
         steps: cell.steps.iter().map(step).collect(),
@@ -188,15 +188,15 @@ fn reason(phase: &PhaseFailure) -> String {
     }
 }
 
-fn step(step: &StepRecord) -> StepView {
+fn step(step: &CommandRecord) -> StepView {
     let end = match (step.exit, step.signal) {
         (Some(code), _) => format!("exit code {code}"),
         (None, Some(signal)) => format!("ended by signal {signal}"),
         (None, None) => "never ended".to_owned(),
     };
     StepView {
-        name: clean(&step.step),
-        command: typed_words(&step.command),
+        name: sanitize_line(&step.step),
+        command: quote_words(&step.command),
         end: format!("{end} after {}", step.elapsed),
         output: clean_lines(&step.output),
     }
@@ -217,9 +217,9 @@ pub(super) fn complaints(analysis: &Analysis) -> Vec<ComplaintView> {
 /// Each line of each event behind the test and round of its cell.
 fn every_line(complaint: &ComplaintLine<'_>) -> String {
     let lines = complaint.events.iter().flat_map(|(cell, event)| {
-        let place = format!("{}, round {}", clean(&cell.test), cell.round);
+        let place = format!("{}, round {}", sanitize_line(&cell.test), cell.round);
         let lines = event.lines.iter();
-        lines.map(move |line| format!("{place}: {}", clean(line)))
+        lines.map(move |line| format!("{place}: {}", sanitize_line(line)))
     });
     lines.collect::<Vec<_>>().join("\n")
 }

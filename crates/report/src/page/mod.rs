@@ -9,33 +9,36 @@ mod ageing;
 pub(crate) mod data;
 pub(crate) mod disk;
 mod evidence;
-mod heat;
+mod heat_map;
 mod overall;
 mod phases;
 pub(crate) mod script;
-mod setting;
+mod setup;
 mod sweeps;
 mod uses;
 
-use analyse::{Analysis, PhaseCounts, RoundOutcome, Row};
 use askama::Template;
 use model::{CampaignResults, Metric};
+use stats::{Analysis, ResultRow, RoundOutcome, WinCounts};
 use studies::Study;
 
-use crate::Scale;
+use crate::UnitScale;
 use crate::tables::overview::{
-    Entry, LOWER_BOUND, PhaseLine, TestBlock, Tone, legend, meaning, overview,
+    CellStyle, LOWER_BOUND, PhaseLine, TableCell, TestBlock, legend, legend_text, overview,
 };
-use crate::tables::{above_baseline, calibration, interference, totals};
-use crate::wording::answers::{Sentence, how_sure, is_single, of_groups_on_disks, of_uses, sure};
-use crate::wording::claims::{self, ClaimView};
-use crate::wording::command::repeating;
-use crate::wording::headline::headline;
-use crate::wording::remarks::remarks;
-use crate::wording::text::{clean, short_names};
-use crate::wording::words::counted;
-use crate::wording::{summary, words};
-use data::Numbers;
+use crate::tables::{calibration, interference, over_baseline, totals};
+use crate::text::caveats::remarks;
+use crate::text::claims::{self, ClaimView};
+use crate::text::command::rerun_command;
+use crate::text::conclusions::{
+    ConclusionText, category_conclusions_by_disk, confidence_line, confidence_text, is_single,
+    use_case_conclusions,
+};
+use crate::text::labels::pluralize;
+use crate::text::text::{sanitize_line, short_names};
+use crate::text::title::headline;
+use crate::text::{labels, summary};
+use data::PhaseNumbers;
 
 /// The widest a contender's name may be above a column.
 const WIDEST_NAME: usize = 24;
@@ -65,16 +68,16 @@ struct Page {
     /// What results in virtual time say, where these are.
     virtual_time: Option<String>,
     /// The answer for each use, or each disk.
-    answers: Vec<Sentence>,
+    answers: Vec<ConclusionText>,
     /// How sure an answer is.
     sure: String,
     how_sure: String,
     /// How far the results can be trusted.
     remarks: Vec<String>,
-    contenders: Vec<setting::ContenderView>,
-    counts: Vec<PhaseCounts>,
+    contenders: Vec<setup::ContenderView>,
+    counts: Vec<WinCounts>,
     /// What each contender may use, and what it used.
-    resources: Option<setting::ResourcesView>,
+    resources: Option<setup::ResourcesView>,
     /// Names above columns, in the parts between which a line may break.
     columns: Vec<Vec<String>>,
     blocks: Vec<BlockView>,
@@ -85,7 +88,7 @@ struct Page {
     /// Whether contenders are on several disks, and held against those on the same alone.
     is_by_disk: bool,
     /// What each group of tests comes to.
-    by_group: Vec<Sentence>,
+    by_group: Vec<ConclusionText>,
     /// Above the means of groups of contenders.
     tests_groups: Vec<&'static str>,
     contender_groups: Vec<overall::ContenderGroupView>,
@@ -113,8 +116,8 @@ struct Page {
     cannot: usize,
     failures: Vec<evidence::FailureGroup>,
     complaints: Vec<evidence::ComplaintView>,
-    environments: Vec<setting::EnvironmentView>,
-    commands: Vec<setting::CommandView>,
+    environments: Vec<setup::EnvironmentView>,
+    commands: Vec<setup::CommandView>,
     method: Method,
 }
 
@@ -244,35 +247,35 @@ fn rendered(
     index: Option<&'static str>,
     study: Option<&Study>,
 ) -> String {
-    let name = clean(&results.campaign.name);
+    let name = sanitize_line(&results.campaign.name);
     let (data, numbers) = data::block(results, analysis, maps);
     let tests = phases::tests(results, analysis, &numbers);
-    let command = repeating(results);
+    let command = rerun_command(results);
     let page = Page {
         index,
-        policy: script::policy(),
+        policy: script::content_security_policy(),
         style: script::STYLE,
         script: script::SCRIPT,
         data,
-        title: study.map_or_else(|| headline(results), |study| clean(&study.title)),
+        title: study.map_or_else(|| headline(results), |study| sanitize_line(&study.title)),
         study: study.map(study_view),
         name,
         program: program(results),
         number: results.id,
         facts: summary::facts(results),
         outcomes: outcomes(analysis),
-        unfinished: summary::unfinished(analysis),
+        unfinished: summary::incomplete_note(analysis),
         virtual_time: summary::virtual_time(results),
         answers: answers(analysis),
-        sure: sure(analysis),
-        how_sure: how_sure(analysis),
+        sure: confidence_line(analysis),
+        how_sure: confidence_text(analysis),
         remarks: remarks(analysis),
-        contenders: setting::contenders(results, analysis),
+        contenders: setup::contenders(results, analysis),
         counts: overall::counts(analysis),
-        resources: setting::resources(analysis),
+        resources: setup::resources(analysis),
         columns: columns(analysis),
         blocks: blocks(results, analysis, &numbers),
-        scale: heat::legend(),
+        scale: heat_map::legend(),
         groups: overall::groups(analysis),
         by_group: overall::sentences(analysis),
         is_by_disk: !analysis.by_disk.is_empty(),
@@ -283,7 +286,7 @@ fn rendered(
         command,
         legend: legend(&overview(results, analysis))
             .into_iter()
-            .map(|(sign, text)| (sign, meaning(sign, text, is_single(analysis))))
+            .map(|(sign, text)| (sign, legend_text(sign, text, is_single(analysis))))
             .collect(),
         totals: totals_of(results, analysis),
         shares: shares(results, analysis),
@@ -292,61 +295,61 @@ fn rendered(
         tests,
         sweeps: sweeps::sweeps(results, analysis),
         features: evidence::features(analysis),
-        has_tried: words::has_tried(analysis),
+        has_tried: labels::has_tried(analysis),
         elsewhere: analysis.measured_elsewhere,
-        classes: words::CLASSES,
+        classes: labels::CLASSES,
         known: evidence::facts(analysis),
-        not_ok: evidence::not_ok(analysis).count(),
-        cannot: analysis.failures.len() - evidence::not_ok(analysis).count(),
+        not_ok: evidence::failed_cells(analysis).count(),
+        cannot: analysis.failures.len() - evidence::failed_cells(analysis).count(),
         failures: evidence::failures(analysis),
         complaints: evidence::complaints(analysis),
-        environments: setting::environments(results),
-        commands: setting::commands(results),
+        environments: setup::environments(results),
+        commands: setup::commands(results),
         method: method(analysis),
     };
     page.render().expect("writing to a string does not fail")
 }
 
 fn study_view(study: &Study) -> StudyView {
-    let name = clean(&study.name);
+    let name = sanitize_line(&study.name);
     let figures = &study.figures;
     let sentences = [
         Some(format!(
             "Published in {}: {} of {}. All numbers here are its authors’, from their machine; fsarena measured none of \
                  them.",
             figures.year,
-            counted(figures.numbers() as u64, "number"),
-            counted(figures.contenders.len() as u64, "contender"),
+            pluralize(figures.numbers() as u64, "number"),
+            pluralize(figures.contenders.len() as u64, "contender"),
         )),
         Some(claims::summary(study)),
-        claims::left_out(study),
+        claims::excluded_figures(study),
     ];
     StudyView {
         sentences: sentences.into_iter().flatten().collect(),
-        source: clean(&study.source),
-        not_as_said: claims::not_as_said(study),
+        source: sanitize_line(&study.source),
+        not_as_said: claims::contradicted_by_own_figures(study),
         claims: ClaimView::of_study(study),
         sides: ["By its own figures"],
         does_not_add_up: study
-            .does_not_add_up()
+            .inconsistencies()
             .iter()
-            .map(|off| clean(off))
+            .map(|off| sanitize_line(off))
             .collect(),
         command: format!("fsarena replicate {name}"),
     }
 }
 
 /// What stands first: for each use who suits it; where contenders are on several disks, who leads on each.
-fn answers(analysis: &Analysis) -> Vec<Sentence> {
+fn answers(analysis: &Analysis) -> Vec<ConclusionText> {
     if analysis.by_disk.is_empty() {
-        return of_uses(analysis);
+        return use_case_conclusions(analysis);
     }
-    let each = of_groups_on_disks(analysis).into_iter();
+    let each = category_conclusions_by_disk(analysis).into_iter();
     each.filter_map(|mut groups| groups.pop()).collect()
 }
 
 /// A text as HTML, with what stands between two backticks as code.
-pub(crate) fn with_code(text: &str) -> String {
+pub(crate) fn code_spans_to_html(text: &str) -> String {
     let escaped = text
         .replace('&', "&amp;")
         .replace('<', "&lt;")
@@ -369,7 +372,7 @@ fn quoted(text: &str) -> Option<(&str, &str, &str)> {
 
 fn capacity(tests: &[phases::TestView]) -> Option<String> {
     let mut phases = tests.iter().flat_map(|test| &test.phases);
-    let shown = phases.find(|phase| phase.title == words::title(Metric::Capacity))?;
+    let shown = phases.find(|phase| phase.title == labels::title(Metric::Capacity))?;
     Some(shown.id.clone())
 }
 
@@ -377,7 +380,7 @@ fn program(results: &CampaignResults) -> String {
     results
         .environments
         .last()
-        .map_or_else(String::new, |e| clean(&e.program))
+        .map_or_else(String::new, |e| sanitize_line(&e.program))
 }
 
 fn outcomes(analysis: &Analysis) -> Vec<Count> {
@@ -407,7 +410,11 @@ fn columns(analysis: &Analysis) -> Vec<Vec<String>> {
 }
 
 /// What was tried has its own matrix.
-fn blocks(results: &CampaignResults, analysis: &Analysis, numbers: &Numbers) -> Vec<BlockView> {
+fn blocks(
+    results: &CampaignResults,
+    analysis: &Analysis,
+    numbers: &PhaseNumbers,
+) -> Vec<BlockView> {
     let is_feature =
         |line: &PhaseLine<'_>| line.row.is_some_and(|row| row.metric == Metric::Supported);
     overview(results, analysis)
@@ -424,13 +431,13 @@ fn blocks(results: &CampaignResults, analysis: &Analysis, numbers: &Numbers) -> 
         .collect()
 }
 
-fn lines(block: &TestBlock<'_>, analysis: &Analysis, numbers: &Numbers) -> Vec<LineView> {
+fn lines(block: &TestBlock<'_>, analysis: &Analysis, numbers: &PhaseNumbers) -> Vec<LineView> {
     let number = |phase: usize| numbers.get(&(block.number?, phase)).copied();
-    let place = |row: &Row| {
+    let place = |row: &ResultRow| {
         let mut phases = block.test.phases.iter();
         phases.position(|phase| phase.name == row.phase)
     };
-    let is_feature = |row: &Row| row.metric == Metric::Supported;
+    let is_feature = |row: &ResultRow| row.metric == Metric::Supported;
     let lines = block.lines.iter();
     lines
         .filter(|line| !line.row.is_some_and(is_feature))
@@ -455,14 +462,14 @@ fn lines(block: &TestBlock<'_>, analysis: &Analysis, numbers: &Numbers) -> Vec<L
 }
 
 /// Whether two rows are of one phase.
-fn is_of_phase(one: &Row, other: &Row) -> bool {
+fn is_of_phase(one: &ResultRow, other: &ResultRow) -> bool {
     (&one.suite, &one.test, &one.phase) == (&other.suite, &other.test, &other.phase)
 }
 
 /// The cells of a row with the colour that says how far each is from the best.
 fn coloured(line: &PhaseLine<'_>) -> Vec<EntryView> {
     let none = vec![None; line.entries.len()];
-    let ratios = line.row.map_or(none, heat::ratios);
+    let ratios = line.row.map_or(none, heat_map::ratios);
     let cells = line.entries.iter().zip(ratios).enumerate();
     cells
         .map(|(place, (of, ratio))| {
@@ -471,8 +478,8 @@ fn coloured(line: &PhaseLine<'_>) -> Vec<EntryView> {
                 view.text = text;
             }
             if let Some(ratio) = ratio {
-                view.class = format!("{} {}", view.class, heat::class(ratio));
-                view.ratio = Some(heat::attribute(ratio));
+                view.class = format!("{} {}", view.class, heat_map::class(ratio));
+                view.ratio = Some(heat_map::attribute(ratio));
             }
             view
         })
@@ -480,7 +487,7 @@ fn coloured(line: &PhaseLine<'_>) -> Vec<EntryView> {
 }
 
 /// A number in a unit of its own, where that of its row would make it very long or nearly nothing.
-fn readable(line: &PhaseLine<'_>, place: usize, entry: &Entry) -> Option<String> {
+fn readable(line: &PhaseLine<'_>, place: usize, entry: &TableCell) -> Option<String> {
     let bound = entry.text.starts_with(LOWER_BOUND);
     let shown: f64 = entry.text.trim_start_matches(LOWER_BOUND).parse().ok()?;
     if shown == 0.0 || (0.1..10_000.0).contains(&shown.abs()) {
@@ -488,7 +495,7 @@ fn readable(line: &PhaseLine<'_>, place: usize, entry: &Entry) -> Option<String>
     }
     let row = line.row?;
     let median = row.results[place].estimate?.median;
-    let own = Scale::for_metric(row.metric, [median]);
+    let own = UnitScale::for_metric(row.metric, [median]);
     let text = own.with_unit(median);
     let is_better = line.unit.split(' ').next() != Some(own.symbol());
     is_better.then(|| {
@@ -502,7 +509,10 @@ fn readable(line: &PhaseLine<'_>, place: usize, entry: &Entry) -> Option<String>
 
 /// Where the sweep of this name is shown in full.
 fn sweep_id(name: &str, analysis: &Analysis) -> String {
-    let place = analysis.sweeps.iter().position(|s| clean(&s.name) == name);
+    let place = analysis
+        .sweeps
+        .iter()
+        .position(|s| sanitize_line(&s.name) == name);
     format!("sweep-{}", place.unwrap_or_default() + 1)
 }
 
@@ -524,12 +534,12 @@ fn totals_of(results: &CampaignResults, analysis: &Analysis) -> Vec<TotalsView> 
     let above = TotalsView {
         id: "above",
         link: "Real work",
-        title: above_baseline::TITLE,
-        note: above_baseline::note(analysis),
-        sentences: above_baseline::sentences(analysis),
+        title: over_baseline::TITLE,
+        note: over_baseline::note(analysis),
+        sentences: over_baseline::sentences(analysis),
         caption: "What each step takes above the baseline",
         line: "Step",
-        blocks: total_views(above_baseline::blocks(results, analysis)),
+        blocks: total_views(over_baseline::blocks(results, analysis)),
     };
     let whole = TotalsView {
         id: "totals",
@@ -539,7 +549,11 @@ fn totals_of(results: &CampaignResults, analysis: &Analysis) -> Vec<TotalsView> 
         sentences: Vec::new(),
         caption: "Total time of each test of several steps, and of each attempt",
         line: "Attempt",
-        blocks: total_views(totals::blocks(results, analysis, totals::Attempts::All)),
+        blocks: total_views(totals::blocks(
+            results,
+            analysis,
+            totals::AttemptFilter::All,
+        )),
     };
     let roles = TotalsView {
         id: "interference",
@@ -573,7 +587,7 @@ fn total_views(blocks: Vec<TestBlock<'_>>) -> Vec<TotalView> {
     views.collect()
 }
 
-fn entry(entry: &Entry) -> EntryView {
+fn entry(entry: &TableCell) -> EntryView {
     EntryView {
         text: entry.text.clone(),
         signs: entry.signs.clone(),
@@ -582,13 +596,13 @@ fn entry(entry: &Entry) -> EntryView {
     }
 }
 
-const fn tone_class(tone: Tone) -> &'static str {
+const fn tone_class(tone: CellStyle) -> &'static str {
     match tone {
-        Tone::Plain => "plain",
-        Tone::Best => "best",
-        Tone::Worst => "worst",
-        Tone::Failed => "failed",
-        Tone::Absent => "absent",
+        CellStyle::Plain => "plain",
+        CellStyle::Best => "best",
+        CellStyle::Worst => "worst",
+        CellStyle::Failed => "failed",
+        CellStyle::Missing => "absent",
     }
 }
 
@@ -604,18 +618,18 @@ fn phase_id(test: usize, phase: usize) -> String {
 fn method(analysis: &Analysis) -> Method {
     Method {
         metrics: Metric::ALL
-            .map(|m| (words::title(m), words::definition(m)))
+            .map(|m| (labels::title(m), labels::definition(m)))
             .into(),
-        caches: words::CACHES
-            .map(|(state, text)| (words::cache(state), text))
+        caches: labels::CACHES
+            .map(|(state, text)| (labels::cache(state), text))
             .into(),
-        ends: words::ENDS
-            .map(|(end, text)| (words::end(end), text))
+        ends: labels::ENDS
+            .map(|(end, text)| (labels::end(end), text))
             .into(),
-        false_limit: format!("{:.0}", analyse::inference::FALSE_LIMIT * 100.0),
-        margin: words::percent(analysis.margin.0),
-        overhead_above: format!("{:.0}", analyse::OVERHEAD_ABOVE),
-        unsteady_above: format!("{:.0}", analyse::UNSTEADY_ABOVE),
+        false_limit: format!("{:.0}", stats::inference::FDR_LIMIT * 100.0),
+        margin: labels::percent(analysis.margin.0),
+        overhead_above: format!("{:.0}", stats::OVERHEAD_ABOVE),
+        unsteady_above: format!("{:.0}", stats::UNSTEADY_ABOVE),
     }
 }
 

@@ -1,13 +1,13 @@
 //! The overall view of the page: scores over groups of tests and over all of them.
 
-use analyse::{Analysis, GroupMean, PhaseCounts, Score};
+use stats::{Analysis, CategoryScore, GroupMean, WinCounts};
 
-use super::heat;
-use crate::tables::standing_tables;
-use crate::wording::answers::{Sentence, of_groups_on_disks, of_place};
-use crate::wording::scale::three_digits;
-use crate::wording::text::{clean, shorten};
-use crate::wording::words::{self, counted};
+use super::heat_map;
+use crate::tables::scores;
+use crate::text::conclusions::{ConclusionText, category_conclusions_by_disk, describe_rank};
+use crate::text::labels::{self, pluralize};
+use crate::text::scale::three_digits;
+use crate::text::text::{sanitize_line, shorten};
 
 /// The widest a contender's name may be in a sentence.
 const NAME_COLUMNS: usize = 40;
@@ -30,14 +30,17 @@ pub(super) struct ScoreView {
 }
 
 /// What each group of tests comes to, disk by disk where there are several.
-pub(super) fn sentences(analysis: &Analysis) -> Vec<Sentence> {
-    of_groups_on_disks(analysis).into_iter().flatten().collect()
+pub(super) fn sentences(analysis: &Analysis) -> Vec<ConclusionText> {
+    category_conclusions_by_disk(analysis)
+        .into_iter()
+        .flatten()
+        .collect()
 }
 
 /// In how many phases each contender is the best, or may be, of those on its disk.
-pub(super) fn counts(analysis: &Analysis) -> Vec<PhaseCounts> {
-    let of = |(contender, whole): (usize, &PhaseCounts)| match analysis.on_its_disk(contender) {
-        Some((part, place)) => PhaseCounts {
+pub(super) fn counts(analysis: &Analysis) -> Vec<WinCounts> {
+    let of = |(contender, whole): (usize, &WinCounts)| match analysis.for_disk_of(contender) {
+        Some((part, place)) => WinCounts {
             contender: whole.contender.clone(),
             ..part.phase_counts[place].clone()
         },
@@ -49,10 +52,10 @@ pub(super) fn counts(analysis: &Analysis) -> Vec<PhaseCounts> {
 /// The score of each contender among those on its disk.
 fn scores<'a>(
     analysis: &'a Analysis,
-    of: impl Fn(&'a Analysis) -> Option<&'a [Score]>,
+    of: impl Fn(&'a Analysis) -> Option<&'a [CategoryScore]>,
 ) -> Vec<ScoreView> {
     let view = |contender| {
-        let Some((part, place)) = analysis.on_its_disk(contender) else {
+        let Some((part, place)) = analysis.for_disk_of(contender) else {
             return absent(Some("nobody else is on its disk".to_owned()));
         };
         let score_there = of(part).and_then(|scores| scores.get(place));
@@ -109,7 +112,7 @@ pub(super) fn contender_groups(analysis: &Analysis) -> Vec<ContenderGroupView> {
         let members = group.members.iter();
         let means = group.groups.iter().map(|g| &g.mean).chain([&group.total]);
         ContenderGroupView {
-            name: clean(&group.name),
+            name: sanitize_line(&group.name),
             members: members.map(|m| name(&analysis.contenders[*m])).collect(),
             means: means.map(mean).collect(),
         }
@@ -118,31 +121,31 @@ pub(super) fn contender_groups(analysis: &Analysis) -> Vec<ContenderGroupView> {
 }
 
 fn mean(mean: &GroupMean) -> ScoreView {
-    let left_out = (mean.left_out > 0).then(|| {
-        let who = counted(mean.left_out, "member");
+    let left_out = (mean.excluded > 0).then(|| {
+        let who = pluralize(mean.excluded, "member");
         format!("without {who} that lack results")
     });
     ScoreView {
-        text: standing_tables::mean(mean),
+        text: scores::mean(mean),
         class: match &mean.ratio {
-            Some(ratio) => format!("plain {}", heat::class(ratio.median)),
+            Some(ratio) => format!("plain {}", heat_map::class(ratio.median)),
             None => "absent".to_owned(),
         },
         notes: left_out.into_iter().collect(),
     }
 }
 
-fn score(score: &Score) -> ScoreView {
+fn score(score: &CategoryScore) -> ScoreView {
     let missing =
-        (score.missing > 0).then(|| format!("lacks {}", counted(score.missing, "result")));
+        (score.missing > 0).then(|| format!("lacks {}", pluralize(score.missing, "result")));
     let Some(ratio) = &score.ratio else {
         return absent(missing);
     };
-    let interval = (ratio.rounds > 1).then(|| words::interval(ratio, three_digits));
-    let place = score.place.as_ref().map(of_place);
+    let interval = (ratio.rounds > 1).then(|| labels::interval(ratio, three_digits));
+    let place = score.place.as_ref().map(describe_rank);
     ScoreView {
         text: format!("{}×", three_digits(ratio.median)),
-        class: format!("plain {}", heat::class(ratio.median)),
+        class: format!("plain {}", heat_map::class(ratio.median)),
         notes: [interval, place, missing].into_iter().flatten().collect(),
     }
 }
@@ -156,13 +159,13 @@ fn absent(why: Option<String>) -> ScoreView {
 }
 
 fn name(name: &str) -> String {
-    shorten(&clean(name), NAME_COLUMNS)
+    shorten(&sanitize_line(name), NAME_COLUMNS)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use analyse::{analyse, fixture};
+    use stats::{analyse, fixture};
 
     #[test]
     fn a_score_stands_with_its_interval_and_its_place() {

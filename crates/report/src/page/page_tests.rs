@@ -1,6 +1,6 @@
 //! The structure of the page: what must be on it, and what must never be.
 
-use analyse::{analyse, fixture};
+use stats::{analyse, fixture};
 
 use super::*;
 
@@ -10,7 +10,7 @@ fn page_of(results: &CampaignResults) -> String {
 
 /// The page of a study that is built in.
 fn page_of_study(name: &str) -> (Study, String) {
-    let catalog = catalog::Catalog::builtin().unwrap();
+    let catalog = config::Catalog::builtin().unwrap();
     let study = Study::read(&catalog.study(name).unwrap()).unwrap().unwrap();
     let reported = study.reported(&catalog).unwrap();
     let results = reported.into_results("published").unwrap();
@@ -158,7 +158,7 @@ fn what_contenders_may_use_is_on_the_page_and_that_they_differ_is_said_at_its_to
 #[test]
 fn commands_are_code_and_nothing_in_a_sentence_is_markup() {
     assert_eq!(
-        with_code("<b> & `fsarena run` or `x"),
+        code_spans_to_html("<b> & `fsarena run` or `x"),
         "&lt;b&gt; &amp; <code>fsarena run</code> or `x"
     );
 }
@@ -300,7 +300,7 @@ fn written(row: &serde_json::Value, number: &serde_json::Value) -> String {
     let value = number.as_f64().unwrap();
     match row["whole"] == true && value.fract() == 0.0 && value.abs() < 1000.0 {
         true => value.to_string(),
-        false => crate::wording::scale::three_digits(value),
+        false => crate::text::scale::three_digits(value),
     }
 }
 
@@ -315,7 +315,7 @@ fn the_script_knows_each_result_as_the_tables_show_it() {
             .flat_map(|phase| phase["rows"].as_array().unwrap());
         let mut checked = 0;
         for (row, known) in analysis.rows.iter().zip(known) {
-            let scale = crate::tables::overview::scale_of(row);
+            let scale = crate::tables::overview::row_scale(row);
             assert_eq!(known["u"], scale.symbol());
             for (result, known_result) in row.results.iter().zip(known["f"].as_array().unwrap()) {
                 let Some(estimate) = result.estimate else {
@@ -334,7 +334,7 @@ fn the_script_knows_each_result_as_the_tables_show_it() {
                     true => known_result[0].clone(),
                     false => {
                         let rounds = of_rounds.iter().map(|round| round.as_f64().unwrap());
-                        analyse::median(&rounds.collect::<Vec<f64>>()).into()
+                        stats::median(&rounds.collect::<Vec<f64>>()).into()
                     }
                 };
                 assert_eq!(written(known, &median), scale.number(estimate.median));
@@ -356,8 +356,11 @@ fn the_script_knows_each_result_as_the_tables_show_it() {
 fn every_metric_is_defined() {
     let html = page_of(&fixture::plain());
     for metric in model::Metric::ALL {
-        assert!(html.contains(words::title(metric)), "{metric}");
-        let first = words::definition(metric).split(['\'', '<']).next().unwrap();
+        assert!(html.contains(labels::title(metric)), "{metric}");
+        let first = labels::definition(metric)
+            .split(['\'', '<'])
+            .next()
+            .unwrap();
         assert!(html.contains(first), "{metric}");
     }
 }
@@ -443,7 +446,7 @@ fn an_unfinished_and_an_empty_campaign_say_so() {
 fn features_are_answers_in_the_table_and_no_charts() {
     let mut results = fixture::plain();
     for phase in &mut results.campaign.suites[0].tests[0].phases {
-        phase.op = model::Op::Probe(model::Probe {
+        phase.op = model::Op::ProbeFeature(model::ProbeFeature {
             feature: model::Feature::HardLinks,
         });
     }

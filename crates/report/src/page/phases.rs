@@ -1,17 +1,17 @@
 //! The tests of the page: for each phase the table of its primary metric. The script draws the
 //! chart before it, and every other metric, from the same numbers.
 
-use analyse::{Analysis, MetricResult, Row};
 use model::{CacheState, CampaignResults, Direction, Test};
+use stats::{Analysis, MetricResult, ResultRow};
 
-use super::data::{Numbers, rows_of_phases};
+use super::data::{PhaseNumbers, rows_by_phase};
 use super::{phase_id, test_id, tone_class};
-use crate::Scale;
-use crate::tables::overview::{entry, scale_of, status_counts};
-use crate::wording::answers::of_place;
-use crate::wording::scale::three_digits;
-use crate::wording::text::{clean, prose, shorten};
-use crate::wording::words;
+use crate::UnitScale;
+use crate::tables::overview::{entry, row_scale, status_counts};
+use crate::text::conclusions::describe_rank;
+use crate::text::labels;
+use crate::text::scale::three_digits;
+use crate::text::text::{sanitize_line, sanitize_paragraph, shorten};
 
 /// The widest a contender's name may be in the table behind a chart.
 const NAME_COLUMNS: usize = 40;
@@ -57,9 +57,9 @@ pub(super) struct ResultView {
 pub(super) fn tests(
     results: &CampaignResults,
     analysis: &Analysis,
-    numbers: &Numbers,
+    numbers: &PhaseNumbers,
 ) -> Vec<TestView> {
-    let rows = rows_of_phases(analysis);
+    let rows = rows_by_phase(analysis);
     let suites = results.campaign.suites.iter();
     let tests = suites.flat_map(|suite| suite.tests.iter().map(move |test| (suite, test)));
     // The points of a sweep are shown together.
@@ -70,9 +70,9 @@ pub(super) fn tests(
         id: test_id(index),
         number: index,
         path: path(test),
-        title: clean(&test.title),
-        rationale: prose(&test.rationale),
-        source: clean(&suite.source),
+        title: sanitize_line(&test.title),
+        rationale: sanitize_paragraph(&test.rationale),
+        source: sanitize_line(&suite.source),
         phases: test
             .phases
             .iter()
@@ -94,19 +94,19 @@ pub(super) fn tests(
 /// `suite / test`, or one word where both have the same.
 fn path(test: &Test) -> String {
     if test.suite == test.name {
-        clean(&test.name)
+        sanitize_line(&test.name)
     } else {
-        clean(&format!("{} / {}", test.suite, test.name))
+        sanitize_line(&format!("{} / {}", test.suite, test.name))
     }
 }
 
-fn of_phase(id: String, number: usize, row: &Row) -> PhaseView {
-    let scale = scale_of(row);
+fn of_phase(id: String, number: usize, row: &ResultRow) -> PhaseView {
+    let scale = row_scale(row);
     PhaseView {
         id,
         number,
-        name: clean(&row.phase),
-        title: words::title(row.metric),
+        name: sanitize_line(&row.phase),
+        title: labels::title(row.metric),
         notes: notes(row),
         unit: scale.symbol(),
         results: reading_order(row)
@@ -117,7 +117,7 @@ fn of_phase(id: String, number: usize, row: &Row) -> PhaseView {
 }
 
 /// What has a direction comes best first, what is not in the campaign's order; what has no result last.
-pub(super) fn reading_order(row: &Row) -> Vec<usize> {
+pub(super) fn reading_order(row: &ResultRow) -> Vec<usize> {
     let mut order: Vec<usize> = (0..row.results.len()).collect();
     let median = |i: &usize| row.results[*i].estimate.map(|e| e.median);
     order.sort_by(|a, b| match (median(a), median(b)) {
@@ -132,25 +132,25 @@ pub(super) fn reading_order(row: &Row) -> Vec<usize> {
 }
 
 /// What stands in the caption of a result: which way is better, the cache, the end.
-pub(super) fn notes(row: &Row) -> Vec<String> {
-    let mut notes = vec![words::direction(row.direction).to_owned()];
+pub(super) fn notes(row: &ResultRow) -> Vec<String> {
+    let mut notes = vec![labels::direction(row.direction).to_owned()];
     if row.caches.iter().any(|cache| *cache != row.cache) {
-        let taken: Vec<&str> = row.caches.iter().map(|c| words::cache(*c)).collect();
-        let planned = words::cache(row.cache);
+        let taken: Vec<&str> = row.caches.iter().map(|c| labels::cache(*c)).collect();
+        let planned = labels::cache(row.cache);
         notes.push(format!(
             "planned: {planned}, taken: {}",
             taken.join(" and ")
         ));
-    } else if row.cache != CacheState::None && row.cache != CacheState::Unstated {
-        notes.push(words::cache(row.cache).to_owned());
+    } else if row.cache != CacheState::None && row.cache != CacheState::Unknown {
+        notes.push(labels::cache(row.cache).to_owned());
     }
-    if row.cache != CacheState::None && row.cache != CacheState::Unstated {
-        notes.push(words::end(row.ends).to_owned());
+    if row.cache != CacheState::None && row.cache != CacheState::Unknown {
+        notes.push(labels::end(row.ends).to_owned());
     }
-    notes.extend(words::not_ranked(row.ranking).map(str::to_owned));
+    notes.extend(labels::not_ranked(row.ranking).map(str::to_owned));
     let apart = row.results.iter().filter(|f| f.set_apart);
     let apart: Vec<String> = apart
-        .map(|f| shorten(&clean(&f.contender), NAME_COLUMNS))
+        .map(|f| shorten(&sanitize_line(&f.contender), NAME_COLUMNS))
         .collect();
     if !apart.is_empty() {
         let apart = apart.join(", ");
@@ -159,19 +159,19 @@ pub(super) fn notes(row: &Row) -> Vec<String> {
     notes
 }
 
-fn result(row: &Row, place: usize, scale: &Scale) -> ResultView {
+fn result(row: &ResultRow, place: usize, scale: &UnitScale) -> ResultView {
     let result = &row.results[place];
     let shown = entry(row, result, scale);
     let estimate = result.estimate.as_ref();
     ResultView {
         number: place,
-        contender: shorten(&clean(&result.contender), NAME_COLUMNS),
+        contender: shorten(&sanitize_line(&result.contender), NAME_COLUMNS),
         class: tone_class(shown.tone),
         median: match estimate {
             Some(_) => format!("{}{}", shown.text, shown.signs),
             None => status_counts(result),
         },
-        interval: estimate.map_or_else(String::new, |e| words::interval(e, |v| scale.number(v))),
+        interval: estimate.map_or_else(String::new, |e| labels::interval(e, |v| scale.number(v))),
         confidence: estimate.map_or_else(String::new, |e| {
             format!("{} %", three_digits(e.interval.confidence * 100.0))
         }),
@@ -179,12 +179,15 @@ fn result(row: &Row, place: usize, scale: &Scale) -> ResultView {
         variation: estimate
             .and_then(|e| e.variation)
             .map_or_else(String::new, |v| format!("{} %", three_digits(v))),
-        place: result.place.as_ref().map_or_else(String::new, of_place),
+        place: result
+            .place
+            .as_ref()
+            .map_or_else(String::new, describe_rank),
     }
 }
 
 /// The single rounds, in order, with the word where one has no value.
-fn rounds(result: &MetricResult, scale: &Scale) -> String {
+fn rounds(result: &MetricResult, scale: &UnitScale) -> String {
     let rounds: Vec<String> = result
         .rounds
         .iter()

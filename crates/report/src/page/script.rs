@@ -64,16 +64,16 @@ pub(crate) fn chart_style() -> String {
 }
 
 /// What the page may do: apply its own style, run its own script, and nothing else.
-pub(super) fn policy() -> String {
+pub(super) fn content_security_policy() -> String {
     format!(
         "default-src 'none'; script-src '{}'; style-src '{}'; img-src blob:; base-uri 'none'; form-action 'none'",
-        source_of(SCRIPT),
-        source_of(STYLE)
+        csp_hash(SCRIPT),
+        csp_hash(STYLE)
     )
 }
 
 /// How a policy names a text.
-pub(crate) fn source_of(text: &str) -> String {
+pub(crate) fn csp_hash(text: &str) -> String {
     format!("sha256-{}", STANDARD.encode(Sha256::digest(text)))
 }
 
@@ -85,7 +85,7 @@ mod tests {
     #[test]
     fn a_source_is_named_by_its_hash() {
         assert_eq!(
-            source_of("abc"),
+            csp_hash("abc"),
             "sha256-ungWv48Bz+pBQUDeXa4iI7ADYaOWF3qctBD/YfIAFa0="
         );
     }

@@ -1,17 +1,17 @@
 //! The sweeps of the page: for each phase the table of all its points, and the numbers from which the
 //! script draws curves and surfaces.
 
-use analyse::{Analysis, Row, Sweep, SweptPhase};
-use model::{Axis, CampaignResults, Test};
+use model::{CampaignResults, SweepAxis, Test};
 use serde::Serialize;
+use stats::{Analysis, ResultRow, Sweep, SweptPhase};
 
 use super::data::{Metrics, RowData};
 use super::{EntryView, entry, sweep_id};
 use crate::tables::overview::line;
 use crate::tables::sweeps::{first_point, title};
-use crate::wording::scale::Scale;
-use crate::wording::text::{clean, prose};
-use crate::wording::words;
+use crate::text::labels;
+use crate::text::scale::UnitScale;
+use crate::text::text::{sanitize_line, sanitize_paragraph};
 
 /// A sweep with all its phases.
 pub(super) struct SweepView {
@@ -51,7 +51,7 @@ pub(super) struct SweepData<'a> {
     axes: Vec<AxisData>,
     /// For each axis the places at which the others are held at first; nothing for itself.
     held: Vec<Vec<Option<usize>>>,
-    borders: Vec<BorderData>,
+    borders: Vec<BoundaryData>,
     phases: Vec<SweptData<'a>>,
 }
 
@@ -65,7 +65,7 @@ struct AxisData {
 
 /// A size up to which files fit something.
 #[derive(Serialize)]
-struct BorderData {
+struct BoundaryData {
     words: &'static str,
     size: u64,
 }
@@ -101,7 +101,7 @@ pub(super) fn data<'a>(
         tests.position(|test| test.suite == sweep.suite && test.name == *name)
     };
     let of_sweep = |sweep: &Sweep| SweepData {
-        name: clean(&sweep.name),
+        name: sanitize_line(&sweep.name),
         tests: sweep
             .tests
             .iter()
@@ -114,7 +114,10 @@ pub(super) fn data<'a>(
             .map(|(axis, values)| AxisData {
                 name: axis.name(),
                 values: values.clone(),
-                shown: values.iter().map(|value| axis.show(*value)).collect(),
+                shown: values
+                    .iter()
+                    .map(|value| axis.format_long(*value))
+                    .collect(),
             })
             .collect(),
         borders: [
@@ -123,7 +126,7 @@ pub(super) fn data<'a>(
         ]
         .into_iter()
         .filter_map(|(words, size)| {
-            Some(BorderData {
+            Some(BoundaryData {
                 words,
                 size: size?.0,
             })
@@ -139,12 +142,12 @@ pub(super) fn data<'a>(
 }
 
 /// The place of a value on an axis.
-fn place(sweep: &Sweep, axis: Axis, value: u64) -> Option<usize> {
+fn place(sweep: &Sweep, axis: SweepAxis, value: u64) -> Option<usize> {
     sweep.axes.get(&axis)?.binary_search(&value).ok()
 }
 
-fn held(sweep: &Sweep, axis: Axis) -> Vec<Option<usize>> {
-    let held = sweep.held(axis).unwrap_or_default();
+fn held(sweep: &Sweep, axis: SweepAxis) -> Vec<Option<usize>> {
+    let held = sweep.fixed_axes(axis).unwrap_or_default();
     let others = sweep.axes.keys();
     others
         .map(|other| place(sweep, *other, *held.get(other)?))
@@ -165,21 +168,21 @@ fn swept<'a>(
                 .iter()
                 .map(|(axis, value)| place(sweep, *axis, *value).unwrap_or_default())
                 .collect(),
-            row: RowData::of_point(&analysis.rows[point.row], scale?, metrics),
+            row: RowData::for_sweep_point(&analysis.rows[point.row], scale?, metrics),
         })
     });
     SweptData {
-        name: clean(&phase.phase),
+        name: sanitize_line(&phase.phase),
         points: points.collect(),
     }
 }
 
 /// One scale for all points of a phase, so that they can be compared.
-fn scale(phase: &SweptPhase, analysis: &Analysis) -> Option<Scale> {
+fn scale(phase: &SweptPhase, analysis: &Analysis) -> Option<UnitScale> {
     let rows = || phase.points.iter().map(|point| &analysis.rows[point.row]);
-    let results = rows().flat_map(|row: &Row| &row.results);
+    let results = rows().flat_map(|row: &ResultRow| &row.results);
     let medians: Vec<f64> = results.filter_map(|f| Some(f.estimate?.median)).collect();
-    Some(Scale::for_metric(rows().next()?.metric, medians))
+    Some(UnitScale::for_metric(rows().next()?.metric, medians))
 }
 
 pub(super) fn sweeps(results: &CampaignResults, analysis: &Analysis) -> Vec<SweepView> {
@@ -199,7 +202,7 @@ fn view(
     results: &CampaignResults,
     analysis: &Analysis,
 ) -> SweepView {
-    let name = clean(&sweep.name);
+    let name = sanitize_line(&sweep.name);
     let source = results
         .campaign
         .suites
@@ -209,8 +212,8 @@ fn view(
         id: sweep_id(&name, analysis),
         number,
         title: title(test),
-        rationale: prose(&test.rationale),
-        source: source.map(|s| clean(&s.source)).unwrap_or_default(),
+        rationale: sanitize_paragraph(&test.rationale),
+        source: source.map(|s| sanitize_line(&s.source)).unwrap_or_default(),
         borders: borders(sweep),
         axes: sweep.axes.keys().map(|axis| axis.name()).collect(),
         phases: sweep
@@ -224,7 +227,7 @@ fn view(
 
 /// Where the caches end, where the sweep is one of sizes.
 fn borders(sweep: &Sweep) -> String {
-    if !sweep.axes.contains_key(&Axis::Size) {
+    if !sweep.axes.contains_key(&SweepAxis::Size) {
         return String::new();
     }
     let fit = |what: &str, size: Option<model::Bytes>| match size {
@@ -243,17 +246,17 @@ fn of_phase(phase: &SweptPhase, analysis: &Analysis) -> PhaseView {
         let line = line(row, String::new(), scale.as_ref()?);
         let at = point.at.iter();
         Some(PointView {
-            at: at.map(|(axis, value)| axis.show(*value)).collect(),
+            at: at.map(|(axis, value)| axis.format_long(*value)).collect(),
             entries: line.entries.iter().map(entry).collect(),
         })
     });
     let direction = rows().next().map(|row| row.direction);
     PhaseView {
-        name: clean(&phase.phase),
+        name: sanitize_line(&phase.phase),
         unit: direction
             .zip(scale.as_ref())
             .map_or_else(String::new, |(direction, scale)| {
-                format!("{} {}", scale.symbol(), words::arrow(direction))
+                format!("{} {}", scale.symbol(), labels::arrow(direction))
             }),
         points: points.collect(),
     }

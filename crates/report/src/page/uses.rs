@@ -3,20 +3,21 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use analyse::inference::{
-    self, Estimate, Estimates, FALSE_LIMIT, MOST_ROUNDS, Question, RowCosts, limit,
-};
-use analyse::{
-    Analysis, Candidate, ENOUGH_TESTED, Recommendation, Row, RuledOut, Share, UseScores,
-    WeighedGroup, advise,
-};
-use model::{Clock, Direction, Group};
+use model::{Clock, Direction, WorkloadCategory};
 use serde::{Serialize, Serializer};
+use stats::inference::{
+    self, Contrast, FDR_LIMIT, LogCosts, MAX_ROUNDS, ModeratedEstimate, PairwiseEstimates,
+    family_level,
+};
+use stats::{
+    Analysis, Candidate, ExclusionReason, MIN_TESTED_WEIGHT, Recommendation, ResultRow, RowWeight,
+    UseCaseScores, WeightedCategory, advise,
+};
 
-use crate::wording::answers::{self, of_place};
-use crate::wording::reasons::{in_words, reasons};
-use crate::wording::scale::three_digits;
-use crate::wording::text::{clean, prose, short_names};
+use crate::text::conclusions::{self, describe_rank};
+use crate::text::exclusions::{describe, reasons};
+use crate::text::scale::three_digits;
+use crate::text::text::{sanitize_line, sanitize_paragraph, short_names};
 
 /// A use with what it comes to.
 pub(super) struct UseView {
@@ -39,7 +40,7 @@ pub(super) struct UseView {
 pub(super) struct GroupView {
     pub title: &'static str,
     pub weight: f64,
-    pub why: String,
+    pub rationale: String,
     pub tested: bool,
 }
 
@@ -62,7 +63,7 @@ pub(super) struct UseData {
     title: String,
     groups: Vec<GroupData>,
     /// What is said against each contender.
-    out: Vec<Vec<AgainstData>>,
+    out: Vec<Vec<ExclusionData>>,
     /// Features that it needs and that nobody tried, of each contender.
     untried: Vec<Vec<String>>,
     /// What is of no relevance.
@@ -73,7 +74,7 @@ pub(super) struct UseData {
 
 /// A reason against a contender, and while which rows count it holds: in any case where these are absent.
 #[derive(Serialize)]
-struct AgainstData {
+struct ExclusionData {
     w: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     rows: Option<Vec<usize>>,
@@ -92,12 +93,12 @@ pub(super) struct InferenceData {
     /// Whether more of its metric is better.
     higher: Vec<u8>,
     /// Of each result and contender the logarithm of what it costs, by round; nothing where it is not comparable.
-    costs: Vec<Vec<Option<Vec<Option<Close>>>>>,
+    costs: Vec<Vec<Option<Vec<Option<RoundedNumber>>>>>,
     /// Of each result and pair the mean difference of log costs, the variance of that mean, where anything is known of it,
     /// and which quantiles belong to its degrees of freedom.
     pairs: Vec<Vec<Option<PairData>>>,
     /// Quantiles of f/χ² for each number f of degrees of freedom that occurs.
-    quantiles: Vec<Vec<Close>>,
+    quantiles: Vec<Vec<RoundedNumber>>,
     /// These numbers.
     freedoms: Vec<f64>,
     /// How far the noise of results of one test goes together.
@@ -129,21 +130,21 @@ pub(super) struct InferenceData {
 #[derive(Serialize)]
 #[serde(untagged)]
 enum PairData {
-    Variance(Digits),
-    All(Close, Option<Digits>, usize),
+    Variance(RoundedEstimate),
+    All(RoundedNumber, Option<RoundedEstimate>, usize),
 }
 
 /// A number with as many digits as make no difference to an answer.
 #[derive(Clone, Copy)]
-struct Close(f64);
+struct RoundedNumber(f64);
 
-impl Close {
+impl RoundedNumber {
     fn rounded(value: f64) -> f64 {
         format!("{value:.8e}").parse().unwrap_or(value)
     }
 }
 
-impl Serialize for Close {
+impl Serialize for RoundedNumber {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_f64(Self::rounded(self.0))
     }
@@ -151,9 +152,9 @@ impl Serialize for Close {
 
 /// The same of what is itself an estimate.
 #[derive(Clone, Copy)]
-struct Digits(f64);
+struct RoundedEstimate(f64);
 
-impl Serialize for Digits {
+impl Serialize for RoundedEstimate {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let rounded = format!("{:.4e}", self.0).parse().unwrap_or(self.0);
         serializer.serialize_f64(rounded)
@@ -188,8 +189,8 @@ pub(super) fn views(analysis: &Analysis, command: &str) -> Vec<UseView> {
 
 /// In which interval each contender lies beside the first, as multiples of its cost.
 fn intervals(
-    one: &UseScores,
-    estimates: &Estimates,
+    one: &UseCaseScores,
+    estimates: &PairwiseEstimates,
     rows: &[usize],
     family: usize,
 ) -> Vec<Option<[f64; 2]>> {
@@ -207,7 +208,7 @@ fn intervals(
         .iter()
         .map(|c| c.ruled_out.is_empty())
         .collect();
-    let logs = estimates.intervals(Question {
+    let logs = estimates.intervals(Contrast {
         weights: &weights,
         takes_part: &takes_part,
         margin: one.margin,
@@ -220,8 +221,8 @@ fn intervals(
 
 /// The first use with an answer, or the first.
 pub(super) fn first_answered(analysis: &Analysis) -> usize {
-    let is_answered = |one: &UseScores| {
-        let none = [Recommendation::NoAdvice, Recommendation::None];
+    let is_answered = |one: &UseCaseScores| {
+        let none = [Recommendation::NoAdvice, Recommendation::NoneQualifies];
         !none.contains(&advise(one).recommendation)
     };
     analysis.uses.iter().position(is_answered).unwrap_or(0)
@@ -234,33 +235,38 @@ pub(super) type InferenceRows = BTreeMap<usize, usize>;
 pub(super) fn data(analysis: &Analysis) -> (Vec<UseData>, InferenceData, InferenceRows) {
     let (estimates, rows) = analysis.estimates();
     let numbers: InferenceRows = rows.iter().enumerate().map(|(n, row)| (*row, n)).collect();
-    let limit = limit(analysis.uses.len());
+    let limit = family_level(analysis.uses.len());
     let of = |one| of_use(one, analysis, &numbers, limit);
     let uses = analysis.uses.iter().map(of).collect();
     (uses, inference(analysis, &estimates, &numbers), numbers)
 }
 
-fn inference(analysis: &Analysis, estimates: &Estimates, numbers: &InferenceRows) -> InferenceData {
+fn inference(
+    analysis: &Analysis,
+    estimates: &PairwiseEstimates,
+    numbers: &InferenceRows,
+) -> InferenceData {
     let mut freedoms: Vec<f64> = Vec::new();
-    let mut pair = |estimate: &Option<Estimate>, costs: &RowCosts, pair: (usize, usize)| {
-        let estimate = (*estimate)?;
-        let freedom = match estimate.freedom.is_finite() {
-            true => estimate.freedom,
-            false => 1.0,
+    let mut pair =
+        |estimate: &Option<ModeratedEstimate>, costs: &LogCosts, pair: (usize, usize)| {
+            let estimate = (*estimate)?;
+            let freedom = match estimate.freedom.is_finite() {
+                true => estimate.freedom,
+                false => 1.0,
+            };
+            let known = freedoms.iter().position(|f| *f == freedom);
+            let number = known.unwrap_or_else(|| {
+                freedoms.push(freedom);
+                freedoms.len() - 1
+            });
+            let variance = Some(RoundedEstimate(estimate.variance)).filter(|v| v.0.is_finite());
+            let is_mean =
+                (mean_of(costs, pair)? - estimate.mean).abs() < 1e-6 * estimate.variance.sqrt();
+            Some(match variance {
+                Some(variance) if number == 0 && is_mean => PairData::Variance(variance),
+                variance => PairData::All(RoundedNumber(estimate.mean), variance, number),
+            })
         };
-        let known = freedoms.iter().position(|f| *f == freedom);
-        let number = known.unwrap_or_else(|| {
-            freedoms.push(freedom);
-            freedoms.len() - 1
-        });
-        let variance = Some(Digits(estimate.variance)).filter(|v| v.0.is_finite());
-        let is_mean =
-            (mean_of(costs, pair)? - estimate.mean).abs() < 1e-6 * estimate.variance.sqrt();
-        Some(match variance {
-            Some(variance) if number == 0 && is_mean => PairData::Variance(variance),
-            variance => PairData::All(Close(estimate.mean), variance, number),
-        })
-    };
     let count = analysis.contenders.len();
     let pairs = estimates
         .pairs()
@@ -276,7 +282,7 @@ fn inference(analysis: &Analysis, estimates: &Estimates, numbers: &InferenceRows
     let quantiles = freedoms.iter().map(|freedom| {
         inference::quantiles(*freedom)
             .into_iter()
-            .map(Close)
+            .map(RoundedNumber)
             .collect()
     });
     let rows = || numbers.keys().map(|row| &analysis.rows[*row]);
@@ -293,18 +299,18 @@ fn inference(analysis: &Analysis, estimates: &Estimates, numbers: &InferenceRows
         freedoms,
         correlation: estimates.correlation(),
         exact: analysis.clock == Clock::Virtual,
-        most_rounds: MOST_ROUNDS,
-        far_behind: answers::FAR_BEHIND,
-        enough_tested: ENOUGH_TESTED,
-        false_limit: FALSE_LIMIT,
+        most_rounds: MAX_ROUNDS,
+        far_behind: conclusions::FAR_BEHIND_FACTOR,
+        enough_tested: MIN_TESTED_WEIGHT,
+        false_limit: FDR_LIMIT,
         margin: analysis.margin.0,
-        suites: answers::Ran::of(analysis)
+        suites: conclusions::CampaignScope::of(analysis)
             .suites
             .into_iter()
-            .map(clean)
+            .map(sanitize_line)
             .collect(),
         budget: analysis.budget.map(|budget| budget.to_string()),
-        space: Group::Space.title(),
+        space: WorkloadCategory::Space.title(),
         groups: groups
             .map(|group| (group.group.title(), results(&group.shares, numbers)))
             .collect(),
@@ -312,30 +318,36 @@ fn inference(analysis: &Analysis, estimates: &Estimates, numbers: &InferenceRows
 }
 
 /// By how much more one costs than another on average, by the costs as the page has them.
-fn mean_of(costs: &RowCosts, (one, other): (usize, usize)) -> Option<f64> {
+fn mean_of(costs: &LogCosts, (one, other): (usize, usize)) -> Option<f64> {
     let rounds = costs.logs[one].iter().zip(&costs.logs[other]);
-    let both = rounds.filter_map(|(a, b)| Some(Close::rounded((*a)?) - Close::rounded((*b)?)));
+    let both = rounds
+        .filter_map(|(a, b)| Some(RoundedNumber::rounded((*a)?) - RoundedNumber::rounded((*b)?)));
     let (count, sum) = both.fold((0, 0.0), |(count, sum), value| (count + 1, sum + value));
     (count > 0).then(|| sum / f64::from(count))
 }
 
 /// What each contender costs in a row, by round.
-fn costs(row: &RowCosts) -> Vec<Option<Vec<Option<Close>>>> {
+fn costs(row: &LogCosts) -> Vec<Option<Vec<Option<RoundedNumber>>>> {
     let of_contender = |rounds: &Vec<Option<f64>>| {
         let any = rounds.iter().any(Option::is_some);
-        any.then(|| rounds.iter().map(|log| log.map(Close)).collect())
+        any.then(|| rounds.iter().map(|log| log.map(RoundedNumber)).collect())
     };
     row.logs.iter().map(of_contender).collect()
 }
 
 /// The results of a group by the numbers of the inference.
-fn results(shares: &[Share], numbers: &InferenceRows) -> Vec<(usize, f64)> {
-    let number = |share: &Share| Some((*numbers.get(&share.row)?, share.weight));
+fn results(shares: &[RowWeight], numbers: &InferenceRows) -> Vec<(usize, f64)> {
+    let number = |share: &RowWeight| Some((*numbers.get(&share.row)?, share.weight));
     shares.iter().filter_map(number).collect()
 }
 
-fn of_use(one: &UseScores, analysis: &Analysis, numbers: &InferenceRows, limit: f64) -> UseData {
-    let all = |group: &WeighedGroup| {
+fn of_use(
+    one: &UseCaseScores,
+    analysis: &Analysis,
+    numbers: &InferenceRows,
+    limit: f64,
+) -> UseData {
+    let all = |group: &WeightedCategory| {
         let mut groups = analysis.overall.groups.iter();
         let of_group = groups.find(|of| of.group == group.group);
         of_group.map_or_else(Vec::new, |of| results(&of.shares, numbers))
@@ -345,7 +357,7 @@ fn of_use(one: &UseScores, analysis: &Analysis, numbers: &InferenceRows, limit: 
         .iter()
         .map(|group| GroupData {
             title: group.group.title(),
-            why: prose(&group.why),
+            why: sanitize_paragraph(&group.rationale),
             weight: group.weight,
             tested: !all(group).is_empty(),
             suite: group.tested_by.first().cloned(),
@@ -358,13 +370,13 @@ fn of_use(one: &UseScores, analysis: &Analysis, numbers: &InferenceRows, limit: 
         .map(|r| r.0)
         .collect();
     let of_inference: Vec<usize> = numbers.keys().copied().collect();
-    let rows: Vec<(usize, &Row)> = counting
+    let rows: Vec<(usize, &ResultRow)> = counting
         .iter()
         .map(|number| (*number, &analysis.rows[of_inference[*number]]))
         .collect();
     UseData {
-        name: clean(&one.name),
-        title: clean(&one.title),
+        name: sanitize_line(&one.name),
+        title: sanitize_line(&one.title),
         groups,
         out: one
             .candidates
@@ -382,8 +394,12 @@ fn of_use(one: &UseScores, analysis: &Analysis, numbers: &InferenceRows, limit: 
 }
 
 /// What is said against a candidate, and while which of the rows that count.
-fn against(candidate: &Candidate, rows: &[(usize, &Row)], analysis: &Analysis) -> Vec<AgainstData> {
-    let of = |wanted: &dyn Fn(&Row) -> bool| {
+fn against(
+    candidate: &Candidate,
+    rows: &[(usize, &ResultRow)],
+    analysis: &Analysis,
+) -> Vec<ExclusionData> {
+    let of = |wanted: &dyn Fn(&ResultRow) -> bool| {
         let some = rows.iter().filter(|(_, row)| wanted(row));
         Some(some.map(|(number, _)| *number).collect::<Vec<usize>>())
     };
@@ -397,11 +413,11 @@ fn against(candidate: &Candidate, rows: &[(usize, &Row)], analysis: &Analysis) -
             cell.contender == candidate.contender && cell.test == test && cell.is_damage()
         })
     };
-    let reason = |reason: &RuledOut| AgainstData {
-        w: in_words(reason),
-        failure: matches!(reason, RuledOut::Failure { .. }),
+    let reason = |reason: &ExclusionReason| ExclusionData {
+        w: describe(reason),
+        failure: matches!(reason, ExclusionReason::Failure { .. }),
         rows: match reason {
-            RuledOut::Failure { test, phase, .. } => {
+            ExclusionReason::Failure { test, phase, .. } => {
                 let own = of(&|row| row.test == *test && row.phase == *phase);
                 match own {
                     Some(rows) if !rows.is_empty() => Some(rows),
@@ -409,7 +425,7 @@ fn against(candidate: &Candidate, rows: &[(usize, &Row)], analysis: &Analysis) -
                     _ => of(&|row| row.test == *test),
                 }
             }
-            RuledOut::NotDurable { .. } => {
+            ExclusionReason::NotDurable { .. } => {
                 of(&|row| place.is_some_and(|place| row.results[place].set_apart))
             }
             _ => None,
@@ -419,16 +435,16 @@ fn against(candidate: &Candidate, rows: &[(usize, &Row)], analysis: &Analysis) -
     let reasons = candidate
         .ruled_out
         .iter()
-        .filter(|r| **r != RuledOut::NoResults);
+        .filter(|r| **r != ExclusionReason::NoResults);
     reasons.map(reason).collect()
 }
 
-fn is_tested(group: &WeighedGroup) -> bool {
+fn is_tested(group: &WeightedCategory) -> bool {
     !group.results.is_empty()
 }
 
 fn view(
-    one: &UseScores,
+    one: &UseCaseScores,
     analysis: &Analysis,
     intervals: &[Option<[f64; 2]>],
     command: &str,
@@ -436,22 +452,22 @@ fn view(
     let names = short_names(&analysis.contenders, super::WIDEST_NAME);
     let out = one.candidates.iter().map(why_ruled_out).enumerate();
     UseView {
-        title: clean(&one.title),
-        answer: answers::of_use(
+        title: sanitize_line(&one.title),
+        answer: conclusions::use_case_conclusion(
             &advise(one),
             &analysis.contenders,
-            &answers::Ran::of(analysis),
+            &conclusions::CampaignScope::of(analysis),
         ),
-        settled_by: answers::settled_by(&advise(one), analysis, command),
-        rationale: prose(&one.rationale),
-        source: prose(&one.source),
+        settled_by: conclusions::resolving_command(&advise(one), analysis, command),
+        rationale: sanitize_paragraph(&one.rationale),
+        source: sanitize_paragraph(&one.source),
         groups: one
             .groups
             .iter()
             .map(|group| GroupView {
                 title: group.group.title(),
                 weight: group.weight,
-                why: prose(&group.why),
+                rationale: sanitize_paragraph(&group.rationale),
                 tested: is_tested(group),
             })
             .collect(),
@@ -465,7 +481,7 @@ fn view(
 }
 
 /// Those who are ranked, the cheapest first.
-fn order(one: &UseScores, names: &[String], intervals: &[Option<[f64; 2]>]) -> Vec<OrderView> {
+fn order(one: &UseCaseScores, names: &[String], intervals: &[Option<[f64; 2]>]) -> Vec<OrderView> {
     let places = one.places.iter().enumerate();
     let mut ranked: Vec<_> = places
         .filter_map(|(number, place)| Some((number, place.as_ref()?)))
@@ -480,7 +496,7 @@ fn order(one: &UseScores, names: &[String], intervals: &[Option<[f64; 2]>]) -> V
             interval: intervals[number].map_or_else(String::new, |[low, high]| {
                 format!("{} … {}", three_digits(low), three_digits(high))
             }),
-            place: of_place(place),
+            place: describe_rank(place),
         })
         .collect()
 }
@@ -491,7 +507,7 @@ fn why_ruled_out(candidate: &Candidate) -> String {
 }
 
 /// On how much of the weight the order does not rest.
-fn untested(one: &UseScores) -> String {
+fn untested(one: &UseCaseScores) -> String {
     let missing: Vec<&str> = one
         .groups
         .iter()
@@ -502,10 +518,10 @@ fn untested(one: &UseScores) -> String {
         true => String::new(),
         false => format!("Not tested, and so without weight: {}.", missing.join(", ")),
     };
-    if !one.left_out.is_empty() {
+    if !one.excluded_results.is_empty() {
         text += &format!(
             " {} left out, since not all who qualify have them.",
-            match one.left_out.len() {
+            match one.excluded_results.len() {
                 1 => "One result is".to_owned(),
                 some => format!("{some} results are"),
             }

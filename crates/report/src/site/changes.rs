@@ -1,20 +1,20 @@
 //! The page over several campaigns: what changed from the first to the last, and every result over all of them.
 
-use analyse::{Differences, History};
 use askama::Template;
+use stats::{CampaignComparison, History};
 
-use crate::site::history::{ResultView, left_out, views};
+use crate::documents::compare::{ComparisonPart, Section, sections, verdict};
+use crate::site::history::{ResultView, excluded_campaigns, views};
 use crate::site::{CampaignHead, Frame};
-use crate::tables::plain_table::PlainTable;
-use crate::text_reports::compare::{Part, Section, sections, verdict};
+use crate::tables::table::Table;
 
 /// What is shown of several campaigns.
 #[derive(Clone, Copy, Debug)]
-pub struct OverCampaigns<'a> {
+pub struct HistoryOverview<'a> {
     /// The campaigns in order; what changed is told from the first to the last.
     pub campaigns: &'a [CampaignHead],
     /// What changed.
-    pub differences: &'a Differences,
+    pub differences: &'a CampaignComparison,
     /// Every result over all of them.
     pub history: &'a History,
 }
@@ -43,10 +43,15 @@ struct Page<'a> {
 }
 
 /// The page over several campaigns.
-pub fn changes_page(over: OverCampaigns<'_>) -> String {
+pub fn changes_page(over: HistoryOverview<'_>) -> String {
     let ids = [over.campaigns.first(), over.campaigns.last()];
     let [first, last] = ids.map(|head| head.map_or(0, |head| head.id));
-    let explains = |section: &Section| matches!(section.part, Part::Setting | Part::NotCompared);
+    let explains = |section: &Section| {
+        matches!(
+            section.part,
+            ComparisonPart::Setting | ComparisonPart::NotCompared
+        )
+    };
     let (circumstances, mut parts): (Vec<Section>, Vec<Section>) =
         sections(over.differences).into_iter().partition(explains);
     parts.sort_by_key(|section| order(section.part));
@@ -61,30 +66,30 @@ pub fn changes_page(over: OverCampaigns<'_>) -> String {
         parts: view(parts),
         circumstances: view(circumstances),
         results: views(over.history, false),
-        left_out: left_out(over.history),
+        left_out: excluded_campaigns(over.history),
     };
     page.render().expect("writing to a string does not fail")
 }
 
 /// What is worse comes first.
-const fn order(part: Part) -> u8 {
+const fn order(part: ComparisonPart) -> u8 {
     match part {
-        Part::Failures => 0,
-        Part::Worse => 1,
-        Part::Better => 2,
-        Part::Overall => 3,
-        Part::Open => 4,
-        Part::Equal | Part::Setting | Part::NotCompared => 5,
+        ComparisonPart::Failures => 0,
+        ComparisonPart::Worse => 1,
+        ComparisonPart::Better => 2,
+        ComparisonPart::Overall => 3,
+        ComparisonPart::Open => 4,
+        ComparisonPart::Equal | ComparisonPart::Setting | ComparisonPart::NotCompared => 5,
     }
 }
 
 fn part(section: Section) -> PartView {
     let table = section.table.as_ref();
-    let heading = table.into_iter().flat_map(PlainTable::heading);
+    let heading = table.into_iter().flat_map(Table::heading);
     PartView {
         class: match section.part {
-            Part::Failures | Part::Worse => "worse",
-            Part::Better => "better",
+            ComparisonPart::Failures | ComparisonPart::Worse => "worse",
+            ComparisonPart::Better => "better",
             _ => "",
         },
         heading: heading

@@ -2,11 +2,11 @@
 
 use std::fmt::Write as _;
 
-use analyse::Series;
 use model::Direction;
+use stats::Series;
 
-use crate::Scale;
-use crate::wording::text::clean;
+use crate::UnitScale;
+use crate::text::text::sanitize_line;
 
 const WIDTH: f64 = 460.0;
 const HEIGHT: f64 = 150.0;
@@ -54,7 +54,7 @@ impl Range {
 }
 
 /// The chart as SVG, which takes its colours from the page.
-pub(super) fn svg(series: &Series, scale: &Scale) -> String {
+pub(super) fn svg(series: &Series, scale: &UnitScale) -> String {
     let range = Range::of(series);
     let count = series.points.len();
     let x = |place: usize| match count {
@@ -98,7 +98,7 @@ pub(super) fn svg(series: &Series, scale: &Scale) -> String {
 }
 
 /// Three lines across with their values.
-fn levels(out: &mut String, range: &Range, scale: &Scale) {
+fn levels(out: &mut String, range: &Range, scale: &UnitScale) {
     for share in [0.0, 0.5, 1.0] {
         let value = range.low + (range.high - range.low) * share;
         let y = range.y(value);
@@ -131,9 +131,9 @@ fn line(out: &mut String, series: &Series, range: &Range, x: &impl Fn(usize) -> 
     );
 }
 
-fn dot(out: &mut String, x: f64, point: &analyse::HistoryPoint, range: &Range, scale: &Scale) {
+fn dot(out: &mut String, x: f64, point: &stats::HistoryPoint, range: &Range, scale: &UnitScale) {
     let Some(estimate) = point.estimate else {
-        let word = point.words.first().map_or("?", |word| word.as_str());
+        let word = point.outcomes.first().map_or("?", |word| word.as_str());
         let y = f64::midpoint(TOP, BOTTOM);
         let _ = write!(
             out,
@@ -164,12 +164,12 @@ fn dot(out: &mut String, x: f64, point: &analyse::HistoryPoint, range: &Range, s
 
 /// `×1.30`.
 fn times(before: f64, after: f64) -> String {
-    let factor = crate::wording::scale::three_digits(after / before);
+    let factor = crate::text::scale::three_digits(after / before);
     format!("×{factor}")
 }
 
 /// What a reader hears in place of the picture.
-fn description(series: &Series, scale: &Scale) -> String {
+fn description(series: &Series, scale: &UnitScale) -> String {
     let mut medians = series
         .points
         .iter()
@@ -194,7 +194,7 @@ fn description(series: &Series, scale: &Scale) -> String {
 }
 
 fn escaped(text: &str) -> String {
-    clean(text)
+    sanitize_line(text)
         .replace('&', "&amp;")
         .replace('<', "&lt;")
         .replace('>', "&gt;")

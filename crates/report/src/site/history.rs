@@ -1,14 +1,14 @@
 //! Results over many campaigns: a chart and a table for each result and contender.
 
-use analyse::{History, Series};
 use askama::Template;
+use stats::{History, Series};
 
-use crate::Scale;
+use crate::UnitScale;
+use crate::documents::history::{change, release};
 use crate::site::{CampaignHead, Frame, Site, campaign_file, chart};
-use crate::text_reports::history::{change, release};
-use crate::wording::date::moment;
-use crate::wording::text::clean;
-use crate::wording::words::{self, arrow};
+use crate::text::date::moment;
+use crate::text::labels::{self, arrow};
+use crate::text::text::sanitize_line;
 
 /// One result over the campaigns, for each contender that has several.
 pub(super) struct ResultView {
@@ -54,9 +54,13 @@ pub(super) fn views(history: &History, in_site: bool) -> Vec<ResultView> {
     series.retain(|series| values(series) > 1);
     for one in series {
         let medians = one.points.iter().filter_map(|p| Some(p.estimate?.median));
-        let scale = Scale::for_metric(one.metric, medians);
-        let title = format!("{}: {}", clean(&one.test), clean(&one.phase));
-        let title = format!("{title}, {}", words::title(one.metric).to_lowercase());
+        let scale = UnitScale::for_metric(one.metric, medians);
+        let title = format!(
+            "{}: {}",
+            sanitize_line(&one.test),
+            sanitize_line(&one.phase)
+        );
+        let title = format!("{title}, {}", labels::title(one.metric).to_lowercase());
         let line = line(one, &scale, in_site);
         match views.iter_mut().find(|view| view.title == title) {
             Some(view) => view.lines.push(line),
@@ -69,7 +73,7 @@ pub(super) fn views(history: &History, in_site: bool) -> Vec<ResultView> {
     views
 }
 
-fn line(series: &Series, scale: &Scale, in_site: bool) -> LineView {
+fn line(series: &Series, scale: &UnitScale, in_site: bool) -> LineView {
     let changes = series.changes.iter();
     let last = changes.max_by_key(|change| change.at);
     let points = series.points.iter().enumerate().map(|(place, point)| {
@@ -80,15 +84,15 @@ fn line(series: &Series, scale: &Scale, in_site: bool) -> LineView {
             begun: moment(point.started),
             value: point
                 .estimate
-                .map_or_else(|| point.words.join("/"), |e| scale.with_unit(e.median)),
+                .map_or_else(|| point.outcomes.join("/"), |e| scale.with_unit(e.median)),
             interval: estimate
-                .map_or_else(String::new, |e| words::interval(&e, |v| scale.number(v))),
+                .map_or_else(String::new, |e| labels::interval(&e, |v| scale.number(v))),
             change: change(series, place),
             kernel: release(&point.kernel),
         }
     });
     LineView {
-        contender: clean(&series.contender),
+        contender: sanitize_line(&series.contender),
         unit: format!("{} {}", scale.symbol(), arrow(series.direction)),
         chart: chart::svg(series, scale),
         changed: last.map(|last| {
@@ -109,9 +113,10 @@ struct Page<'a> {
 }
 
 /// Campaigns that are not comparable, with the reason.
-pub(super) fn left_out(history: &History) -> Vec<String> {
-    let left_out = history.left_out.iter();
-    let left_out = left_out.map(|one| format!("campaign {}: {}", one.campaign, clean(&one.why)));
+pub(super) fn excluded_campaigns(history: &History) -> Vec<String> {
+    let left_out = history.excluded.iter();
+    let left_out =
+        left_out.map(|one| format!("campaign {}: {}", one.campaign, sanitize_line(&one.reason)));
     left_out.collect()
 }
 
@@ -121,7 +126,7 @@ pub fn history_page(campaigns: &[CampaignHead], history: &History, site: Site) -
         frame: Frame::new("History", Some(site)),
         campaigns,
         results: views(history, true),
-        left_out: left_out(history),
+        left_out: excluded_campaigns(history),
     };
     page.render().expect("writing to a string does not fail")
 }

@@ -1,13 +1,13 @@
 //! The first page of a site, a line for each campaign, and the page of studies.
 
-use analyse::Analysis;
 use askama::Template;
 use model::CampaignResults;
-use studies::{Study, ThenAndNow};
+use stats::Analysis;
+use studies::{Replication, Study};
 
 use crate::site::{CampaignHead, Frame, HISTORY, Site, campaign_file, verdict};
-use crate::wording::claims::{self, ClaimView};
-use crate::wording::then_and_now;
+use crate::text::claims::{self, ClaimView};
+use crate::text::replication;
 
 /// A campaign in the index.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,9 +20,9 @@ pub struct IndexEntry {
 
 impl IndexEntry {
     /// That of a campaign, with what came of it.
-    pub fn of(results: &CampaignResults, analysis: &Analysis) -> Self {
+    pub fn from_results(results: &CampaignResults, analysis: &Analysis) -> Self {
         Self {
-            head: CampaignHead::of(results),
+            head: CampaignHead::from_results(results),
             verdict: verdict(results, analysis),
             file: campaign_file(results.id),
         }
@@ -67,9 +67,9 @@ impl StudyEntry {
 
     /// With what the study claims, judged by its own figures and by the latest campaign.
     #[must_use]
-    pub fn with_claims(mut self, study: &Study, latest: &ThenAndNow) -> Self {
+    pub fn with_claims(mut self, study: &Study, latest: &Replication) -> Self {
         self.fared = vec![claims::summary(study)];
-        self.fared.extend(then_and_now::summary(latest));
+        self.fared.extend(replication::summary(latest));
         self.claims = ClaimView::twice(&latest.claims);
         let id = self.campaigns.first().map_or(0, |latest| latest.head.id);
         self.sides = vec![

@@ -7,22 +7,22 @@ mod changes;
 mod chart;
 mod history;
 mod index;
-mod then_and_now;
+mod replication;
 
 use model::CampaignResults;
 
+use crate::documents::history::release;
 use crate::page::script;
-use crate::text_reports::history::release;
-use crate::wording::answers::of_groups_on_disks;
-use crate::wording::date::moment;
-use crate::wording::summary::heading;
-use crate::wording::text::clean;
-use crate::wording::{summary, words};
+use crate::text::conclusions::category_conclusions_by_disk;
+use crate::text::date::moment;
+use crate::text::summary::heading;
+use crate::text::text::sanitize_line;
+use crate::text::{labels, summary};
 
-pub use changes::{OverCampaigns, changes_page};
+pub use changes::{HistoryOverview, changes_page};
 pub use history::history_page;
 pub use index::{IndexEntry, StudyEntry, index_page, studies_page};
-pub use then_and_now::then_and_now_page;
+pub use replication::replication_page;
 
 /// What these pages have beside the style of a campaign's page.
 const OWN_STYLE: &str = include_str!("../../../../web/style/site.css");
@@ -39,7 +39,7 @@ struct Frame {
 impl Frame {
     fn new(title: &str, site: Option<Site>) -> Self {
         let style = format!("{}{OWN_STYLE}", script::STYLE);
-        let named = script::source_of(&style);
+        let named = script::csp_hash(&style);
         let links = match site {
             None => Vec::new(),
             Some(site) => {
@@ -96,11 +96,11 @@ pub struct CampaignHead {
 
 impl CampaignHead {
     /// That of a campaign.
-    pub fn of(results: &CampaignResults) -> Self {
+    pub fn from_results(results: &CampaignResults) -> Self {
         let campaign = &results.campaign;
         let environment = results.environments.last();
         let kernel = environment.map_or("", |environment| &environment.kernel);
-        let machine = campaign.machine_in_words().or_else(|| {
+        let machine = campaign.describe_guest().or_else(|| {
             let environment = environment?;
             Some(summary::processor(environment))
         });
@@ -108,26 +108,30 @@ impl CampaignHead {
         let of_here = |text: String| if here { text } else { String::new() };
         Self {
             id: results.id,
-            name: clean(&campaign.name),
+            name: sanitize_line(&campaign.name),
             begun: moment(results.started),
             kernel: match kernel.is_empty() {
                 true => String::new(),
                 false => format!("Linux {}", release(kernel)),
             },
-            machine: clean(&machine.unwrap_or_default()),
+            machine: sanitize_line(&machine.unwrap_or_default()),
             clock: of_here(campaign.clock.to_string()),
             backend: campaign.backend.to_string(),
             profile: match &campaign.measured_by {
-                Some(by) => format!("measured by {}", clean(&by.program)),
+                Some(by) => format!("measured by {}", sanitize_line(&by.program)),
                 None => campaign.profile.to_string(),
             },
-            rounds: words::counted(campaign.rounds, "round"),
-            contenders: campaign.contenders.iter().map(|c| clean(&c.name)).collect(),
+            rounds: labels::pluralize(campaign.rounds, "round"),
+            contenders: campaign
+                .contenders
+                .iter()
+                .map(|c| sanitize_line(&c.name))
+                .collect(),
         }
     }
 
     /// Which it is, of what, when and where: `campaign 7, 3 filesystems …`.
-    pub fn in_words(&self) -> String {
+    pub fn describe(&self) -> String {
         let parts = [
             &self.profile,
             &self.rounds,
@@ -155,13 +159,13 @@ impl CampaignHead {
 }
 
 /// What came of a campaign, in a sentence or two.
-fn verdict(results: &CampaignResults, analysis: &analyse::Analysis) -> String {
-    let each = of_groups_on_disks(analysis).into_iter();
+fn verdict(results: &CampaignResults, analysis: &stats::Analysis) -> String {
+    let each = category_conclusions_by_disk(analysis).into_iter();
     let all = each.filter_map(|mut groups| groups.pop());
     let all = all.map(|all| format!("{}: {}", heading(&all.question), all.answer));
     let all: Vec<String> = all.collect();
     let all = (!all.is_empty()).then(|| all.join(" "));
-    let unfinished = summary::unfinished(analysis);
+    let unfinished = summary::incomplete_note(analysis);
     let nothing = || match results.cells.iter().any(|cell| cell.result.is_some()) {
         true => "Nothing that could be ranked.".to_owned(),
         false => "Nothing has run yet.".to_owned(),

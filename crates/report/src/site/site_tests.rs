@@ -1,9 +1,10 @@
 //! Pages over several campaigns and of a site: what stands where, that nothing runs, and that text stays text.
 
-use analyse::{
-    Analysed, Differences, History, Wanted, analyse, compare_campaigns, fixture, history,
-};
 use model::{CampaignResults, Nanos, Status};
+use stats::{
+    AnalysedCampaign, CampaignComparison, CompareFilter, History, analyse, compare_campaigns,
+    fixture, history,
+};
 
 use super::*;
 
@@ -17,7 +18,7 @@ fn campaigns() -> Vec<CampaignResults> {
         for stored in &mut results.cells {
             let write = &mut stored.result.as_mut().unwrap().phases[0];
             let percent = if id <= 6 { 100 } else { 130 };
-            write.wall = Nanos(write.wall.0 / 100 * percent + id.unsigned_abs() * 37 % 11);
+            write.elapsed = Nanos(write.elapsed.0 / 100 * percent + id.unsigned_abs() * 37 % 11);
             if id == 4 && stored.cell.round == 1 {
                 write.status = Status::Failed;
             }
@@ -27,26 +28,26 @@ fn campaigns() -> Vec<CampaignResults> {
     (1..=12).map(campaign).collect()
 }
 
-fn found(campaigns: &[CampaignResults]) -> (Vec<CampaignHead>, Differences, History) {
+fn found(campaigns: &[CampaignResults]) -> (Vec<CampaignHead>, CampaignComparison, History) {
     let pattern = "*/*".parse().unwrap();
     let analyses: Vec<_> = campaigns.iter().map(analyse).collect();
-    let all: Vec<Analysed<'_>> = campaigns
+    let all: Vec<AnalysedCampaign<'_>> = campaigns
         .iter()
         .zip(&analyses)
-        .map(|(results, analysis)| Analysed::new(results, analysis))
+        .map(|(results, analysis)| AnalysedCampaign::new(results, analysis))
         .collect();
     let mut collector = history(&pattern, &[]);
     for campaign in all.iter().rev() {
         collector.add(*campaign);
     }
-    let differences = compare_campaigns(all[0], all[all.len() - 1], &Wanted::default());
-    let heads = campaigns.iter().map(CampaignHead::of).collect();
+    let differences = compare_campaigns(all[0], all[all.len() - 1], &CompareFilter::default());
+    let heads = campaigns.iter().map(CampaignHead::from_results).collect();
     (heads, differences.unwrap(), collector.finish())
 }
 
 fn over(campaigns: &[CampaignResults]) -> String {
     let (heads, differences, history) = found(campaigns);
-    changes_page(OverCampaigns {
+    changes_page(HistoryOverview {
         campaigns: &heads,
         differences: &differences,
         history: &history,
@@ -86,7 +87,7 @@ fn a_line_over_campaigns() {
         .points
         .iter()
         .filter_map(|p| Some(p.estimate?.median));
-    let scale = crate::Scale::for_metric(series.metric, medians);
+    let scale = crate::UnitScale::for_metric(series.metric, medians);
     insta::assert_snapshot!(chart::svg(series, &scale).replace("><", ">\n<"));
 }
 
@@ -96,7 +97,7 @@ fn nothing_on_these_pages_runs_or_is_fetched_and_text_stays_text() {
     let mut again = hostile.clone();
     again.id += 1;
     let analysis = analyse(&hostile);
-    let entries = [IndexEntry::of(&hostile, &analysis)];
+    let entries = [IndexEntry::from_results(&hostile, &analysis)];
     let site = Site { studies: true };
     let study = StudyEntry::new(
         "<script>alert(1)</script>",
@@ -132,7 +133,7 @@ fn nothing_on_these_pages_runs_or_is_fetched_and_text_stays_text() {
             .next()
             .unwrap();
         assert!(
-            page.contains(&script::source_of(style)),
+            page.contains(&script::csp_hash(style)),
             "the policy names the style"
         );
     }
@@ -144,7 +145,7 @@ fn an_index_says_of_each_campaign_what_came_of_it() {
     let results = fixture::realistic();
     let analysis = analyse(&results);
     let page = index_page(
-        &[IndexEntry::of(&results, &analysis)],
+        &[IndexEntry::from_results(&results, &analysis)],
         Site { studies: false },
     );
     let file = campaign_file(results.id);
@@ -160,7 +161,7 @@ fn an_index_says_of_each_campaign_what_came_of_it() {
         .for_each(|stored| stored.result = None);
     let analysis = analyse(&nothing);
     let page = index_page(
-        &[IndexEntry::of(&nothing, &analysis)],
+        &[IndexEntry::from_results(&nothing, &analysis)],
         Site { studies: false },
     );
     assert!(page.contains("not finished"), "{page}");
@@ -168,14 +169,14 @@ fn an_index_says_of_each_campaign_what_came_of_it() {
 
 #[test]
 fn a_study_that_was_run_again_has_its_claims_with_both_verdicts() {
-    let catalog = catalog::Catalog::builtin().unwrap();
+    let catalog = config::Catalog::builtin().unwrap();
     let study = catalog.study("os2-shootout-2002").unwrap();
     let study = studies::Study::read(&study).unwrap().unwrap();
     let mut results = fixture::plain();
     results.id = 7;
     let analysis = analyse(&results);
-    let twice = studies::ThenAndNow::of(&study, &results, &analysis);
-    let campaigns = vec![IndexEntry::of(&results, &analysis)];
+    let twice = studies::Replication::new(&study, &results, &analysis);
+    let campaigns = vec![IndexEntry::from_results(&results, &analysis)];
     let entry = StudyEntry::new(&study.title, &study.source, "It is a test.", campaigns);
     let page = studies_page(&[entry.with_claims(&study, &twice)], Site { studies: true });
     for part in [

@@ -1,13 +1,13 @@
 //! What age costs, as tables and sentences.
 
-use analyse::{AgePrice, Analysis, Compared, Reached, Verdict};
+use stats::{AchievedAge, Analysis, ComparisonResult, ComparisonVerdict, ContenderAgeingCost};
 
-use crate::Scale;
-use crate::tables::plain_table::{PlainTable, ratio};
-use crate::wording::answers::in_words;
-use crate::wording::scale::three_digits;
-use crate::wording::text::clean;
-use crate::wording::words::{counted, percent};
+use crate::UnitScale;
+use crate::tables::table::{Table, ratio};
+use crate::text::conclusions::describe;
+use crate::text::labels::{percent, pluralize};
+use crate::text::scale::three_digits;
+use crate::text::text::sanitize_line;
 
 /// What stands above the tables.
 pub(crate) const TITLE: &str = "The price of age";
@@ -24,12 +24,12 @@ pub(crate) const NOTE: &str = "Each aged contender beside the same one fresh, ro
 const ALL: &str = "all results";
 
 /// For each aged contender its price over all results and over each group of tests; `None` where none is.
-pub(crate) fn sums(analysis: &Analysis) -> Option<PlainTable> {
+pub(crate) fn sums(analysis: &Analysis) -> Option<Table> {
     let prices = &analysis.ageing.prices;
     if prices.is_empty() {
         return None;
     }
-    let mut table = PlainTable::new(&[
+    let mut table = Table::new(&[
         "contender",
         "over",
         ">results",
@@ -57,8 +57,8 @@ pub(crate) fn sums(analysis: &Analysis) -> Option<PlainTable> {
 }
 
 /// Of each aged contender at most so many results, those that age costs most first; `None` where there are none.
-pub(crate) fn results(analysis: &Analysis, most: usize) -> Option<PlainTable> {
-    let mut table = PlainTable::new(&[
+pub(crate) fn results(analysis: &Analysis, most: usize) -> Option<Table> {
+    let mut table = Table::new(&[
         "contender",
         "result",
         ">fresh",
@@ -76,10 +76,10 @@ pub(crate) fn results(analysis: &Analysis, most: usize) -> Option<PlainTable> {
                 let estimate = row.results[contender].estimate;
                 estimate.map_or(0.0, |estimate| estimate.median)
             });
-            let scale = Scale::for_metric(row.metric, medians);
+            let scale = UnitScale::for_metric(row.metric, medians);
             table.push(vec![
                 name(analysis, price.aged),
-                clean(&format!("{}/{}:{}", row.test, row.phase, row.metric)),
+                sanitize_line(&format!("{}/{}:{}", row.test, row.phase, row.metric)),
                 scale.number(medians[0]),
                 scale.number(medians[1]),
                 scale.symbol().to_owned(),
@@ -112,13 +112,16 @@ pub(crate) fn sentences(analysis: &Analysis) -> Vec<String> {
     lines
 }
 
-fn of(analysis: &Analysis, price: &AgePrice) -> String {
+fn of(analysis: &Analysis, price: &ContenderAgeingCost) -> String {
     let [fresh, aged] = [price.fresh, price.aged].map(|contender| name(analysis, contender));
-    let age = analysis.resources[price.aged].age.as_deref().map(clean);
-    let results = counted(price.results.len() as u64, "result");
+    let age = analysis.resources[price.aged]
+        .age
+        .as_deref()
+        .map(sanitize_line);
+    let results = pluralize(price.results.len() as u64, "result");
     let cost = match &price.overall {
         // Said without this, it would be taken for a fact.
-        Some(cost) if matches!(cost.verdict, Verdict::NotEnoughRounds { .. }) => format!(
+        Some(cost) if matches!(cost.verdict, ComparisonVerdict::NotEnoughRounds { .. }) => format!(
             "took {} times what {fresh} did over {results} so far, {}",
             three_digits(cost.ratio),
             comes_to(cost)
@@ -133,7 +136,7 @@ fn of(analysis: &Analysis, price: &AgePrice) -> String {
     format!("{aged} ({}) {cost}.{reached}", age.unwrap_or_default())
 }
 
-fn evidence(reached: &Reached) -> String {
+fn evidence(reached: &AchievedAge) -> String {
     let layout = match (reached.layout_filled, reached.layout_aged) {
         (Some(filled), Some(aged)) => format!(
             "; {} of the blocks of its files followed the block before them on the disk when it was filled, {} when it \
@@ -151,21 +154,21 @@ fn evidence(reached: &Reached) -> String {
     )
 }
 
-fn comes_to(cost: &Compared) -> String {
+fn comes_to(cost: &ComparisonResult) -> String {
     match cost.verdict {
-        Verdict::Identical => "costs nothing".to_owned(),
-        _ => in_words(cost, "rounds"),
+        ComparisonVerdict::Identical => "costs nothing".to_owned(),
+        _ => describe(cost, "rounds"),
     }
 }
 
 fn name(analysis: &Analysis, contender: usize) -> String {
-    clean(&analysis.contenders[contender])
+    sanitize_line(&analysis.contenders[contender])
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use analyse::{analyse, fixture};
+    use stats::{analyse, fixture};
 
     #[test]
     fn prices_and_turns_are_said() {

@@ -1,17 +1,17 @@
 //! A calibration in words and numbers, and each phase's share of the raw device.
 
-use analyse::{Analysis, RawDeviceRange, Row};
-use model::{Calibration, CampaignResults, RawDevice, Spread, Unit};
+use model::{Calibration, CampaignResults, RawDevicePerformance, RepeatedValue, Unit};
+use stats::{Analysis, RawDeviceRange, ResultRow};
 
-use crate::Scale;
-use crate::tables::overview::{Entry, PhaseLine, TestBlock, Tone, blocks_of_tests};
-use crate::wording::text::clean;
+use crate::UnitScale;
+use crate::tables::overview::{CellStyle, PhaseLine, TableCell, TestBlock, test_blocks};
+use crate::text::text::sanitize_line;
 
 /// One result of a calibration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CalibrationLine {
     /// What was measured.
-    pub what: String,
+    pub quantity: String,
     /// The median, with its unit; or that there is none.
     pub median: String,
     /// The smallest and the largest value, in the same unit.
@@ -21,10 +21,10 @@ pub struct CalibrationLine {
 /// What fsarena itself costs, a result in each line.
 pub fn overhead_lines(calibration: &Calibration) -> Vec<CalibrationLine> {
     let cost = &calibration.overhead;
-    let seconds = |spread: Spread| Spread {
+    let seconds = |spread: RepeatedValue| RepeatedValue {
         median: spread.median * 1e-9,
-        least: spread.least * 1e-9,
-        most: spread.most * 1e-9,
+        min: spread.min * 1e-9,
+        max: spread.max * 1e-9,
         ..spread
     };
     [
@@ -51,8 +51,11 @@ pub fn raw_device_lines(calibration: &Calibration) -> Vec<CalibrationLine> {
     let Some(raw_device) = &calibration.raw_device else {
         return Vec::new();
     };
-    let (long, short) = (RawDevice::SEQUENTIAL_BLOCK, RawDevice::RANDOM_BLOCK);
-    let depth = RawDevice::DEPTH;
+    let (long, short) = (
+        RawDevicePerformance::SEQUENTIAL_BLOCK,
+        RawDevicePerformance::RANDOM_BLOCK,
+    );
+    let depth = RawDevicePerformance::DEPTH;
     let sequential = |what: &str| format!("sequential {what}, {long}");
     let random = |what: &str, depth: u32| format!("random {what}, {short}, depth {depth}");
     let (bytes, operations) = (Unit::BytesPerSecond, Unit::PerSecond);
@@ -66,20 +69,20 @@ pub fn raw_device_lines(calibration: &Calibration) -> Vec<CalibrationLine> {
     ]
 }
 
-fn line(what: String, unit: Unit, spread: Option<Spread>) -> CalibrationLine {
+fn line(what: String, unit: Unit, spread: Option<RepeatedValue>) -> CalibrationLine {
     let Some(spread) = spread else {
         return CalibrationLine {
-            what,
+            quantity: what,
             median: "not measured".to_owned(),
             range: String::new(),
         };
     };
-    let scale = Scale::of(unit, [spread.median]);
+    let scale = UnitScale::for_values(unit, [spread.median]);
     let number = |value| scale.number(value);
     CalibrationLine {
-        what,
+        quantity: what,
         median: scale.with_unit(spread.median),
-        range: format!("{}…{}", number(spread.least), number(spread.most)),
+        range: format!("{}…{}", number(spread.min), number(spread.max)),
     }
 }
 
@@ -89,11 +92,11 @@ pub(crate) fn facts(results: &CampaignResults) -> Vec<(String, String)> {
         return Vec::new();
     };
     let value = |line: CalibrationLine| match line.range.as_str() {
-        "" => (line.what, line.median),
-        range => (line.what, format!("{} ({range})", line.median)),
+        "" => (line.quantity, line.median),
+        range => (line.quantity, format!("{} ({range})", line.median)),
     };
     let mut facts: Vec<_> = overhead_lines(calibration).into_iter().map(value).collect();
-    facts.push(("raw device".to_owned(), clean(&calibration.device)));
+    facts.push(("raw device".to_owned(), sanitize_line(&calibration.device)));
     facts.extend(raw_device_lines(calibration).into_iter().map(value));
     facts
 }
@@ -105,26 +108,29 @@ pub(crate) fn shares<'a>(
     analysis: &'a Analysis,
 ) -> Vec<TestBlock<'a>> {
     // A sweep has hundreds of points; theirs are in CSV and JSON.
-    let mut blocks = blocks_of_tests(results, analysis, share_line);
+    let mut blocks = test_blocks(results, analysis, share_line);
     blocks.retain(|block| !block.lines.is_empty());
     blocks
 }
 
-fn share_line(row: &Row) -> Option<PhaseLine<'_>> {
+fn share_line(row: &ResultRow) -> Option<PhaseLine<'_>> {
     let raw_device = row.raw_device?;
-    let scale = Scale::for_metric(row.metric, [raw_device]);
+    let scale = UnitScale::for_metric(row.metric, [raw_device]);
     let shares = row.results.iter().map(|result| result.raw_device_share);
-    let entries: Vec<Entry> = shares
+    let entries: Vec<TableCell> = shares
         .map(|share| entry(share, raw_device, row.raw_device_range))
         .collect();
-    let any = entries.iter().any(|entry| entry.tone == Tone::Plain);
+    let any = entries.iter().any(|entry| entry.tone == CellStyle::Plain);
     any.then(|| PhaseLine {
         row: Some(row),
-        label: clean(&row.phase),
+        label: sanitize_line(&row.phase),
         rule: None,
         unit: match row.raw_device_range {
             None => format!("% of {}", scale.with_unit(raw_device)),
-            Some(RawDeviceRange { least, most }) => {
+            Some(RawDeviceRange {
+                min: least,
+                max: most,
+            }) => {
                 format!("% of {}…{}", scale.number(least), scale.with_unit(most))
             }
         },
@@ -133,17 +139,23 @@ fn share_line(row: &Row) -> Option<PhaseLine<'_>> {
 }
 
 /// A share, or between which values it lies: of the largest reading of the raw device it is the smallest share.
-fn entry(share: Option<f64>, raw_device: f64, range: Option<RawDeviceRange>) -> Entry {
-    let number = |share| Scale::of(Unit::Percent, [share]).number(share);
+fn entry(share: Option<f64>, raw_device: f64, range: Option<RawDeviceRange>) -> TableCell {
+    let number = |share| UnitScale::for_values(Unit::Percent, [share]).number(share);
     let (text, tone) = match (share, range) {
-        (Some(share), None) => (number(share), Tone::Plain),
-        (Some(share), Some(RawDeviceRange { least, most })) => {
+        (Some(share), None) => (number(share), CellStyle::Plain),
+        (
+            Some(share),
+            Some(RawDeviceRange {
+                min: least,
+                max: most,
+            }),
+        ) => {
             let of = |reading| number(share * raw_device / reading);
-            (format!("{}…{}", of(most), of(least)), Tone::Plain)
+            (format!("{}…{}", of(most), of(least)), CellStyle::Plain)
         }
-        (None, _) => ("-".to_owned(), Tone::Absent),
+        (None, _) => ("-".to_owned(), CellStyle::Missing),
     };
-    Entry {
+    TableCell {
         text,
         signs: String::new(),
         tone,
@@ -153,7 +165,7 @@ fn entry(share: Option<f64>, raw_device: f64, range: Option<RawDeviceRange>) -> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use analyse::{analyse, fixture};
+    use stats::{analyse, fixture};
 
     #[test]
     fn a_calibration_in_lines() {
@@ -180,7 +192,7 @@ mod tests {
             let calibration = results.calibration.as_mut().unwrap();
             let read = &mut calibration.raw_device.as_mut().unwrap().sequential_read;
             let read = read.as_mut().unwrap();
-            (read.least, read.most) = (least * read.median, most * read.median);
+            (read.min, read.max) = (least * read.median, most * read.median);
         };
         raw_device(&mut results, 0.96, 1.05);
         let (unit, steady) = read(&results);

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use analyse::{Analysis, Row};
 use model::{CampaignResults, Metric, Unit};
+use stats::{Analysis, ResultRow};
 
-use crate::Scale;
-use crate::tables::overview::{Entry, PhaseLine, TestBlock, Tone, blocks_of_tests};
-use crate::wording::text::clean;
+use crate::UnitScale;
+use crate::tables::overview::{CellStyle, PhaseLine, TableCell, TestBlock, test_blocks};
+use crate::text::text::sanitize_line;
 
 /// What stands above the table: how its cells are read.
 pub(crate) const TITLE: &str = "% of one processor (+ driver), page faults (major+minor)";
@@ -24,32 +24,32 @@ pub(crate) fn blocks<'a>(
     analysis: &'a Analysis,
 ) -> Vec<TestBlock<'a>> {
     let rows = Rows::of(analysis);
-    let mut blocks = blocks_of_tests(results, analysis, |row| rows.line(row));
+    let mut blocks = test_blocks(results, analysis, |row| rows.line(row));
     blocks.retain(|block| !block.lines.is_empty());
     blocks
 }
 
 /// The rows of a campaign by test, phase and metric.
-struct Rows<'a>(BTreeMap<(&'a str, &'a str, Metric), &'a Row>);
+struct Rows<'a>(BTreeMap<(&'a str, &'a str, Metric), &'a ResultRow>);
 
 impl<'a> Rows<'a> {
     fn of(analysis: &'a Analysis) -> Self {
-        let key = |row: &'a Row| (row.test.as_str(), row.phase.as_str(), row.metric);
+        let key = |row: &'a ResultRow| (row.test.as_str(), row.phase.as_str(), row.metric);
         Self(analysis.rows.iter().map(|row| (key(row), row)).collect())
     }
 
     /// The line of a phase, at its row of processor time.
-    fn line(&self, row: &'a Row) -> Option<PhaseLine<'a>> {
+    fn line(&self, row: &'a ResultRow) -> Option<PhaseLine<'a>> {
         (row.metric == Metric::Cpu).then(|| PhaseLine {
             row: None,
-            label: clean(&row.phase),
+            label: sanitize_line(&row.phase),
             rule: None,
             unit: UNIT.to_owned(),
             entries: (0..row.results.len()).map(|c| self.entry(row, c)).collect(),
         })
     }
 
-    fn entry(&self, row: &'a Row, contender: usize) -> Entry {
+    fn entry(&self, row: &'a ResultRow, contender: usize) -> TableCell {
         let median = |metric| {
             let row = self
                 .0
@@ -57,16 +57,16 @@ impl<'a> Rows<'a> {
             Some(row.results[contender].estimate?.median)
         };
         let Some(agent) = median(Metric::Cpu) else {
-            return Entry {
+            return TableCell {
                 text: "-".to_owned(),
                 signs: String::new(),
-                tone: Tone::Absent,
+                tone: CellStyle::Missing,
             };
         };
         let driver = median(Metric::CpuDriver).filter(|share| *share >= DRIVER_FROM);
         let driver = driver.map_or_else(String::new, |share| format!("+{}", percent(share)));
         let faults = |metric| median(metric).map_or_else(|| "?".to_owned(), count);
-        Entry {
+        TableCell {
             text: format!(
                 "{}{driver} {}+{}",
                 percent(agent),
@@ -74,7 +74,7 @@ impl<'a> Rows<'a> {
                 faults(Metric::MinorFaults)
             ),
             signs: String::new(),
-            tone: Tone::Plain,
+            tone: CellStyle::Plain,
         }
     }
 }
@@ -89,15 +89,15 @@ fn percent(share: f64) -> String {
 }
 
 fn count(faults: f64) -> String {
-    Scale::of(Unit::Count, [faults])
+    UnitScale::for_values(Unit::Count, [faults])
         .with_unit(faults)
         .replace(' ', "")
 }
 
 #[cfg(test)]
 mod tests {
-    use analyse::{analyse, fixture};
     use model::Nanos;
+    use stats::{analyse, fixture};
 
     use super::*;
 
@@ -121,7 +121,7 @@ mod tests {
                 continue;
             }
             for phase in stored.result.iter_mut().flat_map(|r| &mut r.phases) {
-                phase.wall = Nanos(1_000_000_000);
+                phase.elapsed = Nanos(1_000_000_000);
                 phase.cpu.user = Nanos(user * 10_000_000);
                 phase.cpu.system = Nanos(0);
                 phase.cpu.driver = Nanos(driver * 10_000_000);

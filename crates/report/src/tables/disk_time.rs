@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use analyse::{Analysis, Row};
-use model::{CampaignResults, DiskWork, Metric};
+use model::{CampaignResults, Metric, SimulatedDiskStats};
+use stats::{Analysis, ResultRow};
 
-use crate::tables::overview::{Entry, PhaseLine, TestBlock, Tone, blocks_of_tests};
-use crate::wording::text::clean;
+use crate::tables::overview::{CellStyle, PhaseLine, TableCell, TestBlock, test_blocks};
+use crate::text::text::sanitize_line;
 
 /// What stands above the table: how its cells are read.
 pub(crate) const TITLE: &str = "Where the time went, in % of each phase (CPU: no request in the simulated disk; queue: requests behind others; \
@@ -29,13 +29,13 @@ pub(crate) fn blocks<'a>(
     if works.is_empty() {
         return Vec::new();
     }
-    let mut blocks = blocks_of_tests(results, analysis, |row| line(row, analysis, &works));
+    let mut blocks = test_blocks(results, analysis, |row| line(row, analysis, &works));
     blocks.retain(|block| !block.lines.is_empty());
     blocks
 }
 
 /// By contender, test and phase: what the disks did in each round, one behind the other.
-type Works<'a> = BTreeMap<(&'a str, &'a str, &'a str), Vec<DiskWork>>;
+type Works<'a> = BTreeMap<(&'a str, &'a str, &'a str), Vec<SimulatedDiskStats>>;
 
 fn works(results: &CampaignResults) -> Works<'_> {
     let mut works: Works<'_> = BTreeMap::new();
@@ -56,38 +56,42 @@ fn works(results: &CampaignResults) -> Works<'_> {
     works
 }
 
-fn line<'a>(row: &'a Row, analysis: &'a Analysis, works: &Works<'a>) -> Option<PhaseLine<'a>> {
+fn line<'a>(
+    row: &'a ResultRow,
+    analysis: &'a Analysis,
+    works: &Works<'a>,
+) -> Option<PhaseLine<'a>> {
     if row.metric != Metric::Cpu {
         return None;
     }
     let of = |contender: &'a String| works.get(&(contender.as_str(), &*row.test, &*row.phase));
-    let entries: Vec<Entry> = analysis
+    let entries: Vec<TableCell> = analysis
         .contenders
         .iter()
         .map(|contender| entry(of(contender)))
         .collect();
     entries
         .iter()
-        .any(|entry| entry.tone == Tone::Plain)
+        .any(|entry| entry.tone == CellStyle::Plain)
         .then(|| PhaseLine {
             row: None,
-            label: clean(&row.phase),
+            label: sanitize_line(&row.phase),
             rule: None,
             unit: UNIT.to_owned(),
             entries,
         })
 }
 
-fn entry(works: Option<&Vec<DiskWork>>) -> Entry {
+fn entry(works: Option<&Vec<SimulatedDiskStats>>) -> TableCell {
     let text = works
         .map(|works| parts(works))
         .filter(|text| !text.is_empty());
     let tone = if text.is_some() {
-        Tone::Plain
+        CellStyle::Plain
     } else {
-        Tone::Absent
+        CellStyle::Missing
     };
-    Entry {
+    TableCell {
         text: text.unwrap_or_else(|| "-".to_owned()),
         signs: String::new(),
         tone,
@@ -95,7 +99,7 @@ fn entry(works: Option<&Vec<DiskWork>>) -> Entry {
 }
 
 /// The largest parts of the time of all rounds together.
-fn parts(works: &[DiskWork]) -> String {
+fn parts(works: &[SimulatedDiskStats]) -> String {
     let mut sums: Vec<(&str, u64)> = Vec::new();
     for work in works {
         for (name, time) in short(work) {
@@ -122,7 +126,7 @@ fn parts(works: &[DiskWork]) -> String {
 }
 
 /// Kinds of time in one word each; what belongs together is one.
-pub(crate) fn short(work: &DiskWork) -> [(&'static str, u64); 8] {
+pub(crate) fn short(work: &SimulatedDiskStats) -> [(&'static str, u64); 8] {
     [
         ("CPU", work.outside.0),
         ("seek", work.seek.0),
@@ -137,8 +141,8 @@ pub(crate) fn short(work: &DiskWork) -> [(&'static str, u64); 8] {
 
 #[cfg(test)]
 mod tests {
-    use analyse::{analyse, fixture};
     use model::Nanos;
+    use stats::{analyse, fixture};
 
     use super::*;
 
@@ -147,12 +151,12 @@ mod tests {
         let mut results = fixture::plain();
         let analysis = analyse(&results);
         assert!(blocks(&results, &analysis).is_empty());
-        let work = DiskWork {
+        let work = SimulatedDiskStats {
             outside: Nanos(10),
             seek: Nanos(30),
             rotation: Nanos(57),
             transfer: Nanos(3),
-            ..DiskWork::default()
+            ..SimulatedDiskStats::default()
         };
         let contender = results.cells[0].cell.contender.clone();
         for stored in results

@@ -1,14 +1,14 @@
 //! What the roles of a mix cost each other, as a table like the overview's: each role alone, beside the others, and how
 //! many times worse that is.
 
-use analyse::{AloneAndBeside, Analysis, Interference};
 use model::{CampaignResults, Test};
+use stats::{Analysis, Interference, InterferenceValues};
 
-use crate::Scale;
-use crate::tables::overview::{Entry, PhaseLine, TestBlock, Tone};
-use crate::wording::scale::three_digits;
-use crate::wording::text::clean;
-use crate::wording::words;
+use crate::UnitScale;
+use crate::tables::overview::{CellStyle, PhaseLine, TableCell, TestBlock};
+use crate::text::labels;
+use crate::text::scale::three_digits;
+use crate::text::text::sanitize_line;
 
 /// What stands above the table.
 pub(crate) const TITLE: &str = "Roles alone and beside each other";
@@ -34,8 +34,8 @@ pub(crate) fn blocks<'a>(
         Some(TestBlock {
             test: tests[number],
             number: Some(number),
-            name: clean(&first.test),
-            title: format!("the roles of {}", clean(&first.phase)),
+            name: sanitize_line(&first.test),
+            title: format!("the roles of {}", sanitize_line(&first.phase)),
             lines: roles.iter().flat_map(lines).collect(),
         })
     });
@@ -44,21 +44,26 @@ pub(crate) fn blocks<'a>(
 
 fn lines<'a>(role: &Interference) -> [PhaseLine<'a>; 3] {
     let pairs = || role.contenders.iter();
-    let values = pairs().flat_map(|pair| [pair.alone, pair.beside]);
-    let scale = Scale::for_metric(role.metric, values.flatten());
+    let values = pairs().flat_map(|pair| [pair.alone, pair.mixed]);
+    let scale = UnitScale::for_metric(role.metric, values.flatten());
     let direction = role.metric.direction();
     let number = |value: Option<f64>| value.map(|value| scale.number(value));
-    let line =
-        |label: String, unit: String, text: &dyn Fn(&AloneAndBeside) -> Option<String>| PhaseLine {
-            row: None,
-            label,
-            rule: None,
-            unit,
-            entries: pairs().map(|pair| entry(text(pair))).collect(),
-        };
-    let name = format!("{} {}", clean(&role.role), role.metric);
-    let others: Vec<String> = role.others.iter().map(|other| clean(other)).collect();
-    let unit = format!("{} {}", scale.symbol(), words::arrow(direction));
+    let line = |label: String,
+                unit: String,
+                text: &dyn Fn(&InterferenceValues) -> Option<String>| PhaseLine {
+        row: None,
+        label,
+        rule: None,
+        unit,
+        entries: pairs().map(|pair| entry(text(pair))).collect(),
+    };
+    let name = format!("{} {}", sanitize_line(&role.role), role.metric);
+    let others: Vec<String> = role
+        .others
+        .iter()
+        .map(|other| sanitize_line(other))
+        .collect();
+    let unit = format!("{} {}", scale.symbol(), labels::arrow(direction));
     [
         line(format!("{name}, alone"), unit.clone(), &|pair| {
             number(pair.alone)
@@ -66,7 +71,7 @@ fn lines<'a>(role: &Interference) -> [PhaseLine<'a>; 3] {
         line(
             format!("{name}, beside {}", others.join(" and ")),
             unit,
-            &|pair| number(pair.beside),
+            &|pair| number(pair.mixed),
         ),
         line(format!("{name}, times worse"), "× ↓".into(), &|pair| {
             pair.times_worse(direction).map(three_digits)
@@ -74,12 +79,12 @@ fn lines<'a>(role: &Interference) -> [PhaseLine<'a>; 3] {
     ]
 }
 
-fn entry(text: Option<String>) -> Entry {
+fn entry(text: Option<String>) -> TableCell {
     let tone = match text {
-        Some(_) => Tone::Plain,
-        None => Tone::Absent,
+        Some(_) => CellStyle::Plain,
+        None => CellStyle::Missing,
     };
-    Entry {
+    TableCell {
         text: text.unwrap_or_else(|| "none".to_owned()),
         signs: String::new(),
         tone,
@@ -89,7 +94,7 @@ fn entry(text: Option<String>) -> Entry {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use analyse::{analyse, fixture};
+    use stats::{analyse, fixture};
 
     #[test]
     fn a_role_has_its_numbers_alone_and_beside_the_others() {

@@ -1,15 +1,15 @@
 //! Tables that several formats share.
 
-pub(crate) mod above_baseline;
 pub(crate) mod ageing;
 pub(crate) mod calibration;
 pub(crate) mod cost;
 pub(crate) mod disk_time;
 pub(crate) mod interference;
+pub(crate) mod over_baseline;
 pub(crate) mod overall;
 pub(crate) mod overview;
-pub(crate) mod plain_table;
 pub(crate) mod resources;
-pub(crate) mod standing_tables;
+pub(crate) mod scores;
 pub(crate) mod sweeps;
+pub(crate) mod table;
 pub(crate) mod totals;

@@ -1,13 +1,13 @@
 //! The overall view as a table: a row for each group of tests, and the mean over all of them.
 
-use analyse::{Analysis, Estimate, Score};
 use model::{CampaignResults, Unit};
+use stats::{Analysis, CategoryScore, RobustEstimate};
 
-use crate::Scale;
-use crate::tables::overview::{Entry, LACKING, PhaseLine, TestBlock, Tone, sign_of};
-use crate::wording::answers::is_single;
-use crate::wording::text::clean;
-use crate::wording::words;
+use crate::UnitScale;
+use crate::tables::overview::{CellStyle, LACKING, PhaseLine, TableCell, TestBlock, rank_symbol};
+use crate::text::conclusions::is_single;
+use crate::text::labels;
+use crate::text::text::sanitize_line;
 
 /// The overall view: a row for each group of tests, and the mean over all of them with its interval;
 /// `None` where there is nobody to compare with. It is of the contenders on this disk, where there are several.
@@ -43,14 +43,14 @@ pub(crate) fn overall<'a>(
         test: first,
         number: None,
         name: match disk {
-            Some(disk) => format!("overall, on {}", clean(disk)),
+            Some(disk) => format!("overall, on {}", sanitize_line(disk)),
             None => "overall".to_owned(),
         },
         title: format!(
             "geometric means of ratios to the best, {}",
             match is_single(analysis) {
                 true => "of one number each".to_owned(),
-                false => words::replicates(analysis.clock, results.campaign.rounds),
+                false => labels::replicates(analysis.clock, results.campaign.rounds),
             }
         ),
         lines,
@@ -58,7 +58,7 @@ pub(crate) fn overall<'a>(
 }
 
 /// The ends of the intervals of the last row, without signs.
-fn interval_lines(scores: &[Score]) -> Vec<PhaseLine<'static>> {
+fn interval_lines(scores: &[CategoryScore]) -> Vec<PhaseLine<'static>> {
     let confidences = scores
         .iter()
         .filter_map(|s| Some(s.ratio?.interval.confidence));
@@ -66,29 +66,33 @@ fn interval_lines(scores: &[Score]) -> Vec<PhaseLine<'static>> {
     if !least.is_finite() || least == 0.0 {
         return Vec::new();
     }
-    let plain = |label: String, of: fn(&Estimate) -> f64| {
+    let plain = |label: String, of: fn(&RobustEstimate) -> f64| {
         let mut line = line(label, scores, of);
         for entry in &mut line.entries {
             entry.signs.clear();
             entry.tone = match entry.tone {
-                Tone::Absent => Tone::Absent,
-                _ => Tone::Plain,
+                CellStyle::Missing => CellStyle::Missing,
+                _ => CellStyle::Plain,
             };
         }
         line
     };
-    let percent = words::percent(least);
+    let percent = labels::percent(least);
     vec![
         plain(format!("{percent} interval, from"), |e| e.interval.low),
         plain("to".to_owned(), |e| e.interval.high),
     ]
 }
 
-fn line(label: String, scores: &[Score], of: fn(&Estimate) -> f64) -> PhaseLine<'static> {
-    let scale = Scale::of(Unit::Ratio, []);
-    let entry = |score: &Score| {
+fn line(
+    label: String,
+    scores: &[CategoryScore],
+    of: fn(&RobustEstimate) -> f64,
+) -> PhaseLine<'static> {
+    let scale = UnitScale::for_values(Unit::Ratio, []);
+    let entry = |score: &CategoryScore| {
         let Some(ratio) = &score.ratio else {
-            return Entry {
+            return TableCell {
                 text: if score.set_apart > 0 {
                     "not ranked"
                 } else {
@@ -96,12 +100,12 @@ fn line(label: String, scores: &[Score], of: fn(&Estimate) -> f64) -> PhaseLine<
                 }
                 .to_owned(),
                 signs: String::new(),
-                tone: Tone::Absent,
+                tone: CellStyle::Missing,
             };
         };
-        let (tone, sign) = sign_of(score.place.as_ref());
+        let (tone, sign) = rank_symbol(score.place.as_ref());
         let lacking = (score.missing > 0).then_some(LACKING);
-        Entry {
+        TableCell {
             text: scale.number(of(ratio)),
             signs: sign.into_iter().chain(lacking).collect(),
             tone,

@@ -3,17 +3,17 @@
 
 use std::collections::BTreeMap;
 
-use analyse::{Analysis, Estimate, MetricResult, Place, RoundOutcome, Row};
 use model::{CampaignResults, Metric, Test};
+use stats::{Analysis, MetricResult, Rank, ResultRow, RobustEstimate, RoundOutcome};
 
-use crate::Scale;
+use crate::UnitScale;
 use crate::tables::sweeps;
-use crate::wording::text::clean;
-use crate::wording::words;
+use crate::text::labels;
+use crate::text::text::sanitize_line;
 
 /// How a cell of the table is meant to look.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Tone {
+pub(crate) enum CellStyle {
     /// A number.
     Plain,
     /// A number of the best.
@@ -23,24 +23,24 @@ pub(crate) enum Tone {
     /// A word in place of a number, for something that did not end well.
     Failed,
     /// A word in place of a number that nobody is to blame for.
-    Absent,
+    Missing,
 }
 
 /// A cell of the table.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Entry {
+pub(crate) struct TableCell {
     /// A number, or a word in place of one.
     pub text: String,
     /// Signs behind it; see [`LEGEND`].
     pub signs: String,
     /// How it is meant to look.
-    pub tone: Tone,
+    pub tone: CellStyle,
 }
 
 /// A row of the table: a phase with its primary metric.
 pub(crate) struct PhaseLine<'a> {
     /// The row of the analysis behind it; absent where it follows from several.
-    pub row: Option<&'a Row>,
+    pub row: Option<&'a ResultRow>,
     /// The phase, at a point of a sweep with the point.
     pub label: String,
     /// What ends between the row above and this one, as a line across the table.
@@ -48,7 +48,7 @@ pub(crate) struct PhaseLine<'a> {
     /// The unit, and which way is better.
     pub unit: String,
     /// An entry for each contender, in the campaign's order.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<TableCell>,
 }
 
 /// The rows of one test, or of one slice of a sweep.
@@ -111,7 +111,7 @@ pub(crate) const LEGEND: [(char, &str); 13] = [
 ];
 
 /// What a sign means beside one number each, of which others do not say how it varies.
-pub(crate) const fn meaning(sign: char, meaning: &'static str, single: bool) -> &'static str {
+pub(crate) const fn legend_text(sign: char, meaning: &'static str, single: bool) -> &'static str {
     match (sign, single) {
         (OPEN, true) => "may be the best: one number each does not say",
         _ => meaning,
@@ -123,17 +123,17 @@ pub(crate) fn overview<'a>(
     results: &'a CampaignResults,
     analysis: &'a Analysis,
 ) -> Vec<TestBlock<'a>> {
-    let shown = |row: &'a Row| row.shown.then(|| phase_line(row));
-    let mut blocks = blocks_of_tests(results, analysis, shown);
+    let shown = |row: &'a ResultRow| row.shown.then(|| phase_line(row));
+    let mut blocks = test_blocks(results, analysis, shown);
     blocks.extend(sweeps::blocks(results, analysis));
     blocks
 }
 
 /// A block for each test that is no point of a sweep, with the lines that its rows give.
-pub(crate) fn blocks_of_tests<'a>(
+pub(crate) fn test_blocks<'a>(
     results: &'a CampaignResults,
     analysis: &'a Analysis,
-    line: impl Fn(&'a Row) -> Option<PhaseLine<'a>>,
+    line: impl Fn(&'a ResultRow) -> Option<PhaseLine<'a>>,
 ) -> Vec<TestBlock<'a>> {
     let mut lines: BTreeMap<(&str, &str), Vec<PhaseLine<'a>>> = BTreeMap::new();
     for row in &analysis.rows {
@@ -145,8 +145,8 @@ pub(crate) fn blocks_of_tests<'a>(
     let blocks = tests.map(|(number, test)| TestBlock {
         test,
         number: Some(number),
-        name: clean(&test.name),
-        title: clean(&test.title),
+        name: sanitize_line(&test.name),
+        title: sanitize_line(&test.title),
         lines: lines
             .remove(&(test.suite.as_str(), test.name.as_str()))
             .unwrap_or_default(),
@@ -154,8 +154,8 @@ pub(crate) fn blocks_of_tests<'a>(
     blocks.collect()
 }
 
-fn phase_line(row: &Row) -> PhaseLine<'_> {
-    let phase = clean(&row.phase);
+fn phase_line(row: &ResultRow) -> PhaseLine<'_> {
+    let phase = sanitize_line(&row.phase);
     // Of a time, the unit does not say which one it is.
     let label = match row.metric {
         Metric::LatencyP99
@@ -165,16 +165,16 @@ fn phase_line(row: &Row) -> PhaseLine<'_> {
         | Metric::MajorFaults => format!("{phase} {}", row.metric),
         _ => phase,
     };
-    line(row, label, &scale_of(row))
+    line(row, label, &row_scale(row))
 }
 
 /// A row under a label, in a scale.
-pub(crate) fn line<'a>(row: &'a Row, label: String, scale: &Scale) -> PhaseLine<'a> {
+pub(crate) fn line<'a>(row: &'a ResultRow, label: String, scale: &UnitScale) -> PhaseLine<'a> {
     PhaseLine {
         row: Some(row),
         label,
         rule: None,
-        unit: format!("{} {}", scale.symbol(), words::arrow(row.direction)),
+        unit: format!("{} {}", scale.symbol(), labels::arrow(row.direction)),
         entries: row
             .results
             .iter()
@@ -184,50 +184,55 @@ pub(crate) fn line<'a>(row: &'a Row, label: String, scale: &Scale) -> PhaseLine<
 }
 
 /// The sign and the look of a place; who is worse than the best and better than the worst has no sign.
-pub(crate) fn sign_of(place: Option<&Place>) -> (Tone, Option<char>) {
+pub(crate) fn rank_symbol(place: Option<&Rank>) -> (CellStyle, Option<char>) {
     match place {
-        Some(place) if place.best => (Tone::Best, Some(BEST)),
-        Some(place) if place.worst => (Tone::Worst, Some(WORST)),
-        Some(place) if place.is_equal() => (Tone::Plain, Some(EQUAL)),
-        Some(place) if place.shortlisted => (Tone::Plain, Some(OPEN)),
-        _ => (Tone::Plain, None),
+        Some(place) if place.best => (CellStyle::Best, Some(BEST)),
+        Some(place) if place.worst => (CellStyle::Worst, Some(WORST)),
+        Some(place) if place.is_equal() => (CellStyle::Plain, Some(EQUAL)),
+        Some(place) if place.shortlisted => (CellStyle::Plain, Some(OPEN)),
+        _ => (CellStyle::Plain, None),
     }
 }
 
 /// The scale of a row: it suits the middle one of its medians.
-pub(crate) fn scale_of(row: &Row) -> Scale {
+pub(crate) fn row_scale(row: &ResultRow) -> UnitScale {
     let medians = row.results.iter().filter_map(|f| Some(f.estimate?.median));
-    Scale::for_metric(row.metric, medians)
+    UnitScale::for_metric(row.metric, medians)
 }
 
 /// What a table says of one result.
-pub(crate) fn entry(row: &Row, result: &MetricResult, scale: &Scale) -> Entry {
+pub(crate) fn entry(row: &ResultRow, result: &MetricResult, scale: &UnitScale) -> TableCell {
     match &result.estimate {
         Some(estimate) => number(row, result, estimate, scale),
-        None => Entry {
-            text: status_words(result),
+        None => TableCell {
+            text: status_summary(result),
             signs: String::new(),
             tone: if result.has_failed_rounds() {
-                Tone::Failed
+                CellStyle::Failed
             } else {
-                Tone::Absent
+                CellStyle::Missing
             },
         },
     }
 }
 
-fn number(row: &Row, result: &MetricResult, estimate: &Estimate, scale: &Scale) -> Entry {
-    let (tone, sign) = sign_of(result.place.as_ref());
+fn number(
+    row: &ResultRow,
+    result: &MetricResult,
+    estimate: &RobustEstimate,
+    scale: &UnitScale,
+) -> TableCell {
+    let (tone, sign) = rank_symbol(result.place.as_ref());
     let bound = result.is_lower_bound(row.metric).then_some(LOWER_BOUND);
     let signs = [
         sign,
-        estimate.unsteady().then_some(UNSTEADY),
+        estimate.is_unstable().then_some(UNSTEADY),
         result.has_failed_rounds().then_some(PARTIAL),
         result.is_largely_overhead().then_some(OVERHEAD),
         result.is_incomplete().then_some(WAITING),
         result.not_durable.then_some(NOT_DURABLE),
     ];
-    Entry {
+    TableCell {
         text: bound
             .into_iter()
             .chain(value(row.metric, estimate.median, scale).chars())
@@ -238,7 +243,7 @@ fn number(row: &Row, result: &MetricResult, estimate: &Estimate, scale: &Scale) 
 }
 
 /// A number; of a feature that was tried and worked, the word for it.
-fn value(metric: Metric, median: f64, scale: &Scale) -> String {
+fn value(metric: Metric, median: f64, scale: &UnitScale) -> String {
     if metric == Metric::Supported && median == 1.0 {
         "yes".to_owned()
     } else {
@@ -250,8 +255,12 @@ fn value(metric: Metric, median: f64, scale: &Scale) -> String {
 const NO_RESULT: &str = "no result";
 
 /// The words for a result without a value: `failed`, `failed/crashed`; of whom no cell was planned, that there is none.
-pub(crate) fn status_words(result: &MetricResult) -> String {
-    let words: Vec<&str> = result.words().iter().map(|(o, _)| o.name()).collect();
+pub(crate) fn status_summary(result: &MetricResult) -> String {
+    let words: Vec<&str> = result
+        .outcome_counts()
+        .iter()
+        .map(|(o, _)| o.name())
+        .collect();
     match words.is_empty() {
         true => NO_RESULT.to_owned(),
         false => words.join("/"),
@@ -262,7 +271,7 @@ pub(crate) fn status_words(result: &MetricResult) -> String {
 pub(crate) fn status_counts(result: &MetricResult) -> String {
     let rounds = result.planned_rounds();
     let counts: Vec<String> = result
-        .words()
+        .outcome_counts()
         .iter()
         .map(|(outcome, count)| match outcome {
             RoundOutcome::NotRun => format!("{outcome}: {count} of {rounds} rounds"),
@@ -296,7 +305,7 @@ pub(crate) fn legend(blocks: &[TestBlock<'_>]) -> Vec<(char, &'static str)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use analyse::{analyse, fixture};
+    use stats::{analyse, fixture};
 
     #[test]
     fn every_entry_says_something() {
@@ -377,7 +386,7 @@ mod tests {
             value(
                 Metric::Supported,
                 1.0,
-                &Scale::of(model::Unit::Count, [1.0])
+                &UnitScale::for_values(model::Unit::Count, [1.0])
             ),
             "yes"
         );
@@ -388,7 +397,7 @@ mod tests {
         let mut results = fixture::realistic();
         for stored in &mut results.cells {
             for phase in stored.result.iter_mut().flat_map(|r| &mut r.phases) {
-                phase.cut_short = phase.phase == "mkfs" && stored.cell.contender == "xfs";
+                phase.time_limited = phase.phase == "mkfs" && stored.cell.contender == "xfs";
             }
         }
         let analysis = analyse(&results);

@@ -1,12 +1,12 @@
 //! What each contender may use of memory and disks, and what it used, as a table; and, where contenders are not alike in
 //! it, that said.
 
-use analyse::{Analysis, Estimate, Resources};
 use model::Bytes;
+use stats::{Analysis, Resources, RobustEstimate};
 
-use crate::tables::plain_table::PlainTable;
-use crate::wording::text::clean;
-use crate::wording::unlike::{ALL, FRESH, unlike};
+use crate::tables::table::Table;
+use crate::text::asymmetries::{ALL, FRESH, unlike};
+use crate::text::text::sanitize_line;
 
 /// What stands above the table.
 pub(crate) const TITLE: &str = "Memory and disks";
@@ -22,23 +22,23 @@ pub(crate) const NOTE: &str = "“May use” holds the page cache; of a guest it
 type Column = (&'static str, fn(&Resources) -> Option<String>);
 
 const COLUMNS: [Column; 8] = [
-    ("age", |r| r.age.as_deref().map(clean)),
+    ("age", |r| r.age.as_deref().map(sanitize_line)),
     (">may use", |r| Some(r.memory?.to_string())),
-    ("disk", |r| r.disk.as_deref().map(clean)),
+    ("disk", |r| r.disk.as_deref().map(sanitize_line)),
     (">disks", |r| Some(r.disks?.to_string())),
     (">kernel, mounted", |r| bytes(r.kernel.as_ref()?.mounted)),
-    (">kernel, most", |r| bytes(r.kernel.as_ref()?.most)),
+    (">kernel, most", |r| bytes(r.kernel.as_ref()?.max)),
     (">driver, mounted", |r| bytes(r.driver.as_ref()?.mounted)),
-    (">driver, most", |r| bytes(r.driver.as_ref()?.most)),
+    (">driver, most", |r| bytes(r.driver.as_ref()?.max)),
 ];
 
-fn bytes(estimate: Option<Estimate>) -> Option<String> {
+fn bytes(estimate: Option<RobustEstimate>) -> Option<String> {
     Some(Bytes(estimate?.median.round() as u64).to_string())
 }
 
 /// A line for each contender, in the campaign's order; `None` where all may use the same and nothing was measured: the
 /// campaign's own setting says it then.
-pub(crate) fn table(analysis: &Analysis) -> Option<PlainTable> {
+pub(crate) fn table(analysis: &Analysis) -> Option<Table> {
     let resources = &analysis.resources;
     let is_measured = |r: &Resources| r.kernel.is_some() || r.driver.is_some();
     if !resources.iter().any(is_measured) && unlike(analysis).is_empty() {
@@ -50,7 +50,7 @@ pub(crate) fn table(analysis: &Analysis) -> Option<PlainTable> {
         .into_iter()
         .chain(columns.iter().map(|(name, _)| *name))
         .collect();
-    let mut table = PlainTable::new(&heading);
+    let mut table = Table::new(&heading);
     for of in resources {
         let cells = columns.iter().map(|(name, value)| {
             value(of).unwrap_or_else(|| match *name {
@@ -59,7 +59,12 @@ pub(crate) fn table(analysis: &Analysis) -> Option<PlainTable> {
                 _ => "none".to_owned(),
             })
         });
-        table.push([clean(&of.contender)].into_iter().chain(cells).collect());
+        table.push(
+            [sanitize_line(&of.contender)]
+                .into_iter()
+                .chain(cells)
+                .collect(),
+        );
     }
     Some(table)
 }
@@ -67,19 +72,19 @@ pub(crate) fn table(analysis: &Analysis) -> Option<PlainTable> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use analyse::{analyse, fixture};
-    use model::{CampaignResults, MemoryUse, OwnSetting};
+    use model::{CampaignResults, ContenderOverrides, KernelMemoryUse};
+    use stats::{analyse, fixture};
 
     fn measured() -> CampaignResults {
         let mut results = fixture::plain();
-        results.campaign.contenders[2].own = OwnSetting {
+        results.campaign.contenders[2].own = ContenderOverrides {
             memory: Some(Bytes::mib(32)),
-            ..OwnSetting::default()
+            ..ContenderOverrides::default()
         };
         let own = results.cells.iter_mut();
         for stored in own.filter(|stored| stored.cell.contender == "fast") {
             let result = stored.result.as_mut().unwrap();
-            let memory = |kernel, driver| MemoryUse {
+            let memory = |kernel, driver| KernelMemoryUse {
                 kernel: Some(Bytes::kib(kernel)),
                 driver,
             };

@@ -3,13 +3,13 @@
 //!
 //! All points are in CSV, JSON and the page; here are those that a reader can take in.
 
-use analyse::{Analysis, ENOUGH, Knee, Slice, Sweep, SweptPhase};
-use model::{Axis, CampaignResults, Test};
+use model::{CampaignResults, SweepAxis, Test};
+use stats::{Analysis, ENOUGH, Knee, Sweep, SweepSlice, SweptPhase};
 
-use crate::Scale;
-use crate::tables::overview::{Entry, PhaseLine, TestBlock, Tone, line};
-use crate::wording::scale::three_digits;
-use crate::wording::text::{clean, width};
+use crate::UnitScale;
+use crate::tables::overview::{CellStyle, PhaseLine, TableCell, TestBlock, line};
+use crate::text::scale::three_digits;
+use crate::text::text::{sanitize_line, width};
 
 /// The blocks of all sweeps: one for each axis that varies.
 pub(crate) fn blocks<'a>(
@@ -36,9 +36,9 @@ pub(crate) fn first_point<'a>(results: &'a CampaignResults, sweep: &Sweep) -> Op
 
 /// What people call a sweep: the title of its points without the point.
 pub(crate) fn title(test: &Test) -> String {
-    let title = clean(&test.title);
+    let title = sanitize_line(&test.title);
     let point = test.sweep.iter().flat_map(|point| &point.at).next();
-    let begin = point.map(|(axis, value)| format!(": {axis} {}", axis.show(*value)));
+    let begin = point.map(|(axis, value)| format!(": {axis} {}", axis.format_long(*value)));
     match begin.and_then(|begin| title.rfind(&begin)) {
         Some(at) => title[..at].to_owned(),
         None => title,
@@ -46,15 +46,18 @@ pub(crate) fn title(test: &Test) -> String {
 }
 
 fn of_sweep<'a>(sweep: &'a Sweep, test: &'a Test, analysis: &'a Analysis) -> Vec<TestBlock<'a>> {
-    let phases: Vec<(&SweptPhase, Vec<Slice<'_>>)> = sweep
+    let phases: Vec<(&SweptPhase, Vec<SweepSlice<'_>>)> = sweep
         .phases
         .iter()
         .map(|phase| (phase, sweep.slices(phase)))
         .collect();
-    let names = sweep.phases.iter().map(|phase| width(&clean(&phase.phase)));
+    let names = sweep
+        .phases
+        .iter()
+        .map(|phase| width(&sanitize_line(&phase.phase)));
     let widest = names.max().unwrap_or(0);
     let mut blocks: Vec<TestBlock<'a>> = Vec::new();
-    for axis in Axis::ALL {
+    for axis in SweepAxis::ALL {
         let of_axis = || {
             phases.iter().filter_map(|(phase, slices)| {
                 Some((*phase, slices.iter().find(|s| s.axis == axis)?))
@@ -66,8 +69,8 @@ fn of_sweep<'a>(sweep: &'a Sweep, test: &'a Test, analysis: &'a Analysis) -> Vec
         blocks.push(TestBlock {
             test,
             number: None,
-            name: clean(&sweep.name),
-            title: format!("{}, {}", title(test), over(any)),
+            name: sanitize_line(&sweep.name),
+            title: format!("{}, {}", title(test), slice_label(any)),
             lines: of_axis()
                 .flat_map(|(phase, slice)| lines(sweep, phase, widest, slice, analysis))
                 .collect(),
@@ -77,10 +80,10 @@ fn of_sweep<'a>(sweep: &'a Sweep, test: &'a Test, analysis: &'a Analysis) -> Vec
 }
 
 /// What a slice shows: `by size (block 64 KiB)`.
-pub(crate) fn over(slice: &Slice<'_>) -> String {
+pub(crate) fn slice_label(slice: &SweepSlice<'_>) -> String {
     let held = slice.held.iter();
     let held: Vec<String> = held
-        .map(|(axis, value)| format!("{axis} {}", axis.show(*value)))
+        .map(|(axis, value)| format!("{axis} {}", axis.format_long(*value)))
         .collect();
     match held.is_empty() {
         true => format!("by {}", slice.axis),
@@ -92,7 +95,7 @@ fn lines<'a>(
     sweep: &Sweep,
     phase: &'a SweptPhase,
     columns: usize,
-    slice: &Slice<'a>,
+    slice: &SweepSlice<'a>,
     analysis: &'a Analysis,
 ) -> Vec<PhaseLine<'a>> {
     let rows = || {
@@ -107,21 +110,21 @@ fn lines<'a>(
     let Some(metric) = rows().next().map(|row| row.metric) else {
         return Vec::new();
     };
-    let scale = Scale::for_metric(metric, medians);
+    let scale = UnitScale::for_metric(metric, medians);
     let shown: Vec<String> = slice
         .points
         .iter()
-        .map(|(v, _)| slice.axis.show(*v))
+        .map(|(v, _)| slice.axis.format_long(*v))
         .collect();
     let widest = shown.iter().map(|text| width(text)).max().unwrap_or(0);
-    let name = clean(&phase.phase);
+    let name = sanitize_line(&phase.phase);
     let mut lines = Vec::new();
     let mut before = None;
     for ((value, _), (row, shown)) in slice.points.iter().zip(rows().zip(&shown)) {
         let label = format!("{name:columns$} {shown:>widest$}");
         let mut next = line(row, label, &scale);
-        if slice.axis == Axis::Size {
-            let ended = sweep.borders(before, *value).into_iter();
+        if slice.axis == SweepAxis::Size {
+            let ended = sweep.memory_boundaries(before, *value).into_iter();
             let ended: Vec<String> = ended
                 .map(|(words, size)| format!("{words} ({size})"))
                 .collect();
@@ -138,7 +141,7 @@ fn lines<'a>(
 
 /// The knees of the curves of a phase: N*, and what gives nearly the maximum; with a `+` where the curve
 /// still rises at its end.
-fn knees<'a>(phase: &str, axis: Axis, knees: &[Option<Knee>]) -> [PhaseLine<'a>; 2] {
+fn knees<'a>(phase: &str, axis: SweepAxis, knees: &[Option<Knee>]) -> [PhaseLine<'a>; 2] {
     let crossing = |knee: &Knee| three_digits(knee.crossing);
     let enough = |knee: &Knee| match knee.still_rising {
         true => format!("{}+", knee.enough_at),
@@ -160,12 +163,12 @@ fn knees<'a>(phase: &str, axis: Axis, knees: &[Option<Knee>]) -> [PhaseLine<'a>;
     ]
 }
 
-fn entry(text: Option<String>) -> Entry {
-    Entry {
+fn entry(text: Option<String>) -> TableCell {
+    TableCell {
         tone: if text.is_some() {
-            Tone::Plain
+            CellStyle::Plain
         } else {
-            Tone::Absent
+            CellStyle::Missing
         },
         text: text.unwrap_or_else(|| "unknown".to_owned()),
         signs: String::new(),
@@ -175,7 +178,7 @@ fn entry(text: Option<String>) -> Entry {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use analyse::{analyse, fixture};
+    use stats::{analyse, fixture};
 
     #[test]
     fn a_sweep_is_as_many_blocks_as_axes_vary() {

@@ -1,11 +1,13 @@
 //! Totals over the steps of tests, as a table like the overview's: what counts, and every attempt below it.
 
-use analyse::{Analysis, Attempt, RoundOutcome, Total};
 use model::{CampaignResults, Unit};
+use stats::{Analysis, Attempt, RoundOutcome, Total};
 
-use crate::Scale;
-use crate::tables::overview::{Entry, LOWER_BOUND, NOT_DURABLE, PhaseLine, TestBlock, Tone};
-use crate::wording::text::clean;
+use crate::UnitScale;
+use crate::tables::overview::{
+    CellStyle, LOWER_BOUND, NOT_DURABLE, PhaseLine, TableCell, TestBlock,
+};
+use crate::text::text::sanitize_line;
 
 /// What stands above the table.
 pub(crate) const TITLE: &str = "Total over all steps";
@@ -16,11 +18,11 @@ pub(crate) const NOTE: &str = "A total is the median over its attempts, one for 
                                that of others.";
 
 /// Attempts that are shown; of more, JSON has the others.
-const MOST_ATTEMPTS: u32 = 10;
+const MAX_ATTEMPTS: u32 = 10;
 
 /// Which attempts stand below a total.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Attempts {
+pub(crate) enum AttemptFilter {
     /// Every one.
     All,
     /// Every one of a test in which one is invalid or does not count, and none of any other: on a terminal the median
@@ -32,7 +34,7 @@ pub(crate) enum Attempts {
 pub(crate) fn blocks<'a>(
     results: &'a CampaignResults,
     analysis: &'a Analysis,
-    attempts: Attempts,
+    attempts: AttemptFilter,
 ) -> Vec<TestBlock<'a>> {
     let tests = || results.campaign.suites.iter().flat_map(|s| &s.tests);
     let totals = analysis.totals.iter();
@@ -44,7 +46,7 @@ pub(crate) fn blocks<'a>(
         Some(TestBlock {
             test: tests().nth(number)?,
             number: Some(number),
-            name: clean(&total.test),
+            name: sanitize_line(&total.test),
             title: format!("{} steps, one after the other", total.steps.len()),
             lines: lines(total, analysis, attempts),
         })
@@ -52,10 +54,10 @@ pub(crate) fn blocks<'a>(
     blocks.collect()
 }
 
-fn lines<'a>(total: &Total, analysis: &Analysis, shown: Attempts) -> Vec<PhaseLine<'a>> {
+fn lines<'a>(total: &Total, analysis: &Analysis, shown: AttemptFilter) -> Vec<PhaseLine<'a>> {
     let attempts = || total.contenders.iter().flat_map(|of| &of.attempts);
-    let scale = Scale::of(Unit::Seconds, attempts().filter_map(|a| a.seconds));
-    let line = |label: String, entries: Vec<Entry>| PhaseLine {
+    let scale = UnitScale::for_values(Unit::Seconds, attempts().filter_map(|a| a.seconds));
+    let line = |label: String, entries: Vec<TableCell>| PhaseLine {
         row: None,
         label,
         rule: None,
@@ -73,11 +75,11 @@ fn lines<'a>(total: &Total, analysis: &Analysis, shown: Attempts) -> Vec<PhaseLi
     });
     let mut lines = vec![line("total".to_owned(), sums.collect())];
     let is_broken = |attempt: &Attempt| attempt.outcome == RoundOutcome::Invalid || !attempt.counts;
-    if shown == Attempts::OfBroken && !attempts().any(is_broken) {
+    if shown == AttemptFilter::OfBroken && !attempts().any(is_broken) {
         return lines;
     }
     let rounds = attempts().map(|attempt| attempt.round).max().unwrap_or(0);
-    for round in 1..=rounds.min(MOST_ATTEMPTS) {
+    for round in 1..=rounds.min(MAX_ATTEMPTS) {
         let of = |counts: bool| {
             let attempts = total.contenders.iter().map(move |of| {
                 let mut attempts = of.attempts.iter();
@@ -102,13 +104,13 @@ fn is_durable(contender: &str, total: &Total, analysis: &Analysis) -> bool {
     !results.any(|result| result.contender == contender && result.not_durable)
 }
 
-fn entries(attempts: &[Option<&Attempt>], scale: &Scale) -> Vec<Entry> {
+fn entries(attempts: &[Option<&Attempt>], scale: &UnitScale) -> Vec<TableCell> {
     let shown = |attempt: &Option<&Attempt>| match attempt {
-        Some(a) => entry(a.seconds, a.outcome, a.cut_short, scale),
-        None => Entry {
+        Some(a) => entry(a.seconds, a.outcome, a.time_limited, scale),
+        None => TableCell {
             text: "none".to_owned(),
             signs: String::new(),
-            tone: Tone::Absent,
+            tone: CellStyle::Missing,
         },
     };
     attempts.iter().map(shown).collect()
@@ -118,19 +120,19 @@ fn entry(
     seconds: Option<f64>,
     outcome: RoundOutcome,
     is_lower_bound: bool,
-    scale: &Scale,
-) -> Entry {
+    scale: &UnitScale,
+) -> TableCell {
     let number = |value| match is_lower_bound {
         true => format!("{LOWER_BOUND}{}", scale.number(value)),
         false => scale.number(value),
     };
-    Entry {
+    TableCell {
         text: seconds.map_or_else(|| outcome.to_string(), number),
         signs: String::new(),
         tone: match (seconds, outcome) {
-            (Some(_), _) => Tone::Plain,
-            (None, outcome) if outcome.is_failure() => Tone::Failed,
-            (None, _) => Tone::Absent,
+            (Some(_), _) => CellStyle::Plain,
+            (None, outcome) if outcome.is_failure() => CellStyle::Failed,
+            (None, _) => CellStyle::Missing,
         },
     }
 }
@@ -138,12 +140,12 @@ fn entry(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use analyse::{analyse, fixture};
+    use stats::{analyse, fixture};
 
     /// What stands in a line of the tree's totals for a contender.
-    fn shown(results: &CampaignResults, label: &str, contender: &str) -> Entry {
+    fn shown(results: &CampaignResults, label: &str, contender: &str) -> TableCell {
         let analysis = analyse(results);
-        let blocks = blocks(results, &analysis, Attempts::All);
+        let blocks = blocks(results, &analysis, AttemptFilter::All);
         let tree = blocks.iter().find(|block| block.name == "tree").unwrap();
         let line = tree.lines.iter().find(|line| line.label == label).unwrap();
         let place = analysis.contenders.iter().position(|c| c == contender);
@@ -156,13 +158,16 @@ mod tests {
         let results = fixture::realistic();
         for label in ["total", "attempt 2"] {
             let entry = shown(&results, label, "zfs-fuse");
-            assert_eq!((entry.text.as_str(), entry.tone), ("invalid", Tone::Failed));
+            assert_eq!(
+                (entry.text.as_str(), entry.tone),
+                ("invalid", CellStyle::Failed)
+            );
         }
         for label in ["attempt 1", "attempt 3"] {
             let entry = shown(&results, label, "zfs-fuse");
             assert!(entry.text.parse::<f64>().is_ok(), "{entry:?}");
         }
-        assert_eq!(shown(&results, "total", "ext4").tone, Tone::Plain);
+        assert_eq!(shown(&results, "total", "ext4").tone, CellStyle::Plain);
     }
 
     #[test]
@@ -170,7 +175,7 @@ mod tests {
         let results = fixture::realistic();
         let mut analysis = analyse(&results);
         let marked = |analysis: &Analysis| -> Vec<bool> {
-            let blocks = blocks(&results, analysis, Attempts::All);
+            let blocks = blocks(&results, analysis, AttemptFilter::All);
             let tree = blocks.iter().find(|block| block.name == "tree").unwrap();
             let totals = tree.lines[0].entries.iter();
             totals.map(|e| e.signs.contains(NOT_DURABLE)).collect()
@@ -186,7 +191,7 @@ mod tests {
     fn a_terminal_has_the_attempts_of_what_broke_and_of_nothing_else() {
         let results = fixture::realistic();
         let analysis = analyse(&results);
-        for block in blocks(&results, &analysis, Attempts::OfBroken) {
+        for block in blocks(&results, &analysis, AttemptFilter::OfBroken) {
             let is_broken = block.lines[0].entries.iter().any(|e| e.text == "invalid");
             let attempts = if is_broken { 3 } else { 0 };
             assert_eq!(block.lines.len(), 1 + attempts, "{}", block.name);
@@ -204,6 +209,9 @@ mod tests {
         let first = shown(&results, "attempt 1, disturbed", "xfs");
         assert_eq!(first, shown(&results, "attempt 1", "xfs"));
         let other = shown(&results, "attempt 1, disturbed", "ext4");
-        assert_eq!((other.text.as_str(), other.tone), ("none", Tone::Absent));
+        assert_eq!(
+            (other.text.as_str(), other.tone),
+            ("none", CellStyle::Missing)
+        );
     }
 }

@@ -4,9 +4,10 @@
 use std::collections::BTreeMap;
 
 use model::{
-    Access, Backend, Bytes, CacheState, Calibration, Campaign, Cell, CellId, CellResult, CpuTime,
-    End, Environment, Failure, Faults, Features, Io, LatencyBucket, Metric, Nanos, Op, Overhead,
-    Phase, PhaseResult, Profile, RawDevice, Spread, Status, StepRecord, Suite, Test,
+    AccessPattern, BackendKind, Bytes, CacheState, Calibration, Campaign, Cell, CellId, CellResult,
+    CommandRecord, CpuTime, Environment, Failure, Features, HarnessOverhead, Io, LatencyBucket,
+    Metric, Nanos, Op, PageFaults, Phase, PhaseResult, RawDevicePerformance, RepeatedValue,
+    SizeProfile, Status, Suite, SyncAtEnd, Test,
 };
 
 /// A campaign with one suite of one test, whose seek phase holds a fraction.
@@ -16,7 +17,7 @@ pub fn campaign() -> Campaign {
         contenders: Vec::new(),
         groups: Vec::new(),
         suites: vec![Suite {
-            requires: model::Programs::default(),
+            requires: model::ProgramRequirements::default(),
             archives: Vec::new(),
             baseline: None,
             name: "bonnie".into(),
@@ -24,9 +25,9 @@ pub fn campaign() -> Campaign {
             source: "a test".into(),
             tests: vec![test()],
         }],
-        profile: Profile::Quick,
+        profile: SizeProfile::Quick,
         rounds: 3,
-        until: None,
+        stopping_rule: None,
         budget: None,
         clock: model::Clock::Real,
         guest: None,
@@ -43,7 +44,7 @@ pub fn campaign() -> Campaign {
         host: None,
         archives: Vec::new(),
         phase_limit: model::Nanos::from_secs(600),
-        backend: Backend::Loop,
+        backend: BackendKind::Loop,
         measured_by: None,
     }
 }
@@ -59,7 +60,7 @@ fn test() -> Test {
         phases: vec![Phase {
             name: "seek".into(),
             cache: CacheState::Cold,
-            ends: End::Call,
+            sync_at_end: SyncAtEnd::Call,
             at_most: None,
             scaling: None,
             step: None,
@@ -74,32 +75,32 @@ fn test() -> Test {
 }
 
 /// Seeks of which a share is written back.
-pub fn seek(write_share: f64) -> Access {
-    Access::Seek { write_share }
+pub fn seek(write_share: f64) -> AccessPattern {
+    AccessPattern::Seek { write_share }
 }
 
 /// A calibration in which every kind of field is filled.
 pub fn calibration() -> Calibration {
-    let spread = |median| Spread {
+    let spread = |median| RepeatedValue {
         median,
-        least: median * 0.9,
-        most: median * 1.1,
+        min: median * 0.9,
+        max: median * 1.1,
         repetitions: 5,
     };
     Calibration {
         disturbance: None,
         taken: Nanos::from_secs(1_700_000_000),
         elapsed: Nanos(2_000_000_000),
-        overhead: Overhead {
+        overhead: HarnessOverhead {
             operation: spread(120.5),
             clock: spread(25.25),
             histogram: spread(0.1 + 0.2),
             marking: spread(4e11),
             verification: spread(8e9),
         },
-        raw_device: Some(RawDevice {
+        raw_device: Some(RawDevicePerformance {
             sequential_read: Some(spread(1.5e9)),
-            ..RawDevice::default()
+            ..RawDevicePerformance::default()
         }),
         device: "a disk".into(),
     }
@@ -140,15 +141,15 @@ pub fn phase(name: &str) -> PhaseResult {
         failure: None,
         primary_metric: Metric::Throughput,
         cache: CacheState::Cold,
-        ends: End::Fsync,
-        wall: Nanos::from_secs(2),
+        ends: SyncAtEnd::Fsync,
+        elapsed: Nanos::from_secs(2),
         operations: 100,
         bytes: Bytes::mib(100),
         bytes_written: Bytes::mib(100),
-        cut_short: false,
+        time_limited: false,
         too_fast: false,
         cpu: CpuTime::default(),
-        faults: Faults::default(),
+        faults: PageFaults::default(),
         device: None,
         space_before: None,
         space_after: None,
@@ -173,7 +174,7 @@ pub fn result(phases: &[&str]) -> CellResult {
         status: Status::Ok,
         failure: None,
         phases: phases.iter().map(|name| phase(name)).collect(),
-        steps: vec![StepRecord {
+        steps: vec![CommandRecord {
             step: "mkfs".into(),
             command: vec!["mkfs.ext4".into(), "/dev/loop0".into()],
             exit: Some(0),

@@ -9,13 +9,13 @@ mod vocabulary;
 
 use serde::Serialize;
 
-use crate::judge::range;
+use crate::evaluate::range;
 
 pub use parser::{parse, parse_cells, parse_paths};
 pub use vocabulary::{RESERVED, Vocabulary};
 
 /// A share by which two may differ and be called the same, and a number that is called `about`, where none is stated.
-pub const SAME_WITHIN: f64 = 0.05;
+pub const DEFAULT_TOLERANCE: f64 = 0.05;
 
 /// One statement: what is said, and of which figures.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -23,9 +23,10 @@ pub struct Statement {
     /// As it is written.
     pub text: String,
     /// Whether contenders or figures are set against each other.
-    pub subjects: Subjects,
+    pub subjects: Subject,
     /// What is said.
-    pub what: What,
+    #[serde(rename = "what")]
+    pub predicate: Predicate,
     /// Where it is said to hold.
     pub scope: Scope,
 }
@@ -33,7 +34,7 @@ pub struct Statement {
 /// What stands on the sides of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Subjects {
+pub enum Subject {
     /// Contenders, in each figure of the scope.
     Contenders,
     /// Figures, of each contender of the scope.
@@ -44,15 +45,17 @@ pub enum Subjects {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Scope {
     /// The figures by path, or the contenders by name.
-    pub of: Vec<String>,
+    #[serde(rename = "of")]
+    pub names: Vec<String>,
     /// In how many of them.
-    pub how: How,
+    #[serde(rename = "how")]
+    pub quantifier: Quantifier,
 }
 
 /// In how many figures of a scope a statement is said to hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum How {
+pub enum Quantifier {
     /// In all.
     Every,
     /// In more than half.
@@ -66,11 +69,11 @@ pub enum How {
 /// What is said.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum What {
+pub enum Predicate {
     /// Places, the better one first: everybody of a place ranks before everybody of the next.
     Order {
         /// The places; a single one says that its members are alike.
-        places: Vec<Place>,
+        places: Vec<RankPosition>,
         /// How many times better at least; 1 where no number is said.
         by: f64,
     },
@@ -79,16 +82,17 @@ pub enum What {
         /// Who.
         who: Vec<String>,
         /// Where.
-        rank: Rank,
+        rank: RankClaim,
     },
     /// That nobody stands there in every figure of the scope.
-    Nobody(Rank),
+    #[serde(rename = "nobody")]
+    NoneOf(RankClaim),
     /// How many times the number of one is that of another, of every pair.
     Ratio {
         /// Whose number.
         who: Vec<String>,
         /// How many times.
-        times: Amount,
+        times: NumberRange,
         /// Whose number that many times.
         than: Vec<String>,
     },
@@ -97,29 +101,30 @@ pub enum What {
         /// Whose numbers.
         who: Vec<String>,
         /// The bounds.
-        amount: Amount,
+        amount: NumberRange,
     },
     /// What became of them.
     Outcome {
         /// Of whom.
         who: Vec<String>,
         /// What.
-        outcome: Outcome,
+        outcome: OutcomePredicate,
     },
 }
 
 /// A place of an order.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Place {
+pub struct RankPosition {
     /// Who has it.
     pub members: Vec<String>,
     /// The share by which its members may differ, where they are said to be alike.
-    pub alike: Option<f64>,
+    #[serde(rename = "alike")]
+    pub tolerance: Option<f64>,
 }
 
 /// Some of the first or the last among some.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Rank {
+pub struct RankClaim {
     /// Whether places count from the worst.
     pub from_worst: bool,
     /// The first place that is meant, from 1.
@@ -127,14 +132,16 @@ pub struct Rank {
     /// The last.
     pub last: usize,
     /// Among whom.
-    pub of: Vec<String>,
+    #[serde(rename = "of")]
+    pub among: Vec<String>,
 }
 
 /// A number that is said, as the range that is meant.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Amount {
+pub struct NumberRange {
     /// As it is written.
-    pub said: String,
+    #[serde(rename = "said")]
+    pub text: String,
     /// The least that is meant.
     pub low: f64,
     /// The most; infinite where there is no end.
@@ -145,9 +152,9 @@ pub struct Amount {
 impl Statement {
     /// Which sizes and tolerances decide about it, in few words: `the same within 5 %`, `1.90 to 2.10 times`.
     pub fn taken_as(&self) -> Vec<String> {
-        match &self.what {
-            What::Order { places, by } => {
-                let alike = places.iter().find_map(|place| place.alike);
+        match &self.predicate {
+            Predicate::Order { places, by } => {
+                let alike = places.iter().find_map(|place| place.tolerance);
                 let alike = alike.map(|within| format!("the same within {}", percent(within)));
                 let ahead = (*by > 1.0).then(|| match *by < 2.0 {
                     true => format!("better by at least {}", percent(by - 1.0)),
@@ -155,19 +162,19 @@ impl Statement {
                 });
                 alike.into_iter().chain(ahead).collect()
             }
-            What::Ratio { times, .. } => vec![format!("{} times", times.meant())],
-            What::Bound { amount, .. } => vec![amount.meant()],
-            What::Rank { .. } | What::Nobody(_) | What::Outcome { .. } => Vec::new(),
+            Predicate::Ratio { times, .. } => vec![format!("{} times", times.meant())],
+            Predicate::Bound { amount, .. } => vec![amount.meant()],
+            Predicate::Rank { .. } | Predicate::NoneOf(_) | Predicate::Outcome { .. } => Vec::new(),
         }
     }
 }
 
-impl Amount {
+impl NumberRange {
     /// As it is written, where that is the range itself.
     fn meant(&self) -> String {
-        match self.said.starts_with("about") {
+        match self.text.starts_with("about") {
             true => range((self.low, self.high)),
-            false => self.said.clone(),
+            false => self.text.clone(),
         }
     }
 }
@@ -188,7 +195,7 @@ fn finite<S: serde::Serializer>(value: &f64, to: S) -> Result<S::Ok, S::Error> {
 /// What became of figures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Outcome {
+pub enum OutcomePredicate {
     /// It failed or crashed.
     Fails,
     /// It crashed.

@@ -2,7 +2,8 @@
 
 use super::tokens::tokens;
 use super::{
-    Amount, How, Outcome, Place, Rank, SAME_WITHIN, Scope, Statement, Subjects, Vocabulary, What,
+    DEFAULT_TOLERANCE, NumberRange, OutcomePredicate, Predicate, Quantifier, RankClaim,
+    RankPosition, Scope, Statement, Subject, Vocabulary,
 };
 
 /// Reads a statement. `figures` is where it holds that names no figures itself.
@@ -24,9 +25,9 @@ pub fn parse(
     check_unit(&what, &scope, vocabulary)?;
     let is_ranking = matches!(
         what.0,
-        What::Order { .. } | What::Rank { .. } | What::Ratio { .. }
+        Predicate::Order { .. } | Predicate::Rank { .. } | Predicate::Ratio { .. }
     );
-    if scope.how == How::Mean && !is_ranking {
+    if scope.quantifier == Quantifier::Mean && !is_ranking {
         return Err(format!(
             "`{text}`: a mean has an order and ratios, and no more"
         ));
@@ -34,13 +35,13 @@ pub fn parse(
     Ok(Statement {
         text: text.to_owned(),
         subjects,
-        what: what.0,
+        predicate: what.0,
         scope,
     })
 }
 
 /// What is said, with the unit of its number where one is written.
-type Unitful<'a> = (What, Option<&'a str>);
+type Unitful<'a> = (Predicate, Option<&'a str>);
 
 struct Parser<'a> {
     words: Vec<&'a str>,
@@ -67,7 +68,7 @@ impl<'a> Parser<'a> {
 
     /// All that is left, as figures.
     fn rest_as_figures(&mut self) -> Result<Vec<String>, String> {
-        let figures = self.list(Subjects::Figures)?;
+        let figures = self.list(Subject::Figures)?;
         match self.peek() {
             None => Ok(figures),
             Some(_) => Err(self.expected("the end")),
@@ -106,14 +107,14 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn what(&mut self) -> Result<(Subjects, Unitful<'a>), String> {
+    fn what(&mut self) -> Result<(Subject, Unitful<'a>), String> {
         if self.takes("nobody") {
             self.expects("is")?;
-            return Ok((Subjects::Contenders, (What::Nobody(self.rank()?), None)));
+            return Ok((Subject::Contenders, (Predicate::NoneOf(self.rank()?), None)));
         }
         let subjects = match self.peek() {
-            Some(word) if word.contains('/') => Subjects::Figures,
-            _ => Subjects::Contenders,
+            Some(word) if word.contains('/') => Subject::Figures,
+            _ => Subject::Contenders,
         };
         let first = self.place(subjects)?;
         let what = match self.peek() {
@@ -121,11 +122,11 @@ impl<'a> Parser<'a> {
                 self.at += 1;
                 self.state(subjects, first.members)?
             }
-            Some(verb) if outcome(verb).is_some() && subjects == Subjects::Contenders => {
+            Some(verb) if outcome(verb).is_some() && subjects == Subject::Contenders => {
                 self.at += 1;
                 let who = first.members;
-                let outcome = outcome(verb).unwrap_or(Outcome::Fails);
-                (What::Outcome { who, outcome }, None)
+                let outcome = outcome(verb).unwrap_or(OutcomePredicate::Fails);
+                (Predicate::Outcome { who, outcome }, None)
             }
             _ => (self.order(subjects, first)?, None),
         };
@@ -133,17 +134,17 @@ impl<'a> Parser<'a> {
     }
 
     /// `a < b = c < d, e`, how far those that are alike may differ, and by how much the first are better.
-    fn order(&mut self, subjects: Subjects, first: Place) -> Result<What, String> {
+    fn order(&mut self, subjects: Subject, first: RankPosition) -> Result<Predicate, String> {
         let mut places = vec![first];
         while self.takes("<") {
             places.push(self.place(subjects)?);
         }
         if let [only] = &places[..]
-            && only.alike.is_none()
+            && only.tolerance.is_none()
         {
             return Err(self.expected("`<`, `=`, `is`, `fails`, `crashes` or `completes`"));
         }
-        let (mut by, mut within) = (1.0, SAME_WITHIN);
+        let (mut by, mut within) = (1.0, DEFAULT_TOLERANCE);
         loop {
             if self.takes("by") {
                 self.expects("at")?;
@@ -166,57 +167,57 @@ impl<'a> Parser<'a> {
             }
         }
         for place in &mut places {
-            place.alike = place.alike.map(|_| within);
+            place.tolerance = place.tolerance.map(|_| within);
         }
-        Ok(What::Order { places, by })
+        Ok(Predicate::Order { places, by })
     }
 
     /// What is said behind `is`.
-    fn state(&mut self, subjects: Subjects, who: Vec<String>) -> Result<Unitful<'a>, String> {
+    fn state(&mut self, subjects: Subject, who: Vec<String>) -> Result<Unitful<'a>, String> {
         match self.peek() {
-            Some("invalid") if subjects == Subjects::Contenders => {
+            Some("invalid") if subjects == Subject::Contenders => {
                 self.at += 1;
-                let outcome = Outcome::Invalid;
-                Ok((What::Outcome { who, outcome }, None))
+                let outcome = OutcomePredicate::Invalid;
+                Ok((Predicate::Outcome { who, outcome }, None))
             }
             Some("the" | "among" | "best" | "worst") => {
-                if subjects == Subjects::Figures {
+                if subjects == Subject::Figures {
                     return Err(self.expected("a number: figures are not ranked"));
                 }
                 let rank = self.rank()?;
-                Ok((What::Rank { who, rank }, None))
+                Ok((Predicate::Rank { who, rank }, None))
             }
-            Some(word) if place_number(word).is_some() && subjects == Subjects::Contenders => {
+            Some(word) if place_number(word).is_some() && subjects == Subject::Contenders => {
                 let rank = self.rank()?;
-                Ok((What::Rank { who, rank }, None))
+                Ok((Predicate::Rank { who, rank }, None))
             }
             _ => self.amount_of(subjects, who),
         }
     }
 
-    fn amount_of(&mut self, subjects: Subjects, who: Vec<String>) -> Result<Unitful<'a>, String> {
+    fn amount_of(&mut self, subjects: Subject, who: Vec<String>) -> Result<Unitful<'a>, String> {
         let times = self.amount()?;
         if self.takes("times") {
             let than = self.list(subjects)?;
-            return Ok((What::Ratio { who, times, than }, None));
+            return Ok((Predicate::Ratio { who, times, than }, None));
         }
         let unit = match self.peek() {
             None | Some("in" | "for") => None,
             Some(_) => self.next(),
         };
         let amount = times;
-        Ok((What::Bound { who, amount }, unit))
+        Ok((Predicate::Bound { who, amount }, unit))
     }
 
     /// `best`, `the worst`, `the best 3 of group`, `among the worst 5`, `2nd of group`.
-    fn rank(&mut self) -> Result<Rank, String> {
+    fn rank(&mut self) -> Result<RankClaim, String> {
         let among = self.takes("among");
         self.takes("the");
-        let mut rank = Rank {
+        let mut rank = RankClaim {
             from_worst: false,
             first: 1,
             last: 1,
-            of: Vec::new(),
+            among: Vec::new(),
         };
         match self.next() {
             Some("best") => {}
@@ -239,15 +240,15 @@ impl<'a> Parser<'a> {
                 return Err(self.expected("how many are meant, as in `among the best 3`"));
             }
         }
-        rank.of = match self.takes("of") {
-            true => self.list(Subjects::Contenders)?,
+        rank.among = match self.takes("of") {
+            true => self.list(Subject::Contenders)?,
             false => self.vocabulary.contenders.clone(),
         };
         Ok(rank)
     }
 
     /// `about 2`, `about 2 within 3%`, `at least 2`, `at most 2`, `above 2`, `below 2`, `2 to 3`.
-    fn amount(&mut self) -> Result<Amount, String> {
+    fn amount(&mut self) -> Result<NumberRange, String> {
         let begins = self.at;
         let mut ends = None;
         let (low, high) = match self.peek() {
@@ -262,7 +263,7 @@ impl<'a> Parser<'a> {
                         self.at += 1;
                         self.share()?
                     }
-                    false => SAME_WITHIN,
+                    false => DEFAULT_TOLERANCE,
                 };
                 (number * (1.0 - within), number * (1.0 + within))
             }
@@ -300,8 +301,8 @@ impl<'a> Parser<'a> {
             return Err(self.expected("the lower number first, before it"));
         }
         let ends = ends.unwrap_or(self.at);
-        Ok(Amount {
-            said: self.words[begins..ends].join(" "),
+        Ok(NumberRange {
+            text: self.words[begins..ends].join(" "),
             low,
             high,
         })
@@ -325,20 +326,20 @@ impl<'a> Parser<'a> {
     }
 
     /// Those who share a place: `a, b` in any order, `a = b` alike.
-    fn place(&mut self, subjects: Subjects) -> Result<Place, String> {
+    fn place(&mut self, subjects: Subject) -> Result<RankPosition, String> {
         let mut members = self.item(subjects)?;
         let alike = self.peek() == Some("=");
         while alike && self.takes("=") || !alike && self.takes(",") {
             members.extend(self.item(subjects)?);
         }
         self.leave_out(subjects, &mut members)?;
-        Ok(Place {
+        Ok(RankPosition {
             members,
-            alike: alike.then_some(SAME_WITHIN),
+            tolerance: alike.then_some(DEFAULT_TOLERANCE),
         })
     }
 
-    fn list(&mut self, subjects: Subjects) -> Result<Vec<String>, String> {
+    fn list(&mut self, subjects: Subject) -> Result<Vec<String>, String> {
         let mut members = self.item(subjects)?;
         while self.takes(",") {
             members.extend(self.item(subjects)?);
@@ -348,7 +349,7 @@ impl<'a> Parser<'a> {
     }
 
     /// Takes out what stands behind `but`, and what is there twice.
-    fn leave_out(&mut self, subjects: Subjects, members: &mut Vec<String>) -> Result<(), String> {
+    fn leave_out(&mut self, subjects: Subject, members: &mut Vec<String>) -> Result<(), String> {
         let mut but = Vec::new();
         if self.takes("but") {
             but = self.item(subjects)?;
@@ -369,10 +370,10 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn item(&mut self, subjects: Subjects) -> Result<Vec<String>, String> {
+    fn item(&mut self, subjects: Subject) -> Result<Vec<String>, String> {
         let what = match subjects {
-            Subjects::Contenders => "a filesystem or a group",
-            Subjects::Figures => "a figure as TEST/PHASE/METRIC",
+            Subject::Contenders => "a filesystem or a group",
+            Subject::Figures => "a figure as TEST/PHASE/METRIC",
         };
         let Some(word) = self
             .peek()
@@ -381,34 +382,42 @@ impl<'a> Parser<'a> {
             return Err(self.expected(what));
         };
         let means = match (word, subjects) {
-            ("all", Subjects::Contenders) => Ok(self.vocabulary.contenders.clone()),
-            ("others", Subjects::Contenders) => {
+            ("all", Subject::Contenders) => Ok(self.vocabulary.contenders.clone()),
+            ("others", Subject::Contenders) => {
                 let all = self.vocabulary.contenders.iter();
                 Ok(all.filter(|c| !self.named.contains(c)).cloned().collect())
             }
-            (word, Subjects::Contenders) => self.vocabulary.contenders(word),
-            (word, Subjects::Figures) => self.vocabulary.paths(word),
+            (word, Subject::Contenders) => self.vocabulary.contenders(word),
+            (word, Subject::Figures) => self.vocabulary.paths(word),
         }?;
         self.at += 1;
         Ok(means)
     }
 
     /// Where it holds: behind `in` figures, behind `for` contenders.
-    fn scope(&mut self, subjects: Subjects, figures: Option<&'a str>) -> Result<Scope, String> {
-        if subjects == Subjects::Figures {
+    fn scope(&mut self, subjects: Subject, figures: Option<&'a str>) -> Result<Scope, String> {
+        if subjects == Subject::Figures {
             let (how, of) = match self.takes("for") {
-                true => (self.how()?, self.list(Subjects::Contenders)?),
-                false => (How::Every, self.vocabulary.contenders.clone()),
+                true => (self.how()?, self.list(Subject::Contenders)?),
+                false => (Quantifier::Every, self.vocabulary.contenders.clone()),
             };
             return match how {
-                How::Mean => Err(self.expected("contenders one by one, and no mean of them")),
-                how => Ok(Scope { of, how }),
+                Quantifier::Mean => {
+                    Err(self.expected("contenders one by one, and no mean of them"))
+                }
+                how => Ok(Scope {
+                    names: of,
+                    quantifier: how,
+                }),
             };
         }
         if self.takes("in") {
             let how = self.how()?;
-            let of = self.list(Subjects::Figures)?;
-            return Ok(Scope { of, how });
+            let of = self.list(Subject::Figures)?;
+            return Ok(Scope {
+                names: of,
+                quantifier: how,
+            });
         }
         if self.peek().is_some() {
             return Err(self.expected("the end of the statement or `in`"));
@@ -419,21 +428,24 @@ impl<'a> Parser<'a> {
         let mut own = Parser::new(figures, self.vocabulary);
         let how = own.how()?;
         let of = own.rest_as_figures()?;
-        Ok(Scope { of, how })
+        Ok(Scope {
+            names: of,
+            quantifier: how,
+        })
     }
 
-    fn how(&mut self) -> Result<How, String> {
+    fn how(&mut self) -> Result<Quantifier, String> {
         if self.takes("every") {
-            return Ok(How::Every);
+            return Ok(Quantifier::Every);
         }
         if self.takes("most") {
             self.expects("of")?;
-            return Ok(How::Most);
+            return Ok(Quantifier::Most);
         }
         if self.takes("the") {
             self.expects("mean")?;
             self.expects("of")?;
-            return Ok(How::Mean);
+            return Ok(Quantifier::Mean);
         }
         if self.takes("at") {
             self.expects("least")?;
@@ -441,17 +453,17 @@ impl<'a> Parser<'a> {
             let number = number.ok_or_else(|| self.expected("a number of figures"))?;
             self.at += 1;
             self.expects("of")?;
-            return Ok(How::AtLeast(number));
+            return Ok(Quantifier::AtLeast(number));
         }
-        Ok(How::Every)
+        Ok(Quantifier::Every)
     }
 }
 
-fn outcome(verb: &str) -> Option<Outcome> {
+fn outcome(verb: &str) -> Option<OutcomePredicate> {
     match verb {
-        "fails" | "fail" => Some(Outcome::Fails),
-        "crashes" | "crash" => Some(Outcome::Crashes),
-        "completes" | "complete" => Some(Outcome::Completes),
+        "fails" | "fail" => Some(OutcomePredicate::Fails),
+        "crashes" | "crash" => Some(OutcomePredicate::Crashes),
+        "completes" | "complete" => Some(OutcomePredicate::Completes),
         _ => None,
     }
 }
@@ -472,10 +484,10 @@ fn check_unit(
     let Some(unit) = unit else {
         return Ok(());
     };
-    let What::Bound { who, .. } = what else {
+    let Predicate::Bound { who, .. } = what else {
         return Ok(());
     };
-    for path in scope.of.iter().chain(who) {
+    for path in scope.names.iter().chain(who) {
         let known = vocabulary.unit(path);
         if !known.is_empty() && known != *unit {
             return Err(format!(
@@ -495,7 +507,7 @@ pub fn parse_cells(
     vocabulary: &Vocabulary,
 ) -> Result<(Vec<String>, Vec<String>), String> {
     let mut parser = Parser::new(text, vocabulary);
-    let contenders = parser.list(Subjects::Contenders)?;
+    let contenders = parser.list(Subject::Contenders)?;
     parser.expects("in")?;
     Ok((contenders, parser.rest_as_figures()?))
 }

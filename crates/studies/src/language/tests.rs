@@ -35,25 +35,25 @@ fn refused(text: &str) -> String {
 #[test]
 fn places_are_parted_by_less_than_and_alike_by_equals() {
     let statement = read("ext2 < ext3 = jfs < xfs, reiserfs-3.6 within 10% by at least 2 times");
-    let What::Order { places, by } = statement.what else {
+    let Predicate::Order { places, by } = statement.predicate else {
         panic!("{statement:?}")
     };
     assert_eq!(by, 2.0);
     let places: Vec<(usize, Option<f64>)> = places
         .iter()
-        .map(|place| (place.members.len(), place.alike))
+        .map(|place| (place.members.len(), place.tolerance))
         .collect();
     assert_eq!(places, [(1, None), (2, Some(0.1)), (2, None)]);
-    assert_eq!(statement.scope.of, ["file/read/throughput"]);
+    assert_eq!(statement.scope.names, ["file/read/throughput"]);
 }
 
 #[test]
 fn others_are_all_that_are_not_named() {
-    let What::Order { places, .. } = read("journaling < others but ext2").what else {
+    let Predicate::Order { places, .. } = read("journaling < others but ext2").predicate else {
         panic!()
     };
     assert_eq!(places[1].members, ["reiserfs-3.6"]);
-    let What::Ratio { than, .. } = read("xfs is about 2 times others").what else {
+    let Predicate::Ratio { than, .. } = read("xfs is about 2 times others").predicate else {
         panic!()
     };
     assert_eq!(than.len(), 4);
@@ -61,9 +61,9 @@ fn others_are_all_that_are_not_named() {
 
 #[test]
 fn numbers_are_ranges() {
-    let amount = |text: &str| match read(text).what {
-        What::Ratio { times, .. } => (times.low, times.high, times.said),
-        What::Bound { amount, .. } => (amount.low, amount.high, amount.said),
+    let amount = |text: &str| match read(text).predicate {
+        Predicate::Ratio { times, .. } => (times.low, times.high, times.text),
+        Predicate::Bound { amount, .. } => (amount.low, amount.high, amount.text),
         what => panic!("{what:?}"),
     };
     assert_eq!(
@@ -84,9 +84,9 @@ fn numbers_are_ranges() {
 
 #[test]
 fn ranks_count_from_either_end_and_among_some() {
-    let rank = |text: &str| match read(text).what {
-        What::Rank { rank, .. } | What::Nobody(rank) => {
-            (rank.from_worst, rank.first, rank.last, rank.of.len())
+    let rank = |text: &str| match read(text).predicate {
+        Predicate::Rank { rank, .. } | Predicate::NoneOf(rank) => {
+            (rank.from_worst, rank.first, rank.last, rank.among.len())
         }
         what => panic!("{what:?}"),
     };
@@ -105,26 +105,26 @@ fn ranks_count_from_either_end_and_among_some() {
 
 #[test]
 fn it_holds_in_every_figure_or_in_some() {
-    let how = |text: &str| read(text).scope.how;
-    assert_eq!(how("xfs is best in file/*/throughput"), How::Every);
+    let how = |text: &str| read(text).scope.quantifier;
+    assert_eq!(how("xfs is best in file/*/throughput"), Quantifier::Every);
     assert_eq!(
         how("xfs is best in most of */*/elapsed, file/*/*"),
-        How::Most
+        Quantifier::Most
     );
     assert_eq!(
         how("xfs is best in at least 2 of file/*/*"),
-        How::AtLeast(2)
+        Quantifier::AtLeast(2)
     );
-    assert_eq!(how("xfs is best in the mean of file/*/*"), How::Mean);
+    assert_eq!(how("xfs is best in the mean of file/*/*"), Quantifier::Mean);
     let all_but = read("xfs is best in every file/*/* but file/read/throughput");
-    assert_eq!(all_but.scope.of, ["file/write/throughput"]);
+    assert_eq!(all_but.scope.names, ["file/write/throughput"]);
 }
 
 #[test]
 fn figures_are_set_against_each_other_for_contenders() {
     let statement = read("file/read/throughput < file/write/throughput for every journaling");
-    assert_eq!(statement.subjects, Subjects::Figures);
-    assert_eq!(statement.scope.of, ["ext3", "jfs", "xfs"]);
+    assert_eq!(statement.subjects, Subject::Figures);
+    assert_eq!(statement.scope.names, ["ext3", "jfs", "xfs"]);
 }
 
 #[test]
@@ -228,7 +228,7 @@ proptest! {
     fn spaces_are_of_no_matter(text in statement()) {
         let read = |text: &str| {
             let statement = parse(text, &vocabulary(), Some("file/*/*")).map_err(TestCaseError::fail)?;
-            Ok::<_, TestCaseError>((statement.what, statement.scope))
+            Ok::<_, TestCaseError>((statement.predicate, statement.scope))
         };
         let spaced = text.replace(',', " , ").replace('<', " <  ");
         prop_assert_eq!(read(&text)?, read(&spaced)?);

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use catalog::did_you_mean;
+use config::did_you_mean;
 
 /// Words of the language, which nothing else may be called.
 pub const RESERVED: [&str; 33] = [

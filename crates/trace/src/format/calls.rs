@@ -1,49 +1,49 @@
 //! The number of each call in the file, and which columns its parts are in.
 
 use super::DecodeError;
-use super::coder::Coder;
+use super::coder::ColumnCoder;
 use super::columns::Columns;
-use crate::trace::{Call, Order};
+use crate::trace::{SyncEvent, Syscall};
 
 /// Makes the functions below of a line for each call: its number, and its parts in their order in the file, each with
 /// the method of [`Coder`] that takes it.
 macro_rules! calls {
     ($($number:literal $name:ident { $($part:ident: $coded:ident),* })*) => {
         /// The number of a call; those of [`Order`] follow the others.
-        pub fn number(call: &Call) -> u8 {
+        pub fn number(call: &Syscall) -> u8 {
             match call {
-                $(Call::$name { .. } => $number,)*
-                Call::Order(Order::Starts { .. }) => STARTS,
-                Call::Order(Order::Awaits { .. }) => AWAITS,
-                Call::Order(Order::Sends { .. }) => SENDS,
-                Call::Order(Order::Receives { .. }) => RECEIVES,
+                $(Syscall::$name { .. } => $number,)*
+                Syscall::Order(SyncEvent::Spawn { .. }) => STARTS,
+                Syscall::Order(SyncEvent::Join { .. }) => AWAITS,
+                Syscall::Order(SyncEvent::Send { .. }) => SENDS,
+                Syscall::Order(SyncEvent::Receive { .. }) => RECEIVES,
             }
         }
 
         /// The call of a number, its parts empty.
-        pub fn blank(number: u8) -> Option<Call> {
+        pub fn blank(number: u8) -> Option<Syscall> {
             Some(match number {
-                $($number => Call::$name { $($part: Default::default()),* },)*
-                STARTS => Call::Order(Order::Starts { thread: 0 }),
-                AWAITS => Call::Order(Order::Awaits { thread: 0 }),
-                SENDS => Call::Order(Order::Sends { message: 0 }),
-                RECEIVES => Call::Order(Order::Receives { message: 0 }),
+                $($number => Syscall::$name { $($part: Default::default()),* },)*
+                STARTS => Syscall::Order(SyncEvent::Spawn { thread: 0 }),
+                AWAITS => Syscall::Order(SyncEvent::Join { thread: 0 }),
+                SENDS => Syscall::Order(SyncEvent::Send { message: 0 }),
+                RECEIVES => Syscall::Order(SyncEvent::Receive { message: 0 }),
                 _ => return None,
             })
         }
 
         /// Writes the parts of a call, or reads them.
         pub fn parts<C: Columns>(
-            call: &mut Call,
-            coder: &mut Coder<C>,
+            call: &mut Syscall,
+            coder: &mut ColumnCoder<C>,
         ) -> Result<(), DecodeError> {
             match call {
-                $(Call::$name { $($part),* } => { $(coder.$coded($part)?;)* })*
-                Call::Order(
-                    Order::Starts { thread: other }
-                    | Order::Awaits { thread: other }
-                    | Order::Sends { message: other }
-                    | Order::Receives { message: other },
+                $(Syscall::$name { $($part),* } => { $(coder.$coded($part)?;)* })*
+                Syscall::Order(
+                    SyncEvent::Spawn { thread: other }
+                    | SyncEvent::Join { thread: other }
+                    | SyncEvent::Send { message: other }
+                    | SyncEvent::Receive { message: other },
                 ) => coder.other(other)?,
             }
             Ok(())
@@ -100,13 +100,13 @@ calls! {
 }
 
 /// What a call returns where all goes as asked: this is not in the file.
-pub const fn expected(call: &Call) -> u64 {
+pub const fn expected(call: &Syscall) -> u64 {
     match call {
-        Call::Read { length, .. }
-        | Call::Write { length, .. }
-        | Call::MappedRead { length, .. }
-        | Call::MappedWrite { length, .. }
-        | Call::CopyRange { length, .. } => *length,
+        Syscall::Read { length, .. }
+        | Syscall::Write { length, .. }
+        | Syscall::MappedRead { length, .. }
+        | Syscall::MappedWrite { length, .. }
+        | Syscall::CopyRange { length, .. } => *length,
         _ => 0,
     }
 }

@@ -5,16 +5,18 @@ use std::collections::HashMap;
 use model::Nanos;
 
 use super::columns::{Column, Columns, Reader, Writer};
-use super::{DecodeError, MOST_OPERATIONS, calls};
-use crate::paths::{PathId, Paths};
-use crate::trace::{Call, Entry, EntryKind, Errno, HandleId, OpenFlags, Operation, Outcome, Trace};
+use super::{DecodeError, MAX_OPERATIONS, calls};
+use crate::paths::{PathId, PathInterner};
+use crate::trace::{
+    EntryKind, Errno, HandleId, OpenFlags, Syscall, SyscallResult, Trace, TraceRecord, TreeEntry,
+};
 
 /// The longest name of a file that any system takes for one.
-const LONGEST_NAME: u64 = 4096;
+const MAX_NAME: u64 = 4096;
 
 /// Columns, and all that earlier operations say about the next.
 #[derive(Debug)]
-pub struct Coder<C> {
+pub struct ColumnCoder<C> {
     /// Where numbers go, or come from.
     pub columns: C,
     /// Paths in the trace; no limit while writing.
@@ -54,7 +56,7 @@ impl Texts {
     }
 }
 
-impl<C: Columns> Coder<C> {
+impl<C: Columns> ColumnCoder<C> {
     /// At the beginning of a file.
     pub fn new(columns: C) -> Self {
         Self {
@@ -73,7 +75,7 @@ impl<C: Columns> Coder<C> {
         }
     }
 
-    fn operation(&mut self, operation: &mut Operation) -> Result<(), DecodeError> {
+    fn operation(&mut self, operation: &mut TraceRecord) -> Result<(), DecodeError> {
         let mut thread = u64::from(operation.thread);
         self.near(Column::Threads, self.thread, &mut thread)?;
         self.thread = thread;
@@ -90,28 +92,29 @@ impl<C: Columns> Coder<C> {
         operation.process = narrow(process)?;
         self.near(Column::Began, self.began, &mut operation.began.0)?;
         self.began = operation.began.0;
-        self.columns.number(Column::Took, &mut operation.took.0)?;
+        self.columns
+            .number(Column::Took, &mut operation.duration.0)?;
         self.at = [None; 2];
         calls::parts(&mut operation.call, self)?;
         self.outcome(&operation.call, &mut operation.outcome)
     }
 
     /// 0: as asked; 1: something else was returned; 2: an error.
-    fn outcome(&mut self, call: &Call, outcome: &mut Outcome) -> Result<(), DecodeError> {
+    fn outcome(&mut self, call: &Syscall, outcome: &mut SyscallResult) -> Result<(), DecodeError> {
         let expected = calls::expected(call);
         let (mut kind, mut value) = match *outcome {
-            Outcome::Done(value) if value == expected => (0, value),
-            Outcome::Done(value) => (1, value),
-            Outcome::Failed(Errno(number)) => (2, u64::from(number)),
+            SyscallResult::Ok(value) if value == expected => (0, value),
+            SyscallResult::Ok(value) => (1, value),
+            SyscallResult::Err(Errno(number)) => (2, u64::from(number)),
         };
         self.columns.byte(Column::Outcomes, &mut kind)?;
         if kind > 0 {
             self.columns.number(Column::Returned, &mut value)?;
         }
         *outcome = match kind {
-            0 => Outcome::Done(expected),
-            1 => Outcome::Done(value),
-            2 => Outcome::Failed(Errno(narrow(value)?)),
+            0 => SyscallResult::Ok(expected),
+            1 => SyscallResult::Ok(value),
+            2 => SyscallResult::Err(Errno(narrow(value)?)),
             _ => return Err(DecodeError::Damaged("an outcome is unknown")),
         };
         Ok(())
@@ -245,7 +248,7 @@ impl<C: Columns> Coder<C> {
     }
 
     /// An entry: kind, path, permissions, and what belongs to the kind, all in the one column but texts and paths.
-    fn entry(&mut self, column: Column, entry: &mut Entry) -> Result<(), DecodeError> {
+    fn entry(&mut self, column: Column, entry: &mut TreeEntry) -> Result<(), DecodeError> {
         let mut kind = match entry.kind {
             EntryKind::File { .. } => 0,
             EntryKind::Directory => 1,
@@ -277,10 +280,10 @@ impl<C: Columns> Coder<C> {
     }
 }
 
-impl Coder<Writer> {
+impl ColumnCoder<Writer> {
     /// Writes all of a trace.
     pub fn write(&mut self, trace: &Trace) {
-        let about = serde_json::to_vec(&trace.about).expect("JSON can say texts and numbers");
+        let about = serde_json::to_vec(&trace.header).expect("JSON can say texts and numbers");
         self.columns.bytes(Column::About, &about);
         self.write_paths(&trace.paths);
         let nothing_fails = "what is written cannot be damaged";
@@ -302,7 +305,7 @@ impl Coder<Writer> {
         }
     }
 
-    fn write_paths(&mut self, paths: &Paths) {
+    fn write_paths(&mut self, paths: &PathInterner) {
         for id in paths.ids() {
             let parent = paths.parent(id).unwrap_or_default();
             // Most are in the directory that came last, or in that of the one before.
@@ -327,7 +330,7 @@ impl Coder<Writer> {
     }
 }
 
-impl<'a> Coder<Reader<'a>> {
+impl<'a> ColumnCoder<Reader<'a>> {
     /// Reads all of a trace.
     pub fn read(&mut self) -> Result<Trace, DecodeError> {
         let about = serde_json::from_slice(self.columns.rest(Column::About));
@@ -339,7 +342,7 @@ impl<'a> Coder<Reader<'a>> {
         let after = self.read_entries(Column::After)?;
         let operations = self.read_operations()?;
         Ok(Trace {
-            about,
+            header: about,
             paths,
             before,
             operations,
@@ -347,8 +350,8 @@ impl<'a> Coder<Reader<'a>> {
         })
     }
 
-    fn read_paths(&mut self) -> Result<Paths, DecodeError> {
-        let mut paths = Paths::default();
+    fn read_paths(&mut self) -> Result<PathInterner, DecodeError> {
+        let mut paths = PathInterner::default();
         while !self.columns.is_at_end(Column::Parents) {
             let next = paths.len() as u64;
             let mut back = 0;
@@ -357,9 +360,9 @@ impl<'a> Coder<Reader<'a>> {
             let parent = PathId(narrow(
                 parent.ok_or(DecodeError::Damaged("a path has no parent"))?,
             )?);
-            let name = self.read_counted(Column::NameLengths, Column::Names, LONGEST_NAME)?;
+            let name = self.read_counted(Column::NameLengths, Column::Names, MAX_NAME)?;
             let is_name = !matches!(name, b"" | b"." | b"..") && !name.contains(&b'/');
-            let id = paths.join(parent, name);
+            let id = paths.intern_child(parent, name);
             if !is_name || u64::from(id.0) != next {
                 return Err(DecodeError::Damaged(
                     "a name is none, or stands there twice",
@@ -392,10 +395,10 @@ impl<'a> Coder<Reader<'a>> {
         }
     }
 
-    fn read_entries(&mut self, column: Column) -> Result<Vec<Entry>, DecodeError> {
+    fn read_entries(&mut self, column: Column) -> Result<Vec<TreeEntry>, DecodeError> {
         let mut entries = Vec::new();
         while !self.columns.is_at_end(column) {
-            let mut entry = Entry {
+            let mut entry = TreeEntry {
                 path: PathId::TOP,
                 kind: EntryKind::Directory,
                 mode: 0,
@@ -406,20 +409,20 @@ impl<'a> Coder<Reader<'a>> {
         Ok(entries)
     }
 
-    fn read_operations(&mut self) -> Result<Vec<Operation>, DecodeError> {
+    fn read_operations(&mut self) -> Result<Vec<TraceRecord>, DecodeError> {
         let kinds = self.columns.rest(Column::Kinds);
-        if kinds.len() > MOST_OPERATIONS {
+        if kinds.len() > MAX_OPERATIONS {
             return Err(DecodeError::TooLarge);
         }
         let read = kinds.iter().map(|kind| {
             let call = calls::blank(*kind).ok_or(DecodeError::Damaged("a call is unknown"))?;
-            let mut operation = Operation {
+            let mut operation = TraceRecord {
                 process: 0,
                 thread: 0,
                 began: Nanos(0),
-                took: Nanos(0),
+                duration: Nanos(0),
                 call,
-                outcome: Outcome::Done(0),
+                outcome: SyscallResult::Ok(0),
             };
             self.operation(&mut operation)?;
             Ok(operation)

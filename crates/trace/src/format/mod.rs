@@ -14,7 +14,7 @@ use thiserror::Error;
 use twox_hash::XxHash64;
 
 use crate::trace::Trace;
-use coder::Coder;
+use coder::ColumnCoder;
 use columns::{Reader, Writer};
 
 /// The first bytes of each file.
@@ -22,9 +22,9 @@ pub const MAGIC: &[u8; 8] = b"FSATRACE";
 /// Version of the format that is written, and the newest that is read.
 pub const VERSION: u16 = 1;
 /// The most operations that a file holds; who records has to stop there.
-pub const MOST_OPERATIONS: usize = 1 << 24;
+pub const MAX_OPERATIONS: usize = 1 << 24;
 /// The most bytes of all columns together.
-const MOST_BYTES: u64 = 1 << 28;
+const MAX_BYTES: u64 = 1 << 28;
 /// Magic and version.
 const HEAD: usize = MAGIC.len() + 2;
 /// The checksum.
@@ -50,7 +50,7 @@ pub enum DecodeError {
     #[error("the trace is damaged ({0}): copy or record it again")]
     Damaged(&'static str),
     /// Nobody could hold that in memory.
-    #[error("the trace is too large: at most {MOST_OPERATIONS} operations are read")]
+    #[error("the trace is too large: at most {MAX_OPERATIONS} operations are read")]
     TooLarge,
 }
 
@@ -58,7 +58,7 @@ impl Trace {
     /// The trace as a file has it. The same trace gives the same bytes. One with more than [`MOST_OPERATIONS`] is
     /// written, but not read again.
     pub fn encode(&self) -> Vec<u8> {
-        let mut coder = Coder::new(Writer::default());
+        let mut coder = ColumnCoder::new(Writer::default());
         coder.write(self);
         envelope(&coder.columns.finish())
     }
@@ -69,7 +69,7 @@ impl Trace {
     /// Where the bytes are not exactly such a file. Memory is taken only for what is there.
     pub fn decode(file: &[u8]) -> Result<Self, DecodeError> {
         let columns = open(file)?;
-        let mut coder = Coder::new(Reader::new(&columns)?);
+        let mut coder = ColumnCoder::new(Reader::new(&columns)?);
         let trace = coder.read()?;
         coder.columns.finish()?;
         Ok(trace)
@@ -102,9 +102,9 @@ fn open(file: &[u8]) -> Result<Vec<u8>, DecodeError> {
     }
     let mut columns = Vec::new();
     zstd::stream::Decoder::new(compressed)
-        .and_then(|stream| stream.take(MOST_BYTES + 1).read_to_end(&mut columns))
+        .and_then(|stream| stream.take(MAX_BYTES + 1).read_to_end(&mut columns))
         .map_err(|_| DecodeError::Damaged("it cannot be decompressed"))?;
-    match columns.len() as u64 > MOST_BYTES {
+    match columns.len() as u64 > MAX_BYTES {
         true => Err(DecodeError::TooLarge),
         false => Ok(columns),
     }

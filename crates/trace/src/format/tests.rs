@@ -5,9 +5,10 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 
 use super::*;
-use crate::paths::{PathId, Paths};
+use crate::paths::{PathId, PathInterner};
 use crate::trace::{
-    About, Call, Entry, EntryKind, Errno, HandleId, OpenFlags, Operation, Order, Outcome,
+    EntryKind, Errno, HandleId, OpenFlags, SyncEvent, Syscall, SyscallResult, TraceHeader,
+    TraceRecord, TreeEntry,
 };
 
 /// Some paths, of which entries and operations name a few.
@@ -17,12 +18,12 @@ fn path() -> impl Strategy<Value = PathId> {
     (0..=PATHS).prop_map(PathId)
 }
 
-fn paths() -> impl Strategy<Value = Paths> {
+fn paths() -> impl Strategy<Value = PathInterner> {
     vec(any::<prop::sample::Index>(), PATHS as usize).prop_map(|parents| {
-        let mut paths = Paths::default();
+        let mut paths = PathInterner::default();
         for (number, parent) in parents.iter().enumerate() {
             let parent = PathId(u32::try_from(parent.index(paths.len())).unwrap());
-            paths.join(parent, format!("name {number}").as_bytes());
+            paths.intern_child(parent, format!("name {number}").as_bytes());
         }
         paths
     })
@@ -32,7 +33,7 @@ fn text() -> impl Strategy<Value = Vec<u8>> {
     vec(1..=u8::MAX, 0..10)
 }
 
-fn entry() -> impl Strategy<Value = Entry> {
+fn entry() -> impl Strategy<Value = TreeEntry> {
     let kind = prop_oneof![
         any::<u64>().prop_map(|size| EntryKind::File { size }),
         Just(EntryKind::Directory),
@@ -40,11 +41,11 @@ fn entry() -> impl Strategy<Value = Entry> {
         path().prop_map(EntryKind::Link),
         Just(EntryKind::Pipe),
     ];
-    (path(), kind, any::<u16>()).prop_map(|(path, kind, mode)| Entry { path, kind, mode })
+    (path(), kind, any::<u16>()).prop_map(|(path, kind, mode)| TreeEntry { path, kind, mode })
 }
 
 /// A call of each number in the file, its parts drawn.
-fn call() -> impl Strategy<Value = Call> {
+fn call() -> impl Strategy<Value = Syscall> {
     let numbers: Vec<u8> = (0..=u8::MAX)
         .filter(|n| calls::blank(*n).is_some())
         .collect();
@@ -61,32 +62,32 @@ fn call() -> impl Strategy<Value = Call> {
         let handle = HandleId(small);
         let mode = small as u16;
         match calls::blank(number).unwrap() {
-            Call::Open { .. } => Call::Open {
+            Syscall::Open { .. } => Syscall::Open {
                 path: one,
                 flags: OpenFlags(small),
                 mode,
                 handle: flag.then_some(HandleId(opened)),
             },
-            Call::Write { .. } => Call::Write {
+            Syscall::Write { .. } => Syscall::Write {
                 handle,
                 offset,
                 length,
             },
-            Call::Rename { .. } => Call::Rename {
+            Syscall::Rename { .. } => Syscall::Rename {
                 from: one,
                 to: another,
                 flags: small as u8,
             },
-            Call::Symlink { .. } => Call::Symlink {
+            Syscall::Symlink { .. } => Syscall::Symlink {
                 text: name,
                 path: one,
             },
-            Call::SetAttribute { .. } => Call::SetAttribute {
+            Syscall::SetAttribute { .. } => Syscall::SetAttribute {
                 path: one,
                 name,
                 length: small,
             },
-            Call::CopyRange { .. } => Call::CopyRange {
+            Syscall::CopyRange { .. } => Syscall::CopyRange {
                 from: handle,
                 to: HandleId(opened),
                 from_offset: offset,
@@ -94,31 +95,31 @@ fn call() -> impl Strategy<Value = Call> {
                 length,
                 clone: flag,
             },
-            Call::TruncateHandle { .. } => Call::TruncateHandle { handle, size },
-            Call::MakeDirectory { .. } => Call::MakeDirectory { path: one, mode },
-            Call::Stat { .. } => Call::Stat {
+            Syscall::TruncateHandle { .. } => Syscall::TruncateHandle { handle, size },
+            Syscall::MakeDirectory { .. } => Syscall::MakeDirectory { path: one, mode },
+            Syscall::Stat { .. } => Syscall::Stat {
                 path: one,
                 follow: flag,
             },
-            Call::Order(_) => Call::Order(Order::Sends { message: small }),
+            Syscall::Order(_) => Syscall::Order(SyncEvent::Send { message: small }),
             blank => blank,
         }
     })
 }
 
-fn operation() -> impl Strategy<Value = Operation> {
+fn operation() -> impl Strategy<Value = TraceRecord> {
     let outcome = prop_oneof![
-        any::<u64>().prop_map(Outcome::Done),
-        Just(Outcome::Done(0)),
-        any::<u16>().prop_map(|number| Outcome::Failed(Errno(number))),
+        any::<u64>().prop_map(SyscallResult::Ok),
+        Just(SyscallResult::Ok(0)),
+        any::<u16>().prop_map(|number| SyscallResult::Err(Errno(number))),
     ];
     let times = any::<[u64; 2]>().prop_map(|times| times.map(Nanos));
     (any::<[u32; 2]>(), times, call(), outcome).prop_map(
-        |([process, thread], [began, took], call, outcome)| Operation {
+        |([process, thread], [began, took], call, outcome)| TraceRecord {
             process,
             thread,
             began,
-            took,
+            duration: took,
             call,
             outcome,
         },
@@ -129,11 +130,11 @@ fn trace() -> impl Strategy<Value = Trace> {
     let entries = || vec(entry(), 0..10);
     (paths(), entries(), vec(operation(), 0..60), entries(), ".*").prop_map(
         |(paths, before, operations, after, word)| Trace {
-            about: About {
+            header: TraceHeader {
                 command: vec!["make".into(), word],
                 recorder: "a test".into(),
                 elsewhere: 7,
-                ..About::default()
+                ..TraceHeader::default()
             },
             paths,
             before,
@@ -200,33 +201,33 @@ fn typical(files: u32) -> Trace {
         let handle = HandleId(file);
         let length = 4096 + u64::from(file % 97);
         let flags = OpenFlags(OpenFlags::CREATE | 1);
-        let open = Call::Open {
+        let open = Syscall::Open {
             path,
             flags,
             mode: 0o644,
             handle: Some(handle),
         };
-        let write = |offset| Call::Write {
+        let write = |offset| Syscall::Write {
             handle,
             offset,
             length,
         };
         let calls = [
-            Call::Stat { path, follow: true },
+            Syscall::Stat { path, follow: true },
             open,
             write(0),
             write(length),
-            Call::Close { handle },
+            Syscall::Close { handle },
         ];
         for (number, call) in calls.into_iter().enumerate() {
             // Times are what cannot be foreseen.
             clock += u64::from(file.wrapping_mul(2_654_435_761) >> 15) + number as u64;
-            trace.operations.push(Operation {
+            trace.operations.push(TraceRecord {
                 process: file / 8,
                 thread: file / 8,
                 began: Nanos(clock),
-                took: Nanos(clock % 40_000),
-                outcome: Outcome::Done(calls::expected(&call)),
+                duration: Nanos(clock % 40_000),
+                outcome: SyscallResult::Ok(calls::expected(&call)),
                 call,
             });
         }
@@ -266,7 +267,7 @@ fn what_is_newer_is_refused_in_one_line() {
 /// A small file that stands for a large memory is refused before that is taken.
 #[test]
 fn what_would_fill_the_memory_is_refused() {
-    let bomb = envelope(&vec![0; usize::try_from(MOST_BYTES).unwrap() + 1]);
+    let bomb = envelope(&vec![0; usize::try_from(MAX_BYTES).unwrap() + 1]);
     assert!(bomb.len() < 100_000);
     assert_eq!(Trace::decode(&bomb), Err(DecodeError::TooLarge));
     let file = Trace::default().encode();

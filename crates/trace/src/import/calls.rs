@@ -7,11 +7,11 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use super::errno;
+use super::fs_model::{Inode, InodeType};
 use super::line::{descriptor, string};
-use super::tasks::{Importer, Made, Open, waited_for};
-use super::world::{Kind, Node};
+use super::tasks::{CallContext, Importer, OpenDescription, waited_for};
 use crate::paths::PathId;
-use crate::trace::{Call, Errno, OpenFlags, Outcome};
+use crate::trace::{Errno, OpenFlags, Syscall, SyscallResult};
 
 /// Words of `open`, with their flags.
 const FLAGS: [(&str, u32); 15] = [
@@ -33,7 +33,7 @@ const FLAGS: [(&str, u32); 15] = [
 ];
 
 /// A path without `.`, `..` and double slashes, from a directory on.
-pub fn normal(directory: &[u8], path: &[u8]) -> Vec<u8> {
+pub fn normalize_path(directory: &[u8], path: &[u8]) -> Vec<u8> {
     let whole = match path.first() {
         Some(b'/') => path.to_vec(),
         _ => [directory, b"/", path].concat(),
@@ -49,37 +49,38 @@ pub fn normal(directory: &[u8], path: &[u8]) -> Vec<u8> {
     [b"/", &names.join(&b'/')[..]].concat()
 }
 
-type Opened = Rc<RefCell<Open>>;
+type Opened = Rc<RefCell<OpenDescription>>;
 
 /// Where the arguments of a call have what.
-struct At<'a, 'b> {
+struct ArgPositions<'a, 'b> {
     importer: &'a mut Importer,
-    made: &'a Made<'b>,
+    made: &'a CallContext<'b>,
 }
 
 /// Takes in one call.
-pub fn follow(importer: &mut Importer, made: &Made<'_>) {
-    let mut at = At { importer, made };
+pub fn follow(importer: &mut Importer, made: &CallContext<'_>) {
+    let mut at = ArgPositions { importer, made };
     // What strace does not know, and what was broken off, says nothing.
-    if made.said.returned.is_some() || made.said.error.is_some() {
+    if made.call.returned.is_some() || made.call.error.is_some() {
         at.follow();
     }
 }
 
-impl At<'_, '_> {
+impl ArgPositions<'_, '_> {
     fn follow(&mut self) {
-        let said = &self.made.said;
+        let said = &self.made.call;
         let name = std::str::from_utf8(said.name).unwrap_or_default();
         match name {
             "clone" | "clone3" | "fork" | "vfork" => self.started(),
             "wait4" | "waitid" | "waitpid" => {
                 if let Some(child) = waited_for(said) {
                     let made = self.made;
-                    self.importer.awaited(made.task, made.at + made.took, child);
+                    self.importer
+                        .process_reaped(made.task, made.at + made.duration, child);
                 }
             }
             "execve" | "execveat" if said.error.is_none() => {
-                self.importer.executed(self.made.task, self.made.at);
+                self.importer.exec(self.made.task, self.made.at);
             }
             "chdir" => self.change_directory(0, None),
             "fchdir" => {
@@ -100,11 +101,11 @@ impl At<'_, '_> {
             "open" | "openat" | "creat" | "openat2" => self.open(name),
             "stat" | "lstat" | "stat64" | "lstat64" => self.stat(None, 0, name.starts_with('s'), 1),
             "newfstatat" | "fstatat64" => {
-                let follows = !said.has(3, "AT_SYMLINK_NOFOLLOW");
+                let follows = !said.has_flag(3, "AT_SYMLINK_NOFOLLOW");
                 self.stat(Some(0), 1, follows, 2);
             }
             "statx" => {
-                let follows = !said.has(2, "AT_SYMLINK_NOFOLLOW");
+                let follows = !said.has_flag(2, "AT_SYMLINK_NOFOLLOW");
                 self.stat(Some(0), 1, follows, 4);
             }
             "fstat" | "fstat64" => self.stat_handle(1),
@@ -112,15 +113,18 @@ impl At<'_, '_> {
             "faccessat" | "faccessat2" => self.access(Some(0), 1),
             "readlink" => self.read_link(None, 0),
             "readlinkat" => self.read_link(Some(0), 1),
-            "statfs" => drop(self.path(None, 0).map(|_| self.plain(Call::StatFilesystem))),
-            "fstatfs" => drop(self.handle(0).map(|_| self.plain(Call::StatFilesystem))),
+            "statfs" => drop(
+                self.path(None, 0)
+                    .map(|_| self.plain(Syscall::StatFilesystem)),
+            ),
+            "fstatfs" => drop(self.handle(0).map(|_| self.plain(Syscall::StatFilesystem))),
             "mkdir" => self.make_directory(None, 0),
             "mkdirat" => self.make_directory(Some(0), 1),
             "mknod" => self.make_pipe(None, 0),
             "mknodat" => self.make_pipe(Some(0), 1),
             "rmdir" => self.remove(None, 0, true),
             "unlink" => self.remove(None, 0, false),
-            "unlinkat" => self.remove(Some(0), 1, said.has(2, "AT_REMOVEDIR")),
+            "unlinkat" => self.remove(Some(0), 1, said.has_flag(2, "AT_REMOVEDIR")),
             "rename" => self.rename(None, 0, None, 1),
             "renameat" | "renameat2" => self.rename(Some(0), 1, Some(2), 3),
             "link" => self.link(None, 0, None, 1),
@@ -129,43 +133,46 @@ impl At<'_, '_> {
             "symlinkat" => self.symlink(0, Some(1), 2),
             "truncate" | "truncate64" => self.truncate(),
             "ftruncate" | "ftruncate64" => self.truncate_handle(),
-            "chmod" => self.change_mode(None, 0),
-            "fchmodat" => self.change_mode(Some(0), 1),
-            "fchmod" => self.change_mode_of_handle(),
-            "chown" | "lchown" => self.on_path(None, 0, |path| Call::ChangeOwner {
+            "chmod" => self.chmod(None, 0),
+            "fchmodat" => self.chmod(Some(0), 1),
+            "fchmod" => self.fchmod(),
+            "chown" | "lchown" => self.on_path(None, 0, |path| Syscall::ChangeOwner {
                 path,
                 follow: name == "chown",
             }),
-            "fchownat" => self.on_path(Some(0), 1, |path| Call::ChangeOwner { path, follow: true }),
-            "fchown" => self.on_handle(|handle| Call::ChangeOwnerHandle {
+            "fchownat" => self.on_path(Some(0), 1, |path| Syscall::ChangeOwner {
+                path,
+                follow: true,
+            }),
+            "fchown" => self.on_handle(|handle| Syscall::ChangeOwnerHandle {
                 handle: handle.handle,
             }),
             "utime" | "utimes" => {
-                self.on_path(None, 0, |path| Call::SetTimes { path, follow: true });
+                self.on_path(None, 0, |path| Syscall::SetTimes { path, follow: true });
             }
             "utimensat" | "futimesat" => self.set_times(),
             "read" | "write" | "readv" | "writev" => self.data(name.starts_with('w'), None),
-            "pread64" | "pwrite64" => self.data(name.starts_with("pw"), self.made.said.number(3)),
+            "pread64" | "pwrite64" => self.data(name.starts_with("pw"), self.made.call.number(3)),
             "preadv" | "pwritev" | "preadv2" | "pwritev2" => {
-                self.data(name.starts_with("pw"), self.made.said.number(3));
+                self.data(name.starts_with("pw"), self.made.call.number(3));
             }
             "sendfile" | "sendfile64" => self.send_file(),
             "copy_file_range" => self.copy_range(),
             "ioctl" => self.clone_file(),
             "lseek" | "_llseek" => self.seek(),
-            "fsync" => self.on_handle(|o| Call::Sync {
+            "fsync" => self.on_handle(|o| Syscall::Sync {
                 handle: o.handle,
                 data_only: false,
             }),
-            "fdatasync" => self.on_handle(|o| Call::Sync {
+            "fdatasync" => self.on_handle(|o| Syscall::Sync {
                 handle: o.handle,
                 data_only: true,
             }),
-            "sync" => drop(self.plain(Call::SyncAll)),
-            "syncfs" => drop(self.handle(0).map(|_| self.plain(Call::SyncAll))),
+            "sync" => drop(self.plain(Syscall::SyncAll)),
+            "syncfs" => drop(self.handle(0).map(|_| self.plain(Syscall::SyncAll))),
             "sync_file_range" => {
-                let [offset, length] = [1, 2].map(|at| self.made.said.number(at).unwrap_or(0));
-                self.on_handle(|o| Call::SyncRange {
+                let [offset, length] = [1, 2].map(|at| self.made.call.number(at).unwrap_or(0));
+                self.on_handle(|o| Syscall::SyncRange {
                     handle: o.handle,
                     offset,
                     length,
@@ -174,7 +181,7 @@ impl At<'_, '_> {
             "fallocate" => self.allocate(),
             "fadvise64" | "posix_fadvise" => self.advise(),
             "getdents" | "getdents64" => self.list(),
-            "flock" => self.on_handle(|o| Call::Lock { handle: o.handle }),
+            "flock" => self.on_handle(|o| Syscall::Lock { handle: o.handle }),
             "getxattr" | "lgetxattr" | "setxattr" | "lsetxattr" | "listxattr" | "llistxattr"
             | "removexattr" | "lremovexattr" => self.attribute(name),
             "mmap" | "mmap2" => self.map(),
@@ -193,13 +200,13 @@ impl At<'_, '_> {
     /// The error of this call, where it is one that a filesystem gives again.
     fn errno(&self) -> Result<(), Option<Errno>> {
         self.made
-            .said
+            .call
             .error
-            .map_or(Ok(()), |name| Err(errno::of(name)))
+            .map_or(Ok(()), |name| Err(errno::errno_from_name(name)))
     }
 
     fn returned(&self) -> u64 {
-        self.made.said.returned.unwrap_or(0)
+        self.made.call.returned.unwrap_or(0)
     }
 
     fn directory_of(&mut self, descriptor_at: Option<usize>) -> Option<Vec<u8>> {
@@ -210,7 +217,7 @@ impl At<'_, '_> {
                 .clone()
                 .or_else(|| self.importer.below.clone());
         };
-        let (number, path) = descriptor(self.made.said.argument(at))?;
+        let (number, path) = descriptor(self.made.call.argument(at))?;
         if number == -100
             && let Some(path) = &path
         {
@@ -225,8 +232,8 @@ impl At<'_, '_> {
         let directory = self
             .directory_of(descriptor_at)
             .unwrap_or_else(|| b"/".to_vec());
-        let path = string(self.made.said.argument(at))?;
-        let path = normal(&directory, &path);
+        let path = string(self.made.call.argument(at))?;
+        let path = normalize_path(&directory, &path);
         let inside = self.inside(&path);
         if inside.is_none() {
             self.importer.elsewhere += 1;
@@ -245,38 +252,38 @@ impl At<'_, '_> {
 
     /// What a descriptor among the arguments leads to. One that was open before the recording is opened first.
     fn handle(&mut self, at: usize) -> Option<Opened> {
-        let (number, path) = descriptor(self.made.said.argument(at))?;
+        let (number, path) = descriptor(self.made.call.argument(at))?;
         if let Some(open) = self.importer.open(self.made.task, number) {
             return Some(open);
         }
-        let path = self.inside(&normal(b"/", &path?))?;
+        let path = self.inside(&normalize_path(b"/", &path?))?;
         let importer = &mut *self.importer;
         let node = importer
             .world
-            .exists(&mut importer.paths, path, Kind::File)?;
+            .exists(&mut importer.paths, path, InodeType::File)?;
         importer
             .unseen
             .insert("how files were opened that were open before");
         let open = importer.opening(path, node, false);
         let handle = Some(open.borrow().handle);
-        let directory = *importer.world.kind(node) == Kind::Directory;
+        let directory = *importer.world.kind(node) == InodeType::Directory;
         let flags = OpenFlags(if directory { 0 } else { 2 });
-        let call = Call::Open {
+        let call = Syscall::Open {
             path,
             flags,
             mode: 0,
             handle,
         };
-        importer.push(self.made.task, self.made.at, 0, call, Outcome::Done(0));
+        importer.push(self.made.task, self.made.at, 0, call, SyscallResult::Ok(0));
         importer.install(self.made.task, number, Rc::clone(&open), false);
         Some(open)
     }
 
     /// Adds a call that changes nothing that has to be known; says whether it succeeded.
-    fn plain(&mut self, call: Call) -> bool {
+    fn plain(&mut self, call: Syscall) -> bool {
         match self.errno() {
             Ok(()) => {
-                self.importer.done(self.made, call, Outcome::Done(0));
+                self.importer.done(self.made, call, SyscallResult::Ok(0));
                 true
             }
             Err(Some(errno)) => {
@@ -288,7 +295,7 @@ impl At<'_, '_> {
     }
 
     /// What is at a path, which a call has found. The call is left out where that cannot be.
-    fn found(&mut self, path: PathId, kind: Kind) -> Option<Node> {
+    fn found(&mut self, path: PathId, kind: InodeType) -> Option<Inode> {
         let node = self
             .importer
             .world
@@ -302,12 +309,12 @@ impl At<'_, '_> {
     /// What a failure says of a path.
     fn learn_from_failure(&mut self, path: PathId) {
         let importer = &mut *self.importer;
-        match self.made.said.error {
-            Some("ENOENT") => importer.world.missing(&importer.paths, path),
+        match self.made.call.error {
+            Some("ENOENT") => importer.world.observe_absent(&importer.paths, path),
             Some("EEXIST" | "ENOTEMPTY" | "EISDIR") => {
-                let kind = match self.made.said.name {
-                    b"mkdir" | b"mkdirat" | b"rmdir" | b"unlinkat" => Kind::Directory,
-                    _ => Kind::File,
+                let kind = match self.made.call.name {
+                    b"mkdir" | b"mkdirat" | b"rmdir" | b"unlinkat" => InodeType::Directory,
+                    _ => InodeType::File,
                 };
                 let _ = importer.world.exists(&mut importer.paths, path, kind);
             }
@@ -316,19 +323,19 @@ impl At<'_, '_> {
     }
 
     /// A call on a path that has to be there.
-    fn on_path(&mut self, from: Option<usize>, at: usize, call: impl FnOnce(PathId) -> Call) {
+    fn on_path(&mut self, from: Option<usize>, at: usize, call: impl FnOnce(PathId) -> Syscall) {
         let Some(path) = self.path(from, at) else {
             return;
         };
-        if self.made.said.error.is_some() {
+        if self.made.call.error.is_some() {
             self.learn_from_failure(path);
-        } else if self.found(path, Kind::File).is_none() {
+        } else if self.found(path, InodeType::File).is_none() {
             return;
         }
         self.plain(call(path));
     }
 
-    fn on_handle(&mut self, call: impl FnOnce(&Open) -> Call) {
+    fn on_handle(&mut self, call: impl FnOnce(&OpenDescription) -> Syscall) {
         if let Some(open) = self.handle(0) {
             let call = call(&open.borrow());
             self.plain(call);
@@ -337,9 +344,9 @@ impl At<'_, '_> {
 
     fn started(&mut self) {
         let made = self.made;
-        let flags = made.said.arguments.join(&b' ');
+        let flags = made.call.arguments.join(&b' ');
         if let Some(child) = made
-            .said
+            .call
             .returned
             .and_then(|number| u32::try_from(number).ok())
         {
@@ -348,34 +355,35 @@ impl At<'_, '_> {
     }
 
     fn change_directory(&mut self, at: usize, known: Option<Vec<u8>>) {
-        if self.made.said.error.is_some() {
+        if self.made.call.error.is_some() {
             return;
         }
         let directory = self.directory_of(None).unwrap_or_else(|| b"/".to_vec());
-        let path = known.or_else(|| string(self.made.said.argument(at)));
-        let Some(path) = path.map(|path| normal(&directory, &path)) else {
+        let path = known.or_else(|| string(self.made.call.argument(at)));
+        let Some(path) = path.map(|path| normalize_path(&directory, &path)) else {
             return;
         };
         if let Some(inside) = self.inside(&path) {
-            let _ = self.found(inside, Kind::Directory);
+            let _ = self.found(inside, InodeType::Directory);
         }
         *self.importer.task(self.made.task).directory.borrow_mut() = Some(path);
     }
 
     fn duplicate(&mut self, name: &str) {
-        let said = &self.made.said;
-        let is_copy =
-            !name.starts_with("fcntl") || said.has(1, "F_DUPFD") || said.has(1, "F_DUPFD_CLOEXEC");
+        let said = &self.made.call;
+        let is_copy = !name.starts_with("fcntl")
+            || said.has_flag(1, "F_DUPFD")
+            || said.has_flag(1, "F_DUPFD_CLOEXEC");
         let Some((from, _)) = descriptor(said.argument(0)) else {
             return;
         };
-        let closes = said.has(1, "F_DUPFD_CLOEXEC") || said.has(2, "O_CLOEXEC");
+        let closes = said.has_flag(1, "F_DUPFD_CLOEXEC") || said.has_flag(2, "O_CLOEXEC");
         let Some(to) = said.returned.and_then(|number| i32::try_from(number).ok()) else {
             return;
         };
         if !is_copy {
-            if said.has(1, "F_SETFD") {
-                self.mark(from, said.has(2, "FD_CLOEXEC"));
+            if said.has_flag(1, "F_SETFD") {
+                self.mark(from, said.has_flag(2, "FD_CLOEXEC"));
             }
             return;
         }
@@ -399,8 +407,9 @@ impl At<'_, '_> {
 
     fn close(&mut self) {
         let made = self.made;
-        if let Some((number, _)) = descriptor(made.said.argument(0)) {
-            self.importer.close(made.task, made.at, made.took, number);
+        if let Some((number, _)) = descriptor(made.call.argument(0)) {
+            self.importer
+                .close(made.task, made.at, made.duration, number);
         }
     }
 }

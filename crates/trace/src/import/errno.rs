@@ -41,7 +41,7 @@ const NAMES: [(&str, u16); 34] = [
 ];
 
 /// The number of an error; none of those that say more of the program than of the filesystem, such as `EBADF`.
-pub fn of(name: &str) -> Option<Errno> {
+pub fn errno_from_name(name: &str) -> Option<Errno> {
     NAMES
         .iter()
         .find(|(known, _)| *known == name)

@@ -5,24 +5,24 @@ use std::collections::HashMap;
 
 use model::Nanos;
 
+use super::fs_model::{FsModel, Inode, InodeType};
 use super::line::number;
-use super::world::{Kind, Node, World};
 use super::{ImportError, lines};
-use crate::paths::{PathId, Paths};
-use crate::trace::{About, Call, HandleId, OpenFlags, Operation, Outcome, Trace};
+use crate::paths::{PathId, PathInterner};
+use crate::trace::{HandleId, OpenFlags, Syscall, SyscallResult, Trace, TraceHeader, TraceRecord};
 
 /// A file of the log.
 struct File {
     path: PathId,
-    node: Node,
+    node: Inode,
     handle: Option<HandleId>,
 }
 
 struct Log {
-    paths: Paths,
-    world: World,
+    paths: PathInterner,
+    world: FsModel,
     files: HashMap<Vec<u8>, File>,
-    operations: Vec<Operation>,
+    operations: Vec<TraceRecord>,
     handles: u32,
     now: u64,
 }
@@ -41,8 +41,8 @@ pub fn import(text: &[u8], below: Option<&[u8]>) -> Result<Trace, ImportError> {
         }
     };
     let mut log = Log {
-        paths: Paths::default(),
-        world: World::new(),
+        paths: PathInterner::default(),
+        world: FsModel::new(),
         files: HashMap::new(),
         operations: Vec::new(),
         handles: 0,
@@ -72,10 +72,10 @@ pub fn import(text: &[u8], below: Option<&[u8]>) -> Result<Trace, ImportError> {
         unseen.push("when operations began".into());
     }
     Ok(Trace {
-        about: About {
+        header: TraceHeader {
             recorder: format!("fio iolog {version}"),
-            unseen,
-            ..About::default()
+            limitations: unseen,
+            ..TraceHeader::default()
         },
         before: log.world.before(),
         after: log.world.after(),
@@ -87,7 +87,7 @@ pub fn import(text: &[u8], below: Option<&[u8]>) -> Result<Trace, ImportError> {
 fn wrong(line: usize, what: &str) -> ImportError {
     ImportError {
         line,
-        what: what.to_owned(),
+        message: what.to_owned(),
     }
 }
 
@@ -111,7 +111,7 @@ impl Log {
             [name, b"sync" | b"datasync", ..] => {
                 let data_only = words[1] == b"datasync";
                 let handle = self.opened(name)?;
-                self.push(Call::Sync { handle, data_only }, 0);
+                self.push(Syscall::Sync { handle, data_only }, 0);
                 Ok(())
             }
             [name, action, offset, length] => {
@@ -131,7 +131,7 @@ impl Log {
             return Err("a path with `..`");
         }
         let path = self.paths.intern(inside);
-        let node = self.world.exists(&mut self.paths, path, Kind::File);
+        let node = self.world.exists(&mut self.paths, path, InodeType::File);
         let node = node.ok_or("a file that is a directory")?;
         if path == PathId::TOP {
             return Err("a file without a name: is it --below itself?");
@@ -160,7 +160,7 @@ impl Log {
         self.handles += 1;
         let flags = OpenFlags(2);
         self.push(
-            Call::Open {
+            Syscall::Open {
                 path,
                 flags,
                 mode: 0,
@@ -177,7 +177,7 @@ impl Log {
             .handle
             .take()
             .ok_or("a file is closed that is not open")?;
-        self.push(Call::Close { handle }, 0);
+        self.push(Syscall::Close { handle }, 0);
         Ok(())
     }
 
@@ -201,9 +201,9 @@ impl Log {
             .ok_or("an offset beyond all files")?;
         match action {
             b"read" => {
-                self.world.seen_size(node, end);
+                self.world.observe_size(node, end);
                 self.push(
-                    Call::Read {
+                    Syscall::Read {
                         handle,
                         offset,
                         length,
@@ -213,9 +213,9 @@ impl Log {
             }
             b"write" => {
                 // fio lays its files out before it writes to them.
-                self.world.seen_size(node, end);
+                self.world.observe_size(node, end);
                 self.push(
-                    Call::Write {
+                    Syscall::Write {
                         handle,
                         offset,
                         length,
@@ -224,9 +224,9 @@ impl Log {
                 );
             }
             b"trim" => {
-                self.world.seen_size(node, end);
+                self.world.observe_size(node, end);
                 self.push(
-                    Call::Allocate {
+                    Syscall::Allocate {
                         handle,
                         mode: 3,
                         offset,
@@ -240,14 +240,14 @@ impl Log {
         Ok(())
     }
 
-    fn push(&mut self, call: Call, returned: u64) {
-        self.operations.push(Operation {
+    fn push(&mut self, call: Syscall, returned: u64) {
+        self.operations.push(TraceRecord {
             process: 0,
             thread: 0,
             began: Nanos(self.now),
-            took: Nanos(0),
+            duration: Nanos(0),
             call,
-            outcome: Outcome::Done(returned),
+            outcome: SyscallResult::Ok(returned),
         });
     }
 }

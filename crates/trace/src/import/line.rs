@@ -8,7 +8,7 @@ pub struct Line<'a> {
     /// Nanoseconds since 1970.
     pub at: u64,
     /// The rest.
-    pub what: &'a [u8],
+    pub rest: &'a [u8],
 }
 
 impl<'a> Line<'a> {
@@ -33,7 +33,7 @@ impl<'a> Line<'a> {
         Ok(Self {
             task,
             at,
-            what: behind,
+            rest: behind,
         })
     }
 }
@@ -67,7 +67,7 @@ fn nanoseconds(text: &[u8]) -> Option<u64> {
 
 /// A call with all its parts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Said<'a> {
+pub struct ParsedCall<'a> {
     /// Its name.
     pub name: &'a [u8],
     /// Its arguments as they stand there.
@@ -77,10 +77,10 @@ pub struct Said<'a> {
     /// The name of its error.
     pub error: Option<&'a str>,
     /// How long it took, ns.
-    pub took: Option<u64>,
+    pub duration: Option<u64>,
 }
 
-impl<'a> Said<'a> {
+impl<'a> ParsedCall<'a> {
     /// Reads `name(arguments) = value ERROR (text) <seconds>`.
     pub fn read(text: &'a [u8]) -> Option<Self> {
         let open = text.iter().position(|byte| *byte == b'(')?;
@@ -103,7 +103,7 @@ impl<'a> Said<'a> {
                 None => number(value),
             },
             error: failed.then(|| std::str::from_utf8(error).unwrap_or_default()),
-            took: seconds.and_then(|text| nanoseconds(text.strip_suffix(b">")?)),
+            duration: seconds.and_then(|text| nanoseconds(text.strip_suffix(b">")?)),
         })
     }
 
@@ -118,7 +118,7 @@ impl<'a> Said<'a> {
     }
 
     /// Whether an argument has this word.
-    pub fn has(&self, at: usize, word: &str) -> bool {
+    pub fn has_flag(&self, at: usize, word: &str) -> bool {
         has(self.argument(at), word)
     }
 }
@@ -233,9 +233,9 @@ mod tests {
         let text = br#"77  12.000345 openat(AT_FDCWD</a, (b>, "x\",\x41\101 y", O_RDONLY|O_CREAT, 0644) = 3</a, (b/x> <0.000012>"#;
         let line = Line::read(text).unwrap();
         assert_eq!((line.task, line.at), (77, 12_000_345_000));
-        let said = Said::read(line.what).unwrap();
+        let said = ParsedCall::read(line.rest).unwrap();
         assert_eq!(
-            (said.name, said.returned, said.took),
+            (said.name, said.returned, said.duration),
             (&b"openat"[..], Some(3), Some(12_000))
         );
         assert_eq!(
@@ -243,7 +243,7 @@ mod tests {
             Some((-100, Some(b"/a, (b".to_vec())))
         );
         assert_eq!(string(said.argument(1)).unwrap(), b"x\",AA y");
-        assert!(said.has(2, "O_CREAT") && !said.has(2, "O_CREA"));
+        assert!(said.has_flag(2, "O_CREAT") && !said.has_flag(2, "O_CREA"));
         assert_eq!(said.arguments.len(), 4);
     }
 
@@ -252,15 +252,15 @@ mod tests {
         let line = Line::read(b"[pid 9] 1.5 stat(\"a\", 0x7ffe) = -1 ENOENT (No such file) <0.1>")
             .unwrap();
         assert_eq!((line.task, line.at), (9, 1_500_000_000));
-        let said = Said::read(line.what).unwrap();
+        let said = ParsedCall::read(line.rest).unwrap();
         assert_eq!(
-            (said.error, said.returned, said.took),
+            (said.error, said.returned, said.duration),
             (Some("ENOENT"), None, Some(100_000_000))
         );
-        let said = Said::read(b"mmap(NULL, 1) = 0x7f00 <0.1>").unwrap();
+        let said = ParsedCall::read(b"mmap(NULL, 1) = 0x7f00 <0.1>").unwrap();
         assert_eq!(said.returned, Some(0x7f00));
-        assert_eq!(Said::read(b"sync() = 0").unwrap().arguments.len(), 0);
+        assert_eq!(ParsedCall::read(b"sync() = 0").unwrap().arguments.len(), 0);
         assert!(Line::read(b"sync() = 0").is_err());
-        assert_eq!(Said::read(b"exit_group(0"), None);
+        assert_eq!(ParsedCall::read(b"exit_group(0"), None);
     }
 }

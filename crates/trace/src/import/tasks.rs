@@ -6,18 +6,20 @@ use std::rc::Rc;
 
 use model::Nanos;
 
-use super::line::{Line, Said, descriptor, has, number};
-use super::world::{Node, World};
+use super::fs_model::{FsModel, Inode};
+use super::line::{Line, ParsedCall, descriptor, has, number};
 use super::{ImportError, calls, lines};
-use crate::paths::{PathId, Paths};
-use crate::trace::{About, Call, Errno, HandleId, Operation, Order, Outcome, Trace};
+use crate::paths::{PathId, PathInterner};
+use crate::trace::{
+    Errno, HandleId, SyncEvent, Syscall, SyscallResult, Trace, TraceHeader, TraceRecord,
+};
 
 /// An open file, whichever descriptors lead to it.
 #[derive(Debug)]
-pub struct Open {
+pub struct OpenDescription {
     pub handle: HandleId,
     pub path: PathId,
-    pub node: Node,
+    pub node: Inode,
     pub position: u64,
     pub appends: bool,
     /// The operation that lists it now.
@@ -26,7 +28,7 @@ pub struct Open {
 }
 
 /// The descriptors of a process, each with whether it is closed when another program is executed.
-type Table = HashMap<i32, (Rc<RefCell<Open>>, bool)>;
+type Table = HashMap<i32, (Rc<RefCell<OpenDescription>>, bool)>;
 
 /// A thread that was recorded.
 pub struct Task {
@@ -43,10 +45,10 @@ pub struct Task {
 /// All that is known at a line.
 pub struct Importer {
     pub below: Option<Vec<u8>>,
-    pub paths: Paths,
-    pub world: World,
+    pub paths: PathInterner,
+    pub world: FsModel,
     tasks: HashMap<u32, Task>,
-    pub operations: Vec<Operation>,
+    pub operations: Vec<TraceRecord>,
     began: Option<u64>,
     processes: u32,
     pub handles: u32,
@@ -58,19 +60,19 @@ pub struct Importer {
 }
 
 /// A call, who made it and when.
-pub struct Made<'a> {
+pub struct CallContext<'a> {
     pub task: u32,
     pub at: u64,
-    pub took: u64,
-    pub said: Said<'a>,
+    pub duration: u64,
+    pub call: ParsedCall<'a>,
 }
 
 /// Reads what strace has written.
 pub fn import(text: &[u8], below: Option<&[u8]>) -> Result<Trace, ImportError> {
     let mut importer = Importer {
-        below: below.map(|path| calls::normal(b"/", path)),
-        paths: Paths::default(),
-        world: World::new(),
+        below: below.map(|path| calls::normalize_path(b"/", path)),
+        paths: PathInterner::default(),
+        world: FsModel::new(),
         tasks: HashMap::new(),
         operations: Vec::new(),
         began: None,
@@ -85,7 +87,7 @@ pub fn import(text: &[u8], below: Option<&[u8]>) -> Result<Trace, ImportError> {
     for (number, text) in lines(text) {
         let line = Line::read(text).map_err(|what| ImportError {
             line: number,
-            what: format!("{what}: record with `strace -f -ttt -T -y -s 256 -o FILE COMMAND`"),
+            message: format!("{what}: record with `strace -f -ttt -T -y -s 256 -o FILE COMMAND`"),
         })?;
         importer.line(&line);
         read += 1;
@@ -93,11 +95,11 @@ pub fn import(text: &[u8], below: Option<&[u8]>) -> Result<Trace, ImportError> {
     match (read, &importer.below) {
         (0, _) => Err(ImportError {
             line: 1,
-            what: "there is nothing in it".into(),
+            message: "there is nothing in it".into(),
         }),
         (_, None) => Err(ImportError {
             line: 1,
-            what: "no line says where the program began: give --below DIR".into(),
+            message: "no line says where the program began: give --below DIR".into(),
         }),
         _ => Ok(importer.finish()),
     }
@@ -107,7 +109,7 @@ impl Importer {
     fn line(&mut self, line: &Line<'_>) {
         self.began.get_or_insert(line.at);
         self.meet(line.task, line.at);
-        let what = line.what;
+        let what = line.rest;
         if what.starts_with(b"+++") {
             self.end(line.task, line.at);
         } else if what.starts_with(b"---") {
@@ -131,15 +133,15 @@ impl Importer {
     }
 
     fn call(&mut self, task: u32, at: u64, took: u64, text: &[u8]) {
-        if let Some(said) = Said::read(text) {
-            let took = said.took.unwrap_or(took);
+        if let Some(said) = ParsedCall::read(text) {
+            let took = said.duration.unwrap_or(took);
             calls::follow(
                 self,
-                &Made {
+                &CallContext {
                     task,
                     at,
-                    took,
-                    said,
+                    duration: took,
+                    call: said,
                 },
             );
         }
@@ -239,14 +241,14 @@ impl Importer {
         };
         self.add(child, process, table, directory);
         let thread = self.task(child).number;
-        self.order(parent, at, Order::Starts { thread });
+        self.order(parent, at, SyncEvent::Spawn { thread });
     }
 
     /// A thread has learnt that another process has ended.
-    pub fn awaited(&mut self, task: u32, at: u64, child: u32) {
+    pub fn process_reaped(&mut self, task: u32, at: u64, child: u32) {
         if let Some(child) = self.tasks.get(&child) {
             let thread = child.number;
-            self.order(task, at, Order::Awaits { thread });
+            self.order(task, at, SyncEvent::Join { thread });
         }
     }
 
@@ -255,29 +257,36 @@ impl Importer {
         let message = self.messages;
         self.messages += 1;
         self.pipes.insert(pipe, message);
-        self.order(task, at, Order::Sends { message });
+        self.order(task, at, SyncEvent::Send { message });
     }
 
     /// Something was read from a pipe, or its end was.
     pub fn received(&mut self, task: u32, at: u64, pipe: &[u8]) {
         if let Some(message) = self.pipes.get(pipe).copied() {
-            self.order(task, at, Order::Receives { message });
+            self.order(task, at, SyncEvent::Receive { message });
         }
     }
 
-    fn order(&mut self, task: u32, at: u64, order: Order) {
-        self.push(task, at, 0, Call::Order(order), Outcome::Done(0));
+    fn order(&mut self, task: u32, at: u64, order: SyncEvent) {
+        self.push(task, at, 0, Syscall::Order(order), SyscallResult::Ok(0));
     }
 
     /// Adds an operation; gives its place.
-    pub fn push(&mut self, task: u32, at: u64, took: u64, call: Call, outcome: Outcome) -> usize {
+    pub fn push(
+        &mut self,
+        task: u32,
+        at: u64,
+        took: u64,
+        call: Syscall,
+        outcome: SyscallResult,
+    ) -> usize {
         let from = self.began.unwrap_or(at);
         let task = self.task(task);
-        self.operations.push(Operation {
+        self.operations.push(TraceRecord {
             process: task.process,
             thread: task.number,
             began: Nanos(at.saturating_sub(from)),
-            took: Nanos(took),
+            duration: Nanos(took),
             call,
             outcome,
         });
@@ -285,27 +294,38 @@ impl Importer {
     }
 
     /// Adds a call that was made, with what came of it.
-    pub fn done(&mut self, made: &Made<'_>, call: Call, outcome: Outcome) -> usize {
-        self.push(made.task, made.at, made.took, call, outcome)
+    pub fn done(&mut self, made: &CallContext<'_>, call: Syscall, outcome: SyscallResult) -> usize {
+        self.push(made.task, made.at, made.duration, call, outcome)
     }
 
     /// Adds a call that has failed.
-    pub fn failed(&mut self, made: &Made<'_>, call: Call, errno: Errno) {
-        self.done(made, call, Outcome::Failed(errno));
+    pub fn failed(&mut self, made: &CallContext<'_>, call: Syscall, errno: Errno) {
+        self.done(made, call, SyscallResult::Err(errno));
     }
 
     /// A file is open under a descriptor.
-    pub fn install(&mut self, task: u32, descriptor: i32, open: Rc<RefCell<Open>>, closes: bool) {
+    pub fn install(
+        &mut self,
+        task: u32,
+        descriptor: i32,
+        open: Rc<RefCell<OpenDescription>>,
+        closes: bool,
+    ) {
         open.borrow_mut().descriptors += 1;
         let table = Rc::clone(&self.task(task).table);
         table.borrow_mut().insert(descriptor, (open, closes));
     }
 
     /// An opening with this number, and no descriptor yet.
-    pub fn opening(&mut self, path: PathId, node: Node, appends: bool) -> Rc<RefCell<Open>> {
+    pub fn opening(
+        &mut self,
+        path: PathId,
+        node: Inode,
+        appends: bool,
+    ) -> Rc<RefCell<OpenDescription>> {
         let handle = HandleId(self.handles);
         self.handles += 1;
-        Rc::new(RefCell::new(Open {
+        Rc::new(RefCell::new(OpenDescription {
             handle,
             path,
             node,
@@ -317,7 +337,7 @@ impl Importer {
     }
 
     /// What a descriptor leads to, as far as that lies in the directory.
-    pub fn open(&self, task: u32, descriptor: i32) -> Option<Rc<RefCell<Open>>> {
+    pub fn open(&self, task: u32, descriptor: i32) -> Option<Rc<RefCell<OpenDescription>>> {
         let table = self.task(task).table.borrow();
         table.get(&descriptor).map(|(open, _)| Rc::clone(open))
     }
@@ -332,13 +352,19 @@ impl Importer {
         open.descriptors -= 1;
         if open.descriptors == 0 {
             let handle = open.handle;
-            self.push(task, at, took, Call::Close { handle }, Outcome::Done(0));
+            self.push(
+                task,
+                at,
+                took,
+                Syscall::Close { handle },
+                SyscallResult::Ok(0),
+            );
         }
         true
     }
 
     /// Another program is executed: what is marked so is closed.
-    pub fn executed(&mut self, task: u32, at: u64) {
+    pub fn exec(&mut self, task: u32, at: u64) {
         let closed = |(descriptor, (_, closes)): (&i32, &(_, bool))| closes.then_some(*descriptor);
         let closed: BTreeSet<i32> = self
             .task(task)
@@ -378,16 +404,16 @@ impl Importer {
         ];
         let below = self.below.unwrap_or_default();
         Trace {
-            about: About {
+            header: TraceHeader {
                 command: vec![format!("below {}", String::from_utf8_lossy(&below))],
                 recorder: "strace".into(),
                 elsewhere: self.elsewhere,
-                unseen: said
+                limitations: said
                     .into_iter()
                     .chain(self.unseen)
                     .map(str::to_owned)
                     .collect(),
-                ..About::default()
+                ..TraceHeader::default()
             },
             before: self.world.before(),
             after: self.world.after(),
@@ -398,7 +424,7 @@ impl Importer {
 }
 
 /// The number of a process in what `wait4` and its like have returned.
-pub fn waited_for(said: &Said<'_>) -> Option<u32> {
+pub fn waited_for(said: &ParsedCall<'_>) -> Option<u32> {
     match said.name {
         b"waitid" => {
             let text = said.argument(2);

@@ -1,7 +1,7 @@
 //! Logs of other programs as traces.
 
 use super::*;
-use crate::trace::{Call, Entry, EntryKind, Errno, HandleId, Order, Outcome};
+use crate::trace::{EntryKind, Errno, HandleId, SyncEvent, Syscall, SyscallResult, TreeEntry};
 
 /// What a shell does for `mkdir d; cd d; echo hello >f; mv f g; cat g ../old`, and a child that ends meanwhile.
 const SHELL: &str = r#"
@@ -25,14 +25,14 @@ const SHELL: &str = r#"
 10 100.001600 +++ exited with 0 +++
 "#;
 
-fn text_of(operations: &[crate::Operation]) -> Vec<String> {
+fn text_of(operations: &[crate::TraceRecord]) -> Vec<String> {
     let outcome = |outcome| match outcome {
-        Outcome::Done(0) => String::new(),
-        Outcome::Done(count) => format!(" {count}"),
-        Outcome::Failed(Errno(number)) => format!(" failed {number}"),
+        SyscallResult::Ok(0) => String::new(),
+        SyscallResult::Ok(count) => format!(" {count}"),
+        SyscallResult::Err(Errno(number)) => format!(" failed {number}"),
     };
     let line =
-        |o: &crate::Operation| format!("{} {}{}", o.thread, o.call.name(), outcome(o.outcome));
+        |o: &crate::TraceRecord| format!("{} {}{}", o.thread, o.call.name(), outcome(o.outcome));
     operations.iter().map(line).collect()
 }
 
@@ -57,21 +57,21 @@ fn a_shell_is_understood() {
     );
     assert_eq!(
         trace.operations[3].call,
-        Call::Order(Order::Starts { thread: 1 })
+        Syscall::Order(SyncEvent::Spawn { thread: 1 })
     );
     assert_eq!(
         trace.operations[6].call,
-        Call::Order(Order::Awaits { thread: 1 })
+        Syscall::Order(SyncEvent::Join { thread: 1 })
     );
     // What the child writes goes on where it has written before, for the descriptor is a copy.
-    let second = Call::Write {
+    let second = Syscall::Write {
         handle: HandleId(0),
         offset: 6,
         length: 4,
     };
     assert_eq!(trace.operations[5].call, second);
-    let shown = |entries: &[Entry]| -> Vec<(String, EntryKind, u16)> {
-        let name = |entry: &Entry| String::from_utf8(trace.paths.full(entry.path)).unwrap();
+    let shown = |entries: &[TreeEntry]| -> Vec<(String, EntryKind, u16)> {
+        let name = |entry: &TreeEntry| String::from_utf8(trace.paths.full(entry.path)).unwrap();
         entries
             .iter()
             .map(|e| (name(e), e.kind.clone(), e.mode))
@@ -84,7 +84,7 @@ fn a_shell_is_understood() {
     let d = ("d".to_owned(), EntryKind::Directory, 0o755);
     let g = ("d/g".to_owned(), EntryKind::File { size: 10 }, 0o644);
     assert_eq!(after, [d, g, old]);
-    assert_eq!(trace.about.elsewhere, 1);
+    assert_eq!(trace.header.elsewhere, 1);
 }
 
 #[test]
@@ -93,7 +93,7 @@ fn what_was_renamed_lay_elsewhere_before() {
                 1 2.0 open(\"/w/b/file\", O_RDONLY) = 3</w/b/file> <0.1>\n\
                 1 3.0 read(3</w/b/file>, \"\"..., 100) = 42 <0.1>\n";
     let trace = import(text.as_bytes(), ImportFormat::Strace, Some(b"/w/")).unwrap();
-    let names = |entries: &[Entry]| -> Vec<String> {
+    let names = |entries: &[TreeEntry]| -> Vec<String> {
         entries
             .iter()
             .map(|e| String::from_utf8(trace.paths.full(e.path)).unwrap())
@@ -109,7 +109,7 @@ fn an_iolog_of_either_version_is_read() {
     let second = "fio version 2 iolog\n/t/a add\n/t/a open\n/t/a write 4096 4096\nwait 50\n/t/a read 0 8192\n/t/a sync 0 0\n/t/a close\n";
     let third = "fio version 3 iolog\n0 /t/a add\n0 /t/a open\n1 /t/a write 4096 4096\n2 /t/a read 0 8192\n3 /t/a sync 0 0\n3 /t/a close\n";
     for (text, read_at) in [(second, 50_000), (third, 2_000_000)] {
-        assert_eq!(format_of(text.as_bytes()), ImportFormat::Iolog);
+        assert_eq!(detect_format(text.as_bytes()), ImportFormat::Iolog);
         let trace = import(text.as_bytes(), ImportFormat::Iolog, Some(b"/t")).unwrap();
         let expected = [
             "0 open",
@@ -129,7 +129,7 @@ fn an_iolog_of_either_version_is_read() {
 #[test]
 fn what_is_no_log_is_refused_with_its_line() {
     let error = |text: &str| {
-        import(text.as_bytes(), format_of(text.as_bytes()), None)
+        import(text.as_bytes(), detect_format(text.as_bytes()), None)
             .unwrap_err()
             .to_string()
     };

@@ -2,7 +2,7 @@
 
 /// For what a step waits: that a lane has done so many steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Wait {
+pub struct Dependency {
     /// The lane.
     pub lane: u32,
     /// How many of its steps.
@@ -11,7 +11,7 @@ pub struct Wait {
 
 /// The clocks of all lanes, and what they were.
 #[derive(Debug)]
-pub struct Clocks {
+pub struct VectorClocks {
     /// How many steps of each lane are known to be done, for each lane.
     now: Vec<Vec<u32>>,
     /// What each lane knew when it had done so many steps, where that was more than before.
@@ -20,7 +20,7 @@ pub struct Clocks {
     learnt: Vec<bool>,
 }
 
-impl Clocks {
+impl VectorClocks {
     /// Clocks of lanes that know nothing.
     pub fn new(lanes: usize) -> Self {
         Self {
@@ -31,7 +31,7 @@ impl Clocks {
     }
 
     /// A lane waits for something; whether it did not know of that already.
-    pub fn learn(&mut self, lane: usize, wait: Wait) -> bool {
+    pub fn merge(&mut self, lane: usize, wait: Dependency) -> bool {
         let other = wait.lane as usize;
         if other == lane || self.now[lane][other] >= wait.steps {
             return false;
@@ -49,7 +49,7 @@ impl Clocks {
     }
 
     /// A lane has come so far.
-    pub fn done(&mut self, here: Wait) {
+    pub fn done(&mut self, here: Dependency) {
         let lane = here.lane as usize;
         self.now[lane][lane] = here.steps;
         if std::mem::take(&mut self.learnt[lane]) {

@@ -3,38 +3,38 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use super::clocks::Wait;
-use super::resource::{Resource, Touch, Use};
-use crate::paths::{PathId, Paths};
-use crate::trace::{Entry, EntryKind};
+use super::clocks::Dependency;
+use super::resource::{AccessMode, Resource, ResourceAccess};
+use crate::paths::{PathId, PathInterner};
+use crate::trace::{EntryKind, TreeEntry};
 
 /// `renameat2` with this flag exchanges both names.
 const EXCHANGE: u8 = 2;
 
 /// A file, whatever its names are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct File(usize);
+pub struct FileId(usize);
 
 /// All files of a trace.
 #[derive(Debug)]
-pub struct Files {
+pub struct FileTable {
     /// The file of each path.
-    named: Vec<Option<File>>,
-    data: Vec<Data>,
+    named: Vec<Option<FileId>>,
+    data: Vec<ByteRangeAccess>,
     /// The paths in each.
     children: Vec<Vec<PathId>>,
 }
 
 /// Who touched which bytes of a file.
 #[derive(Debug, Default)]
-struct Data {
+struct ByteRangeAccess {
     /// Pieces by where they begin, each up to where it ends; they do not overlap.
     pieces: BTreeMap<u64, (u64, Resource)>,
 }
 
-impl Files {
+impl FileTable {
     /// The files that lie there before.
-    pub fn new(paths: &Paths, before: &[Entry]) -> Self {
+    pub fn new(paths: &PathInterner, before: &[TreeEntry]) -> Self {
         let mut children = vec![Vec::new(); paths.len()];
         for path in paths.ids() {
             let parent = paths.parent(path).unwrap_or_default();
@@ -47,8 +47,8 @@ impl Files {
         };
         for entry in before {
             let file = match entry.kind {
-                EntryKind::Link(other) => files.at(other),
-                _ => files.nameless(),
+                EntryKind::Link(other) => files.file_or_new(other),
+                _ => files.new_anonymous(),
             };
             files.name(entry.path, Some(file));
         }
@@ -56,47 +56,47 @@ impl Files {
     }
 
     /// The file that a name stands for.
-    pub fn of(&self, path: PathId) -> Option<File> {
+    pub fn file(&self, path: PathId) -> Option<FileId> {
         self.named[path.0 as usize]
     }
 
     /// The same, and a new one where there is none.
-    pub fn at(&mut self, path: PathId) -> File {
-        let file = self.of(path).unwrap_or_else(|| self.nameless());
+    pub fn file_or_new(&mut self, path: PathId) -> FileId {
+        let file = self.file(path).unwrap_or_else(|| self.new_anonymous());
         self.name(path, Some(file));
         file
     }
 
     /// A new file.
-    pub fn nameless(&mut self) -> File {
-        self.data.push(Data::default());
-        File(self.data.len() - 1)
+    pub fn new_anonymous(&mut self) -> FileId {
+        self.data.push(ByteRangeAccess::default());
+        FileId(self.data.len() - 1)
     }
 
     /// Gives a file this name.
-    pub fn name(&mut self, path: PathId, file: Option<File>) {
+    pub fn name(&mut self, path: PathId, file: Option<FileId>) {
         self.named[path.0 as usize] = file;
     }
 
     /// The name stands for nothing any more.
-    pub fn forget(&mut self, path: PathId) {
+    pub fn unlink(&mut self, path: PathId) {
         self.name(path, None);
     }
 
     /// A file gets a further name.
     pub fn link(&mut self, from: PathId, to: PathId) {
-        let file = self.at(from);
+        let file = self.file_or_new(from);
         self.name(to, Some(file));
     }
 
     /// A name, and all below it, become others.
-    pub fn rename(&mut self, paths: &Paths, from: PathId, to: PathId, flags: u8) {
+    pub fn rename(&mut self, paths: &PathInterner, from: PathId, to: PathId, flags: u8) {
         let mut taken = Vec::new();
         self.take(from, to, paths, &mut taken);
         if flags & EXCHANGE != 0 {
             self.take(to, from, paths, &mut taken);
         }
-        self.forget(to);
+        self.unlink(to);
         for (path, file) in taken {
             self.name(path, file);
         }
@@ -106,8 +106,8 @@ impl Files {
         &mut self,
         from: PathId,
         to: PathId,
-        paths: &Paths,
-        taken: &mut Vec<(PathId, Option<File>)>,
+        paths: &PathInterner,
+        taken: &mut Vec<(PathId, Option<FileId>)>,
     ) {
         let mut pairs = vec![(from, to)];
         while let Some((from, to)) = pairs.pop() {
@@ -123,18 +123,18 @@ impl Files {
     }
 
     /// The file gets another size: all of it is changed.
-    pub fn resize(&mut self, file: File, here: Use, waits: &mut Vec<Wait>) {
-        self.touch(file, 0..u64::MAX, Touch::Changes, here, waits);
+    pub fn resize(&mut self, file: FileId, here: ResourceAccess, waits: &mut Vec<Dependency>) {
+        self.touch(file, 0..u64::MAX, AccessMode::Modify, here, waits);
     }
 
     /// Bytes of a file are touched. Operations that ran at the same time had no order.
     pub fn touch(
         &mut self,
-        file: File,
+        file: FileId,
         range: Range<u64>,
-        touch: Touch,
-        here: Use,
-        waits: &mut Vec<Wait>,
+        touch: AccessMode,
+        here: ResourceAccess,
+        waits: &mut Vec<Dependency>,
     ) {
         let pieces = &mut self.data[file.0].pieces;
         split(pieces, range.start);
@@ -145,19 +145,19 @@ impl Files {
             if *begin > at {
                 gaps.push(at..*begin);
             }
-            resource.touch_unless_together(touch, here, waits);
+            resource.record_access_unless_concurrent(touch, here, waits);
             at = *end;
         }
         if at < range.end {
             gaps.push(at..range.end);
         }
-        if touch == Touch::Changes {
+        if touch == AccessMode::Modify {
             replace(pieces, range, here);
             return;
         }
         for gap in gaps {
             let mut resource = Resource::default();
-            resource.touch(touch, here, &mut Vec::new());
+            resource.record_access(touch, here, &mut Vec::new());
             pieces.insert(gap.start, (gap.end, resource));
         }
     }
@@ -177,13 +177,13 @@ fn split(pieces: &mut BTreeMap<u64, (u64, Resource)>, at: u64) {
 
 /// A whole range was changed: it is one piece from now on. Whoever comes later waits for who changed it, and for those
 /// who ran at the same time as that.
-fn replace(pieces: &mut BTreeMap<u64, (u64, Resource)>, range: Range<u64>, here: Use) {
+fn replace(pieces: &mut BTreeMap<u64, (u64, Resource)>, range: Range<u64>, here: ResourceAccess) {
     let within: Vec<u64> = pieces
         .range(range.clone())
         .map(|(begin, _)| *begin)
         .collect();
     let mut all = Resource::default();
-    all.touch(Touch::Changes, here, &mut Vec::new());
+    all.record_access(AccessMode::Modify, here, &mut Vec::new());
     for begin in within {
         if let Some((_, piece)) = pieces.remove(&begin) {
             all.join(piece);

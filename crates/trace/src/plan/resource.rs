@@ -1,23 +1,23 @@
 //! One thing that operations touch, and who has to wait for whom there.
 
-use super::clocks::Wait;
+use super::clocks::Dependency;
 
 /// What an operation does with a thing. Those that do the same, but for changes, need not wait for each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Touch {
+pub enum AccessMode {
     /// Looks at it.
-    Uses,
+    Read,
     /// Adds to it or takes from it: so do others at the same time.
-    Adds,
+    Add,
     /// Makes another thing of it.
-    Changes,
+    Modify,
 }
 
 /// An operation that touches something: where it is in its lane, and when it ran when the trace was made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Use {
+pub struct ResourceAccess {
     /// It is done when this is.
-    pub wait: Wait,
+    pub wait: Dependency,
     /// When it began, ns.
     pub began: u64,
     /// When it ended, ns.
@@ -28,31 +28,41 @@ pub struct Use {
 #[derive(Clone, Debug, Default)]
 pub struct Resource {
     /// The last of each lane in the group before.
-    before: Vec<Use>,
+    before: Vec<ResourceAccess>,
     /// The last of each lane in this group.
-    now: Vec<Use>,
-    touch: Option<Touch>,
+    now: Vec<ResourceAccess>,
+    touch: Option<AccessMode>,
 }
 
 impl Resource {
     /// Lets an operation touch it, and says for what it has to wait.
-    pub fn touch(&mut self, touch: Touch, here: Use, waits: &mut Vec<Wait>) {
+    pub fn record_access(
+        &mut self,
+        touch: AccessMode,
+        here: ResourceAccess,
+        waits: &mut Vec<Dependency>,
+    ) {
         self.touch_where(touch, here, waits, |_| true);
     }
 
     /// The same, but for operations that ran at the same time when the trace was made: they had no order then.
-    pub fn touch_unless_together(&mut self, touch: Touch, here: Use, waits: &mut Vec<Wait>) {
+    pub fn record_access_unless_concurrent(
+        &mut self,
+        touch: AccessMode,
+        here: ResourceAccess,
+        waits: &mut Vec<Dependency>,
+    ) {
         self.touch_where(touch, here, waits, |other| other.ended <= here.began);
     }
 
     fn touch_where(
         &mut self,
-        touch: Touch,
-        here: Use,
-        waits: &mut Vec<Wait>,
-        has_order: impl Fn(&Use) -> bool,
+        touch: AccessMode,
+        here: ResourceAccess,
+        waits: &mut Vec<Dependency>,
+        has_order: impl Fn(&ResourceAccess) -> bool,
     ) {
-        if self.touch != Some(touch) || touch == Touch::Changes {
+        if self.touch != Some(touch) || touch == AccessMode::Modify {
             self.before = std::mem::take(&mut self.now);
             self.touch = Some(touch);
             // Whoever comes later may have an order with those that had none with this.
@@ -71,8 +81,8 @@ impl Resource {
     }
 
     /// Remembers the last of each lane.
-    fn last(&mut self, here: Use) {
-        let of_lane = |other: &&mut Use| other.wait.lane == here.wait.lane;
+    fn last(&mut self, here: ResourceAccess) {
+        let of_lane = |other: &&mut ResourceAccess| other.wait.lane == here.wait.lane;
         match self.now.iter_mut().find(of_lane) {
             Some(last) if last.wait.steps <= here.wait.steps => *last = here,
             Some(_) => {}

@@ -6,33 +6,33 @@ use model::{Nanos, SeededRng};
 use proptest::prelude::*;
 
 use super::*;
-use crate::paths::Paths;
+use crate::paths::PathInterner;
 use crate::trace::Errno;
 
-fn operation(thread: u32, at: u64, call: Call) -> Operation {
-    Operation {
+fn operation(thread: u32, at: u64, call: Syscall) -> TraceRecord {
+    TraceRecord {
         process: thread,
         thread,
         began: Nanos(at * 10),
-        took: Nanos(5),
+        duration: Nanos(5),
         call,
-        outcome: Outcome::Done(0),
+        outcome: SyscallResult::Ok(0),
     }
 }
 
 /// Calls of threads, one behind the other, and what each waits for.
-fn planned(calls: impl FnOnce(&mut Paths) -> Vec<(u32, Call)>) -> Plan {
+fn planned(calls: impl FnOnce(&mut PathInterner) -> Vec<(u32, Syscall)>) -> ReplayPlan {
     let mut trace = Trace::default();
     let calls = calls(&mut trace.paths);
     let numbered = calls.into_iter().zip(0..);
     trace.operations = numbered
         .map(|((thread, call), at)| operation(thread, at, call))
         .collect();
-    Plan::of(&trace)
+    ReplayPlan::build(&trace)
 }
 
-fn waits(plan: &Plan) -> Vec<Vec<Vec<(u32, u32)>>> {
-    let of_lane = |lane: &Lane| {
+fn waits(plan: &ReplayPlan) -> Vec<Vec<Vec<(u32, u32)>>> {
+    let of_lane = |lane: &ReplayThread| {
         let steps = 0..lane.steps.len();
         let waits = |step| lane.waits(step).iter().map(|w| (w.lane, w.steps)).collect();
         steps.map(waits).collect()
@@ -40,15 +40,15 @@ fn waits(plan: &Plan) -> Vec<Vec<Vec<(u32, u32)>>> {
     plan.lanes.iter().map(of_lane).collect()
 }
 
-fn mkdir(paths: &mut Paths, path: &str) -> Call {
-    Call::MakeDirectory {
+fn mkdir(paths: &mut PathInterner, path: &str) -> Syscall {
+    Syscall::MakeDirectory {
         path: paths.intern(path.as_bytes()),
         mode: 0o755,
     }
 }
 
-fn stat(paths: &mut Paths, path: &str) -> Call {
-    Call::Stat {
+fn stat(paths: &mut PathInterner, path: &str) -> Syscall {
+    Syscall::Stat {
         path: paths.intern(path.as_bytes()),
         follow: true,
     }
@@ -81,14 +81,14 @@ fn what_the_program_orders_is_ordered_and_is_no_step() {
     let plan = planned(|paths| {
         vec![
             (0, mkdir(paths, "a")),
-            (0, Call::Order(Order::Starts { thread: 1 })),
+            (0, Syscall::Order(SyncEvent::Spawn { thread: 1 })),
             (1, mkdir(paths, "b")),
-            (1, Call::Order(Order::Sends { message: 0 })),
+            (1, Syscall::Order(SyncEvent::Send { message: 0 })),
             (0, mkdir(paths, "c")),
             (1, mkdir(paths, "d")),
-            (0, Call::Order(Order::Receives { message: 0 })),
+            (0, Syscall::Order(SyncEvent::Receive { message: 0 })),
             (0, mkdir(paths, "e")),
-            (0, Call::Order(Order::Awaits { thread: 1 })),
+            (0, Syscall::Order(SyncEvent::Join { thread: 1 })),
             (0, mkdir(paths, "f")),
         ]
     });
@@ -104,19 +104,19 @@ fn what_the_program_orders_is_ordered_and_is_no_step() {
 
 #[test]
 fn what_a_thread_has_learnt_goes_on_with_what_it_starts_and_sends() {
-    let order = Call::Order;
+    let order = Syscall::Order;
     for to_third in [
-        vec![(0, order(Order::Starts { thread: 2 }))],
+        vec![(0, order(SyncEvent::Spawn { thread: 2 }))],
         vec![
-            (0, order(Order::Sends { message: 0 })),
-            (2, order(Order::Receives { message: 0 })),
+            (0, order(SyncEvent::Send { message: 0 })),
+            (2, order(SyncEvent::Receive { message: 0 })),
         ],
     ] {
         let plan = planned(|paths| {
             let mut calls = vec![
                 (0, mkdir(paths, "a")),
                 (1, mkdir(paths, "b")),
-                (0, order(Order::Awaits { thread: 1 })),
+                (0, order(SyncEvent::Join { thread: 1 })),
             ];
             calls.extend(to_third);
             calls.extend([
@@ -135,7 +135,7 @@ fn what_a_thread_has_learnt_goes_on_with_what_it_starts_and_sends() {
 #[test]
 fn processes_one_after_the_other_share_a_lane() {
     let plan = planned(|paths| {
-        let stat = |paths: &mut Paths| stat(paths, "a");
+        let stat = |paths: &mut PathInterner| stat(paths, "a");
         [0, 1, 1, 0, 2, 2, 3, 0]
             .map(|thread| (thread, stat(paths)))
             .to_vec()
@@ -150,7 +150,7 @@ fn accesses(accesses: [(u32, bool, u64, u64); 4], took: u64) -> Vec<Vec<Vec<(u32
     let path = trace.paths.intern(b"f");
     let handle = HandleId(0);
     let flags = OpenFlags(OpenFlags::CREATE | 2);
-    let open = Call::Open {
+    let open = Syscall::Open {
         path,
         flags,
         mode: 0o644,
@@ -159,22 +159,22 @@ fn accesses(accesses: [(u32, bool, u64, u64); 4], took: u64) -> Vec<Vec<Vec<(u32
     trace.operations.push(operation(0, 0, open));
     for ((thread, writes, offset, length), at) in accesses.into_iter().zip(1..) {
         let call = match writes {
-            true => Call::Write {
+            true => Syscall::Write {
                 handle,
                 offset,
                 length,
             },
-            false => Call::Read {
+            false => Syscall::Read {
                 handle,
                 offset,
                 length,
             },
         };
         let mut access = operation(thread, at, call);
-        access.took = Nanos(took);
+        access.duration = Nanos(took);
         trace.operations.push(access);
     }
-    waits(&Plan::of(&trace))
+    waits(&ReplayPlan::build(&trace))
 }
 
 #[test]
@@ -228,30 +228,31 @@ fn below(names: &Names, path: &[u8]) -> Vec<Vec<u8>> {
 }
 
 /// What a call does there. What the real thing has in addition does not matter: errors are some number.
-fn act(names: &mut Names, paths: &Paths, call: &Call) -> Outcome {
+fn act(names: &mut Names, paths: &PathInterner, call: &Syscall) -> SyscallResult {
     let full = |path| paths.full(path);
     let is_directory =
         |names: &Names, path: &[u8]| path.is_empty() || names.get(path) == Some(&true);
     let outcome = match *call {
-        Call::MakeDirectory { path, .. } | Call::Open { path, .. } => {
-            let (path, makes_directory) = (full(path), matches!(call, Call::MakeDirectory { .. }));
+        Syscall::MakeDirectory { path, .. } | Syscall::Open { path, .. } => {
+            let (path, makes_directory) =
+                (full(path), matches!(call, Syscall::MakeDirectory { .. }));
             let fits = match names.get(&path) {
                 Some(directory) => !makes_directory && !directory,
                 None => is_directory(names, parent(&path)),
             };
             fits.then(|| names.insert(path, makes_directory)).is_some()
         }
-        Call::Unlink { path } => {
+        Syscall::Unlink { path } => {
             let path = full(path);
             let is_file = names.get(&path) == Some(&false);
             is_file.then(|| names.remove(&path)).is_some()
         }
-        Call::RemoveDirectory { path } => {
+        Syscall::RemoveDirectory { path } => {
             let path = full(path);
             let fits = names.get(&path) == Some(&true) && below(names, &path).is_empty();
             fits.then(|| names.remove(&path)).is_some()
         }
-        Call::Rename { from, to, .. } => {
+        Syscall::Rename { from, to, .. } => {
             let (from, to) = (full(from), full(to));
             let fits = names.contains_key(&from)
                 && !names.contains_key(&to)
@@ -266,18 +267,18 @@ fn act(names: &mut Names, paths: &Paths, call: &Call) -> Outcome {
             }
             fits
         }
-        Call::Stat { path, .. } => names.contains_key(&full(path)),
+        Syscall::Stat { path, .. } => names.contains_key(&full(path)),
         _ => unreachable!("only calls on names"),
     };
     match outcome {
-        true => Outcome::Done(0),
-        false => Outcome::Failed(Errno(2)),
+        true => SyscallResult::Ok(0),
+        false => SyscallResult::Err(Errno(2)),
     }
 }
 
 /// A trace of some threads that one after the other did something with few names.
 fn drawn(threads: u32, operations: u64, seed: u64) -> (Trace, Names) {
-    let mut rng = SeededRng::for_purpose(seed, "trace");
+    let mut rng = SeededRng::substream(seed, "trace");
     let (mut trace, mut names) = (Trace::default(), Names::new());
     for at in 0..operations {
         let mut path = || {
@@ -290,24 +291,24 @@ fn drawn(threads: u32, operations: u64, seed: u64) -> (Trace, Names) {
             .map(|path| trace.paths.intern(path.as_bytes()))
             .into();
         let call = match rng.below(6) {
-            0 => Call::Open {
+            0 => Syscall::Open {
                 path: one,
                 flags: OpenFlags(OpenFlags::CREATE | 1),
                 mode: 0o644,
                 handle: None,
             },
-            1 => Call::Unlink { path: one },
-            2 => Call::RemoveDirectory { path: one },
-            3 => Call::Rename {
+            1 => Syscall::Unlink { path: one },
+            2 => Syscall::RemoveDirectory { path: one },
+            3 => Syscall::Rename {
                 from: one,
                 to: another,
                 flags: 0,
             },
-            4 => Call::Stat {
+            4 => Syscall::Stat {
                 path: one,
                 follow: true,
             },
-            _ => Call::MakeDirectory {
+            _ => Syscall::MakeDirectory {
                 path: one,
                 mode: 0o755,
             },
@@ -315,7 +316,7 @@ fn drawn(threads: u32, operations: u64, seed: u64) -> (Trace, Names) {
         let thread = u32::try_from(rng.below(threads.into())).unwrap();
         let outcome = act(&mut names, &trace.paths, &call);
         let operation = operation(thread, at, call);
-        trace.operations.push(Operation {
+        trace.operations.push(TraceRecord {
             outcome,
             ..operation
         });
@@ -330,14 +331,14 @@ proptest! {
         threads in 1_u32..5, operations in 1_u64..120, seed: u64, pace: u64,
     ) {
         let (trace, names) = drawn(threads, operations, seed);
-        let plan = Plan::of(&trace);
+        let plan = ReplayPlan::build(&trace);
         prop_assert_eq!(plan.operations(), operations);
-        let mut chance = SeededRng::for_purpose(pace, "pace");
+        let mut chance = SeededRng::substream(pace, "pace");
         let (mut now, mut done) = (Names::new(), vec![0_u32; plan.lanes.len()]);
         while done.iter().zip(&plan.lanes).any(|(done, lane)| (*done as usize) < lane.steps.len()) {
             let ready = (0..plan.lanes.len()).filter(|lane| {
                 let (step, lane) = (done[*lane] as usize, &plan.lanes[*lane]);
-                let come = |wait: &Wait| done[wait.lane as usize] >= wait.steps;
+                let come = |wait: &Dependency| done[wait.lane as usize] >= wait.steps;
                 step < lane.steps.len() && lane.waits(step).iter().all(come)
             });
             let ready: Vec<usize> = ready.collect();

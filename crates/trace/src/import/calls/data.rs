@@ -1,25 +1,25 @@
 //! Calls on data: read, written, copied, listed, and what changes the space of files.
 
-use super::super::line::{Said, number};
+use super::super::fs_model::InodeType;
+use super::super::line::{ParsedCall, number};
 use super::super::tasks::pipe;
-use super::super::world::Kind;
-use super::{At, Opened};
-use crate::trace::{Call, Outcome};
+use super::{ArgPositions, Opened};
+use crate::trace::{Syscall, SyscallResult};
 
 /// What `fallocate` keeps the size with.
 const KEEP_SIZE: u8 = 1;
 
-impl At<'_, '_> {
+impl ArgPositions<'_, '_> {
     /// Reads or writes, at the place of the descriptor where none is said.
     pub(super) fn data(&mut self, writes: bool, place: Option<u64>) {
         let made = self.made;
         let count = self.returned();
-        if let Some(pipe) = pipe(made.said.argument(0)) {
+        if let Some(pipe) = pipe(made.call.argument(0)) {
             match writes {
                 true => self.importer.sent(made.task, made.at, pipe),
                 false => self
                     .importer
-                    .received(made.task, made.at + made.took, &pipe),
+                    .received(made.task, made.at + made.duration, &pipe),
             }
             return;
         }
@@ -27,8 +27,8 @@ impl At<'_, '_> {
             return;
         };
         // What was asked for stands in single calls; those of vectors say what they have done.
-        let vectors = made.said.name.ends_with(b"v") || made.said.name.ends_with(b"v2");
-        let asked = made.said.number(2).filter(|_| !vectors).unwrap_or(count);
+        let vectors = made.call.name.ends_with(b"v") || made.call.name.ends_with(b"v2");
+        let asked = made.call.number(2).filter(|_| !vectors).unwrap_or(count);
         self.transfer(&open, writes, place, asked, count);
     }
 
@@ -50,12 +50,12 @@ impl At<'_, '_> {
             None => position,
         };
         let call = match writes {
-            true => Call::Write {
+            true => Syscall::Write {
                 handle,
                 offset,
                 length,
             },
-            false => Call::Read {
+            false => Syscall::Read {
                 handle,
                 offset,
                 length,
@@ -66,11 +66,12 @@ impl At<'_, '_> {
             Err(None) => return,
             Ok(()) => {}
         }
-        self.importer.done(self.made, call, Outcome::Done(count));
+        self.importer
+            .done(self.made, call, SyscallResult::Ok(count));
         let end = offset.saturating_add(count);
         match writes {
             true => self.importer.world.grow(node, end),
-            false if count > 0 => self.importer.world.seen_size(node, end),
+            false if count > 0 => self.importer.world.observe_size(node, end),
             false => {}
         }
         if place.is_none() {
@@ -79,11 +80,11 @@ impl At<'_, '_> {
     }
 
     pub(super) fn send_file(&mut self) {
-        if self.made.said.error.is_some() {
+        if self.made.call.error.is_some() {
             return;
         }
         let (count, to, from) = (self.returned(), self.handle(0), self.handle(1));
-        let place = self.made.said.argument(2).strip_prefix(b"[").map(|text| {
+        let place = self.made.call.argument(2).strip_prefix(b"[").map(|text| {
             text.split(|byte| !byte.is_ascii_digit())
                 .next()
                 .and_then(number)
@@ -102,7 +103,7 @@ impl At<'_, '_> {
         let (Some(from), Some(to)) = (from, to) else {
             return;
         };
-        let length = self.made.said.number(4).unwrap_or(0);
+        let length = self.made.call.number(4).unwrap_or(0);
         let place = |text: &[u8], open: &Opened| match text.strip_prefix(b"[") {
             Some(text) => {
                 let digits = text.split(|byte| !byte.is_ascii_digit()).next();
@@ -110,10 +111,10 @@ impl At<'_, '_> {
             }
             None => (open.borrow().position, true),
         };
-        let (from_offset, from_moves) = place(self.made.said.argument(1), &from);
-        let (to_offset, to_moves) = place(self.made.said.argument(3), &to);
+        let (from_offset, from_moves) = place(self.made.call.argument(1), &from);
+        let (to_offset, to_moves) = place(self.made.call.argument(3), &to);
         let count = self.returned();
-        let call = Call::CopyRange {
+        let call = Syscall::CopyRange {
             from: from.borrow().handle,
             to: to.borrow().handle,
             from_offset,
@@ -124,10 +125,13 @@ impl At<'_, '_> {
         match self.errno() {
             Err(Some(errno)) => return self.importer.failed(self.made, call, errno),
             Err(None) => return,
-            Ok(()) => drop(self.importer.done(self.made, call, Outcome::Done(count))),
+            Ok(()) => drop(
+                self.importer
+                    .done(self.made, call, SyscallResult::Ok(count)),
+            ),
         }
         let world = &mut self.importer.world;
-        world.seen_size(
+        world.observe_size(
             from.borrow().node,
             if count > 0 { from_offset + count } else { 0 },
         );
@@ -141,14 +145,14 @@ impl At<'_, '_> {
     }
 
     pub(super) fn clone_file(&mut self) {
-        if !self.made.said.has(1, "FICLONE") {
+        if !self.made.call.has_flag(1, "FICLONE") {
             return;
         }
         let (Some(to), Some(from)) = (self.handle(0), self.handle(2)) else {
             return;
         };
         let size = self.importer.world.size(from.borrow().node);
-        let call = Call::CopyRange {
+        let call = Syscall::CopyRange {
             from: from.borrow().handle,
             to: to.borrow().handle,
             from_offset: 0,
@@ -162,28 +166,28 @@ impl At<'_, '_> {
     }
 
     pub(super) fn map(&mut self) {
-        if self.made.said.has(3, "MAP_SHARED") && self.handle(4).is_some() {
+        if self.made.call.has_flag(3, "MAP_SHARED") && self.handle(4).is_some() {
             let what = "what was written through shared mappings";
             self.importer.unseen.insert(what);
         }
     }
 
     pub(super) fn seek(&mut self) {
-        if self.made.said.error.is_none()
+        if self.made.call.error.is_none()
             && let Some(open) = self.handle(0)
         {
             let place = self.returned();
             let mut open = open.borrow_mut();
             open.position = place;
             open.listing = None;
-            if self.made.said.has(2, "SEEK_END") && self.made.said.argument(1) == b"0" {
-                self.importer.world.seen_size(open.node, place);
+            if self.made.call.has_flag(2, "SEEK_END") && self.made.call.argument(1) == b"0" {
+                self.importer.world.observe_size(open.node, place);
             }
         }
     }
 
     pub(super) fn allocate(&mut self) {
-        let said = &self.made.said;
+        let said = &self.made.call;
         let words = [
             ("FALLOC_FL_KEEP_SIZE", KEEP_SIZE),
             ("FALLOC_FL_PUNCH_HOLE", 2),
@@ -194,14 +198,14 @@ impl At<'_, '_> {
         ];
         let mode = words
             .iter()
-            .filter(|(word, _)| said.has(1, word))
+            .filter(|(word, _)| said.has_flag(1, word))
             .fold(0, |all, w| all | w.1);
         let [offset, length] = [2, 3].map(|at| said.number(at).unwrap_or(0));
         let Some(open) = self.handle(0) else {
             return;
         };
         let (handle, node) = (open.borrow().handle, open.borrow().node);
-        if !self.plain(Call::Allocate {
+        if !self.plain(Syscall::Allocate {
             handle,
             mode,
             offset,
@@ -220,7 +224,7 @@ impl At<'_, '_> {
     }
 
     pub(super) fn advise(&mut self) {
-        let said = &self.made.said;
+        let said = &self.made.call;
         let words = [
             "NORMAL",
             "RANDOM",
@@ -231,10 +235,10 @@ impl At<'_, '_> {
         ];
         let found = words
             .iter()
-            .position(|word| said.has(3, &format!("POSIX_FADV_{word}")));
+            .position(|word| said.has_flag(3, &format!("POSIX_FADV_{word}")));
         let advice = found.and_then(|at| u8::try_from(at).ok()).unwrap_or(0);
         let [offset, length] = [1, 2].map(|at| said.number(at).unwrap_or(0));
-        self.on_handle(|o| Call::Advise {
+        self.on_handle(|o| Syscall::Advise {
             handle: o.handle,
             offset,
             length,
@@ -251,17 +255,17 @@ impl At<'_, '_> {
             let open = open.borrow();
             (open.handle, open.path, open.listing)
         };
-        let _ = self.found(path, Kind::Directory);
-        let found = entries(&self.made.said);
+        let _ = self.found(path, InodeType::Directory);
+        let found = entries(&self.made.call);
         let Some(at) = listing else {
-            if self.plain(Call::List { handle }) {
+            if self.plain(Syscall::List { handle }) {
                 let at = self.importer.operations.len() - 1;
-                self.importer.operations[at].outcome = Outcome::Done(found);
+                self.importer.operations[at].outcome = SyscallResult::Ok(found);
                 open.borrow_mut().listing = (self.returned() > 0).then_some(at);
             }
             return;
         };
-        if let Outcome::Done(names) = &mut self.importer.operations[at].outcome {
+        if let SyscallResult::Ok(names) = &mut self.importer.operations[at].outcome {
             *names += found;
         }
         if self.returned() == 0 {
@@ -271,7 +275,7 @@ impl At<'_, '_> {
 }
 
 /// How many names a call has listed: `/* 5 entries */`.
-fn entries(said: &Said<'_>) -> u64 {
+fn entries(said: &ParsedCall<'_>) -> u64 {
     let text = said.argument(1);
     let digits = text
         .split(|byte| !byte.is_ascii_digit())

@@ -1,0 +1,84 @@
+//! fs_mark: many files, each opened, written and closed, then all removed.
+
+use std::fs;
+use std::process::Command;
+
+use anyhow::Context;
+
+use crate::peers::{self, Sample, Samples};
+use crate::scratch::ScratchFs;
+
+/// A run without fsync on empty files; gives the results `create` and `delete`.
+#[derive(Clone, Debug)]
+pub struct FsMarkRun {
+    /// How many.
+    pub files: u64,
+}
+
+impl FsMarkRun {
+    /// Runs it.
+    ///
+    /// # Errors
+    /// When fs_mark fails or answers in other words than expected.
+    pub fn run(&self, scratch: &ScratchFs) -> anyhow::Result<Samples> {
+        let directory = scratch.path().join("fs_mark");
+        fs::create_dir(&directory)?;
+        let output = peers::run(
+            Command::new("fs_mark")
+                .args(["-s", "0", "-S", "0", "-t", "1", "-v", "-n"])
+                .arg(self.files.to_string())
+                .arg("-d")
+                .arg(&directory)
+                // It leaves a log in the working directory.
+                .current_dir(scratch.path()),
+        )?;
+        fs::remove_dir_all(&directory)?;
+        parse(&output)
+    }
+}
+
+/// The last line with `-v`: space used, files, size, files per second, overhead, then the least, the mean
+/// and the most microseconds of create, write, fsync, sync, close and unlink.
+///
+/// Files per second hold everything of a file but its removal. The mean of unlink is cut to whole
+/// microseconds; half of one is added, as the truth lies between the number and the next.
+fn parse(output: &str) -> anyhow::Result<Samples> {
+    let line = output.lines().rfind(|l| !l.trim().is_empty());
+    let line = line.context("fs_mark said nothing")?;
+    let numbers: Vec<f64> = line
+        .split_whitespace()
+        .map_while(|word| word.parse().ok())
+        .collect();
+    let whole = numbers.len() == 23;
+    anyhow::ensure!(whole, "fs_mark said: {line}");
+    let unlink_microseconds = numbers[21] + 0.5;
+    Ok(Samples::from([
+        ("create".to_owned(), Sample::rate(numbers[3])),
+        ("delete".to_owned(), Sample::rate(1e6 / unlink_microseconds)),
+    ]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// fs_mark 3.3, the last two lines.
+    const OUTPUT: &str = "\
+FSUse%        Count         Size    Files/sec     App Overhead        CREAT (Min/Avg/Max)        WRITE (Min/Avg/Max)        FSYNC (Min/Avg/Max)         SYNC (Min/Avg/Max)        CLOSE (Min/Avg/Max)       UNLINK (Min/Avg/Max)
+     0       200000            0      99443.9           654978        3        5     4757        0        0     3940        0        0        0        0        0        0        0        0     2682        3        8   164610
+";
+
+    #[test]
+    fn reads_files_per_second_and_the_mean_of_unlink() {
+        let results = parse(OUTPUT).unwrap();
+        assert_eq!(results["create"].rate, 99_443.9);
+        assert_eq!(results["delete"].rate, 1e6 / 8.5);
+    }
+
+    #[test]
+    fn other_words_are_refused() {
+        assert!(parse("").is_err());
+        assert!(parse("fs_mark: cannot open").is_err());
+        assert!(parse(OUTPUT.lines().next().unwrap()).is_err());
+    }
+}

@@ -1,0 +1,110 @@
+//! The bare loop in C, compiled here and now: what a program can reach that does nothing but read and
+//! look at the clock.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::Context;
+
+use crate::peers::{self, Sample, Samples};
+use crate::scratch::ScratchFs;
+
+const SOURCE: &str = include_str!("../loop.c");
+/// What it is called.
+pub const PROGRAM: &str = "loop";
+/// Where it is compiled; private in a namespace of its own.
+const DIRECTORY: &str = "/run/fsarena-bench-loop";
+
+/// A run of the loop.
+#[derive(Clone, Debug)]
+pub struct CLoopRun {
+    /// Name of the result that it gives.
+    pub result: &'static str,
+    /// Name of the file in the scratch directory.
+    pub file: &'static str,
+    /// How long.
+    pub seconds: u64,
+    /// How many threads.
+    pub threads: u32,
+}
+
+impl CLoopRun {
+    /// Runs it.
+    ///
+    /// # Errors
+    /// When the compiler or the program fails.
+    pub fn run(&self, scratch: &ScratchFs) -> anyhow::Result<Samples> {
+        let output = peers::run(
+            Command::new(compiled(Path::new(DIRECTORY))?)
+                .arg(scratch.path().join(self.file))
+                .arg(self.seconds.to_string())
+                .arg(self.threads.to_string()),
+        )?;
+        Ok(Samples::from([(self.result.to_owned(), parse(&output)?)]))
+    }
+}
+
+/// The program, compiled by whoever asks first.
+fn compiled(directory: &Path) -> anyhow::Result<PathBuf> {
+    let program = directory.join(PROGRAM);
+    match program.exists() {
+        true => Ok(program),
+        false => compile(directory, &[]),
+    }
+}
+
+/// Compiles it in a directory, with further flags.
+///
+/// # Errors
+/// When the compiler fails.
+pub fn compile(directory: &Path, more: &[&str]) -> anyhow::Result<PathBuf> {
+    fs::create_dir_all(directory)?;
+    let (source, program) = (directory.join("loop.c"), directory.join(PROGRAM));
+    fs::write(&source, SOURCE)?;
+    let flags = ["-O2", "-Wall", "-Wextra", "-Werror", "-pthread"];
+    let mut compile = Command::new("cc");
+    compile.args(flags).args(more).arg("-o");
+    peers::run(compile.args([program.as_path(), source.as_path()]))?;
+    Ok(program)
+}
+
+/// Operations, seconds, processor seconds.
+fn parse(output: &str) -> anyhow::Result<Sample> {
+    let numbers: Vec<f64> = output
+        .split_whitespace()
+        .map_while(|word| word.parse().ok())
+        .collect();
+    let [operations, seconds, processor] = numbers[..] else {
+        anyhow::bail!("the loop said: {output}");
+    };
+    let per = |whole: f64| Some(whole / operations).filter(|n| n.is_finite());
+    Ok(Sample {
+        rate: operations / seconds,
+        processor: Some(per(processor).context("the loop did nothing")?),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn compiles_runs_and_is_read() {
+        let directory = tempfile::tempdir().unwrap();
+        let program = compiled(directory.path()).unwrap();
+        let file = directory.path().join("file");
+        fs::write(&file, [7; 16_384]).unwrap();
+        let output = peers::run(Command::new(&program).args([&file, Path::new("0.01")])).unwrap();
+        let sample = parse(&output).unwrap();
+        assert!(sample.rate > 0.0 && sample.processor.is_some());
+        let missing = directory.path().join("missing");
+        assert!(peers::run(Command::new(&program).args([&missing, Path::new("0.01")])).is_err());
+    }
+
+    #[test]
+    fn an_answer_of_two_numbers_or_of_no_operation_is_none() {
+        assert!(parse("12 0.5").is_err());
+        assert!(parse("0 0.5 0.1").is_err() || parse("0 0.5 0.0").is_err());
+    }
+}

@@ -1,0 +1,162 @@
+//! What simulated disks have to tell of themselves: the journal of their driver, and what they count.
+
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::path::Path;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use model::{Bytes, Nanos, PhaseResult, RequestLogChunk, SimulatedDiskStats};
+use simdisk::SECTOR;
+use simdisk::request_log::{self, LoggedRequest};
+
+/// Where the driver gives out its journal.
+const JOURNAL: &str = "/dev/fsarena_disk";
+const BLOCK_DEVICES: &str = "/sys/block";
+const COUNTS: &str = "fsarena/counts";
+/// Read at once.
+const ROOM: usize = 1 << 20;
+
+/// The journal of the simulated disks of this guest.
+pub struct RequestLogReader {
+    file: File,
+    last: Counts,
+    /// Where the filesystem keeps its own journal, in sectors; empty where that is not known.
+    own: Vec<(u64, u64)>,
+}
+
+/// What the driver counts, of all disks together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Counts {
+    own_ns: u64,
+    slots_written: u64,
+    slots_programmed: u64,
+    lost: u64,
+}
+
+impl RequestLogReader {
+    /// The journal, where there is one.
+    pub fn open() -> Option<Self> {
+        Some(Self {
+            file: File::open(JOURNAL).ok()?,
+            last: counts(),
+            own: Vec::new(),
+        })
+    }
+
+    /// Looks where the filesystem on a device keeps its journal, so that requests to that are told from others.
+    ///
+    /// # Errors
+    /// When the device cannot be read.
+    pub fn locate_fs_journal(&mut self, device: &Path) -> io::Result<()> {
+        let place = mkfs::find_journal(&mut File::open(device)?)?;
+        let sectors = |extent: mkfs::VolumeExtent| {
+            let first = extent.offset.0 / SECTOR;
+            (first, first + extent.length.0.div_ceil(SECTOR))
+        };
+        self.own = place.into_iter().flatten().map(sectors).collect();
+        Ok(())
+    }
+
+    /// Everything since it was read last, as a part of the cell's journal.
+    pub fn take_before_phase(&mut self) -> io::Result<Option<RequestLogChunk>> {
+        let entries = self.read()?;
+        self.last = counts();
+        Ok(part(None, &entries, &[]))
+    }
+
+    /// The same at the end of a phase, whose result is told what the disks did in its timed parts.
+    pub fn take_phase(&mut self, result: &mut PhaseResult) -> io::Result<Option<RequestLogChunk>> {
+        let entries = self.read()?;
+        let now = counts();
+        let before = std::mem::replace(&mut self.last, now);
+        if !result.timed.is_empty() {
+            let work = request_log::stats_within(&entries, &result.timed);
+            result.disk = Some(SimulatedDiskStats {
+                // A phase that does not touch a journal that there is has none of it.
+                journal: (!self.own.is_empty()).then(|| work.journal.unwrap_or(Bytes(0))),
+                slots_written: now.slots_written - before.slots_written,
+                slots_programmed: now.slots_programmed - before.slots_programmed,
+                own: Nanos(now.own_ns - before.own_ns),
+                lost: now.lost - before.lost,
+                ..work
+            });
+        }
+        let phase = Some(result.phase.clone());
+        Ok(part(phase, &entries, &result.timed))
+    }
+
+    fn read(&mut self) -> io::Result<Vec<LoggedRequest>> {
+        let mut bytes = Vec::new();
+        let mut room = vec![0; ROOM];
+        loop {
+            match self.file.read(&mut room)? {
+                0 => break,
+                read => bytes.extend(&room[..read]),
+            }
+        }
+        let mut entries = request_log::from_driver(&bytes);
+        request_log::mark_journal(&mut entries, &self.own);
+        Ok(entries)
+    }
+}
+
+fn part(
+    phase: Option<String>,
+    entries: &[LoggedRequest],
+    timed: &[(Nanos, Nanos)],
+) -> Option<RequestLogChunk> {
+    (!entries.is_empty()).then(|| RequestLogChunk {
+        phase,
+        packed: STANDARD.encode(request_log::pack(entries)),
+        timed: timed.to_vec(),
+    })
+}
+
+fn counts() -> Counts {
+    let mut all = Counts::default();
+    let disks = fs::read_dir(BLOCK_DEVICES).into_iter().flatten().flatten();
+    for disk in disks {
+        if let Ok(text) = fs::read_to_string(disk.path().join(COUNTS)) {
+            add(&mut all, &text);
+        }
+    }
+    all
+}
+
+/// Adds what one disk counts; what is lost is counted for all of them.
+fn add(all: &mut Counts, text: &str) {
+    for (name, number) in text.lines().filter_map(|line| line.split_once(' ')) {
+        let number: u64 = number.parse().unwrap_or(0);
+        match name {
+            "own_ns" => all.own_ns += number,
+            "slots_written" => all.slots_written += number,
+            "slots_programmed" => all.slots_programmed += number,
+            "lost" => all.lost = number,
+            _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_of_two_disks_add_up_and_what_was_lost_is_lost_once() {
+        let mut all = Counts::default();
+        for _ in 0..2 {
+            add(
+                &mut all,
+                "own_ns 10\nseeks 3\nslots_written 2\nslots_programmed 4\nerases 1\nlost 5\n",
+            );
+        }
+        let expected = Counts {
+            own_ns: 20,
+            slots_written: 4,
+            slots_programmed: 8,
+            lost: 5,
+        };
+        assert_eq!(all, expected);
+    }
+}

@@ -1,0 +1,362 @@
+//! Which host runs which entries, whatever hosts go away in whatever order. Pure.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::EntryRange;
+use crate::slurm::cells_per_task;
+
+/// After so many hosts or workers that went away with it, an entry is not handed to a further one.
+pub const MAX_LOSSES: u32 = 5;
+
+/// Whether a host gets entries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HostState {
+    /// It is not reached, or no more; it may come back.
+    Unreachable,
+    /// It runs so many tasks at a time.
+    Ready(u32),
+    /// It cannot run what is planned.
+    Excluded,
+}
+
+/// How a task ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TaskEnd {
+    /// Its worker says that all is done.
+    Done,
+    /// Nothing is heard of its host any more.
+    Lost,
+    /// Its worker says that it cannot go on there.
+    Refused,
+}
+
+/// A task that runs.
+struct RunningTask {
+    host: usize,
+    /// Its entries that have no result.
+    left: BTreeSet<u32>,
+}
+
+/// Entries and hosts of a session.
+pub struct Scheduler {
+    /// How many entries are cells; those behind them are checks.
+    cells: u32,
+    /// Tasks at a time, at most.
+    most: u32,
+    hosts: Vec<HostState>,
+    /// Entries that have no result and that nobody runs.
+    waiting: BTreeSet<u32>,
+    running: BTreeMap<u64, RunningTask>,
+    losses: BTreeMap<u32, u32>,
+    tasks: u64,
+}
+
+impl Scheduler {
+    /// So many hosts, none of which is reached yet, and entries that have no result.
+    pub fn new(hosts: usize, cells: u32, missing: BTreeSet<u32>, most: Option<u32>) -> Self {
+        Self {
+            cells,
+            most: most.unwrap_or(u32::MAX),
+            hosts: vec![HostState::Unreachable; hosts],
+            waiting: missing,
+            running: BTreeMap::new(),
+            losses: BTreeMap::new(),
+            tasks: 0,
+        }
+    }
+
+    /// Whether a host gets entries.
+    pub fn standing(&self, host: usize) -> HostState {
+        self.hosts[host]
+    }
+
+    /// A host has come, or is not to be asked any more.
+    pub fn set_host_state(&mut self, host: usize, standing: HostState) {
+        self.hosts[host] = standing;
+    }
+
+    /// Tasks that may run at a time.
+    pub fn slots(&self) -> u32 {
+        let all = self.hosts.iter().map(|standing| match standing {
+            HostState::Ready(slots) => *slots,
+            HostState::Unreachable | HostState::Excluded => 0,
+        });
+        all.fold(0, u32::saturating_add).min(self.most)
+    }
+
+    /// Whether some task runs.
+    pub fn is_busy(&self) -> bool {
+        !self.running.is_empty()
+    }
+
+    /// The next task: its number, its host, its entries; the host with the largest share of room gets it. A check goes to
+    /// another host than `ran` says of its cell, and waits until that is known.
+    pub fn next(&mut self, ran: &dyn Fn(u32) -> Option<usize>) -> Option<(u64, usize, EntryRange)> {
+        if self.running.len() >= self.most as usize {
+            return None;
+        }
+        let mut free: Vec<(f64, usize)> = (0..self.hosts.len())
+            .filter_map(|host| Some((self.load(host)?, host)))
+            .collect();
+        free.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let (host, part) = free
+            .into_iter()
+            .find_map(|(_, host)| Some((host, self.part_for(host, ran)?)))?;
+        let left: BTreeSet<u32> = (part.first..part.first + part.count).collect();
+        self.waiting.retain(|entry| !left.contains(entry));
+        self.tasks += 1;
+        self.running.insert(self.tasks, RunningTask { host, left });
+        Some((self.tasks, host, part))
+    }
+
+    /// How much of a host's room is taken; nothing where it has none.
+    fn load(&self, host: usize) -> Option<f64> {
+        let HostState::Ready(slots) = self.hosts[host] else {
+            return None;
+        };
+        let tasks = self.running.values().filter(|task| task.host == host);
+        let tasks = tasks.count();
+        (tasks < slots as usize).then(|| tasks as f64 / f64::from(slots))
+    }
+
+    /// Checks first: a host that comes to something else is to be found before much is believed.
+    fn part_for(&self, host: usize, ran: &dyn Fn(u32) -> Option<usize>) -> Option<EntryRange> {
+        let mut checks = self.waiting.range(self.cells..);
+        let check = checks.find(|check| ran(**check).is_some_and(|other| other != host));
+        if let Some(&first) = check {
+            return Some(EntryRange { first, count: 1 });
+        }
+        let cells = || self.waiting.range(..self.cells);
+        let first = *cells().next()?;
+        // Fewer of them the nearer the end, so that all hosts end together.
+        let waiting = u32::try_from(cells().count()).unwrap_or(u32::MAX);
+        let each = cells_per_task(waiting, self.slots());
+        let follow = (first..first.saturating_add(each)).zip(cells());
+        let follow = follow.take_while(|(wanted, entry)| wanted == *entry);
+        let count = u32::try_from(follow.count()).unwrap_or(u32::MAX);
+        Some(EntryRange { first, count })
+    }
+
+    /// An entry has its result.
+    pub fn mark_done(&mut self, entry: u32) {
+        self.waiting.remove(&entry);
+        for task in self.running.values_mut() {
+            task.left.remove(&entry);
+        }
+    }
+
+    /// An entry that had a result has none.
+    pub fn mark_missing(&mut self, entry: u32) {
+        if !self.running.values().any(|task| task.left.contains(&entry)) {
+            self.waiting.insert(entry);
+        }
+    }
+
+    /// A task has ended: what of it has no result is handed to others. Says which entries were lost once too often.
+    pub fn task_ended(&mut self, task: u64, ending: TaskEnd) -> BTreeSet<u32> {
+        let Some(RunningTask { host, left }) = self.running.remove(&task) else {
+            return BTreeSet::new();
+        };
+        match ending {
+            TaskEnd::Done if left.is_empty() => {}
+            // It says that it has done what it has not.
+            TaskEnd::Done | TaskEnd::Refused => self.hosts[host] = HostState::Excluded,
+            TaskEnd::Lost => {
+                if self.hosts[host] != HostState::Excluded {
+                    self.hosts[host] = HostState::Unreachable;
+                }
+            }
+        }
+        let (again, given_up) = left.into_iter().partition::<BTreeSet<u32>, _>(|entry| {
+            let losses = self.losses.entry(*entry).or_default();
+            *losses += 1;
+            *losses < MAX_LOSSES
+        });
+        self.waiting.extend(again);
+        given_up
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// What happens to a campaign on hosts.
+    #[derive(Clone, Debug)]
+    enum Event {
+        /// A host comes, or comes back.
+        Comes(usize, u32),
+        /// The oldest task of a host that runs any gives a result.
+        Result(usize),
+        /// A task ends in this way.
+        Ends(usize, TaskEnd),
+    }
+
+    fn event() -> impl Strategy<Value = Event> {
+        prop_oneof![
+            (0..3usize, 1..4u32).prop_map(|(host, slots)| Event::Comes(host, slots)),
+            (0..9usize).prop_map(Event::Result),
+            (0..9usize).prop_map(Event::Result),
+            (0..9usize).prop_map(|n| Event::Ends(n, TaskEnd::Lost)),
+        ]
+    }
+
+    /// A campaign, with who has run what.
+    struct Campaign {
+        board: Scheduler,
+        cells: u32,
+        running: Vec<(u64, usize, Vec<u32>)>,
+        ran: BTreeMap<u32, usize>,
+        given_up: BTreeSet<u32>,
+    }
+
+    impl Campaign {
+        fn new(cells: u32, checks: u32) -> Self {
+            Self {
+                board: Scheduler::new(3, cells, (0..cells + checks).collect(), None),
+                cells,
+                running: Vec::new(),
+                ran: BTreeMap::new(),
+                given_up: BTreeSet::new(),
+            }
+        }
+
+        fn start(&mut self) {
+            let (ran, cells) = (self.ran.clone(), self.cells);
+            let host_of_first = |check: u32| ran.get(&(check - cells)).copied();
+            while let Some((task, host, part)) = self.board.next(&host_of_first) {
+                assert!(matches!(self.board.standing(host), HostState::Ready(_)));
+                let entries = (part.first..part.first + part.count).collect::<Vec<u32>>();
+                for entry in &entries {
+                    assert!(!self.ran.contains_key(entry), "{entry} has its result");
+                    let twice = self.running.iter().any(|(.., all)| all.contains(entry));
+                    assert!(!twice, "{entry} runs twice");
+                    if *entry >= cells {
+                        assert_ne!(host_of_first(*entry), Some(host), "{entry} checks itself");
+                    }
+                }
+                self.running.push((task, host, entries));
+            }
+        }
+
+        fn result(&mut self, number: usize) {
+            let Some(place) = number.checked_rem(self.running.len()) else {
+                return;
+            };
+            let (task, host, entries) = &mut self.running[place];
+            let (task, host) = (*task, *host);
+            if !entries.is_empty() {
+                let entry = entries.remove(0);
+                assert_eq!(self.ran.insert(entry, host), None, "{entry} is taken twice");
+                self.board.mark_done(entry);
+            }
+            if self.running[place].2.is_empty() {
+                self.running.remove(place);
+                assert!(self.board.task_ended(task, TaskEnd::Done).is_empty());
+            }
+        }
+
+        fn ends(&mut self, number: usize, ending: TaskEnd) {
+            if let Some(place) = number.checked_rem(self.running.len()) {
+                let (task, ..) = self.running.remove(place);
+                self.given_up.extend(self.board.task_ended(task, ending));
+            }
+        }
+
+        /// Two hosts are there, and nothing more goes wrong.
+        fn calm(&mut self) {
+            for host in 0..2 {
+                self.board.set_host_state(host, HostState::Ready(2));
+            }
+            self.start();
+            while !self.running.is_empty() {
+                self.result(0);
+                self.start();
+            }
+        }
+    }
+
+    proptest! {
+        /// Whichever hosts go away, whenever, and come back: each entry is taken once, none runs at two places, and no host
+        /// checks itself. Only what went away with too many hosts is given up, and with it the check of it.
+        #[test]
+        fn whatever_hosts_go_away_each_entry_is_taken_once(
+            cells in 1..80u32,
+            share in 0..3u32,
+            events in proptest::collection::vec(event(), 0..120),
+        ) {
+            let checks = cells * share / 2;
+            let checks = checks.min(cells);
+            let mut campaign = Campaign::new(cells, checks);
+            for event in events {
+                match event {
+                    Event::Comes(host, slots) => campaign.board.set_host_state(host, HostState::Ready(slots)),
+                    Event::Result(number) => campaign.result(number),
+                    Event::Ends(number, ending) => campaign.ends(number, ending),
+                }
+                campaign.start();
+            }
+            campaign.calm();
+            let missing = (0..cells + checks).filter(|entry| {
+                let of = if *entry < cells { *entry } else { *entry - cells };
+                let is_given_up = campaign.given_up.contains(entry) || campaign.given_up.contains(&of);
+                !campaign.ran.contains_key(entry) && !is_given_up
+            });
+            prop_assert_eq!(missing.collect::<Vec<_>>(), Vec::<u32>::new());
+        }
+    }
+
+    #[test]
+    fn a_host_that_cannot_run_them_gets_no_more_and_the_others_do() {
+        let mut campaign = Campaign::new(40, 0);
+        campaign.board.set_host_state(0, HostState::Ready(1));
+        campaign.board.set_host_state(1, HostState::Ready(1));
+        campaign.start();
+        let (task, host, _) = campaign.running.remove(0);
+        campaign.board.task_ended(task, TaskEnd::Refused);
+        campaign.board.set_host_state(2, HostState::Ready(1));
+        campaign.start();
+        assert!(campaign.running.iter().all(|(_, other, _)| *other != host));
+        assert_eq!(campaign.board.standing(host), HostState::Excluded);
+        while !campaign.running.is_empty() {
+            campaign.result(0);
+            campaign.start();
+        }
+        assert_eq!(campaign.ran.len(), 40);
+        assert!(!campaign.ran.values().any(|by| *by == host));
+    }
+
+    #[test]
+    fn what_takes_every_host_with_it_is_given_up() {
+        let mut board = Scheduler::new(1, 1, [0].into(), None);
+        for round in 1..=MAX_LOSSES {
+            board.set_host_state(0, HostState::Ready(1));
+            let (task, ..) = board.next(&|_| None).unwrap();
+            let given_up = board.task_ended(task, TaskEnd::Lost);
+            assert_eq!(given_up.contains(&0), round == MAX_LOSSES);
+        }
+        board.set_host_state(0, HostState::Ready(1));
+        assert!(board.next(&|_| None).is_none());
+    }
+
+    #[test]
+    fn no_more_tasks_run_than_were_asked_for_and_the_first_is_the_largest() {
+        let mut board = Scheduler::new(2, 1000, (0..1000).collect(), Some(3));
+        board.set_host_state(0, HostState::Ready(4));
+        board.set_host_state(1, HostState::Ready(4));
+        let all: Vec<_> = std::iter::from_fn(|| board.next(&|_| None)).collect();
+        assert_eq!(all.len(), 3);
+        assert_eq!(
+            all[0].2,
+            EntryRange {
+                first: 0,
+                count: 42
+            }
+        );
+        assert!(all[1].2.count < all[0].2.count);
+        let hosts: BTreeSet<usize> = all.iter().map(|(_, host, _)| *host).collect();
+        assert_eq!(hosts.len(), 2, "both have some");
+    }
+}

@@ -1,0 +1,683 @@
+//! The catalog as a whole: what is compiled in, and what a user's own files add or override.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use include_dir::{Dir, include_dir};
+use model::{
+    AgeProfile, DiskModel, ExcludedPhase, Filesystem, FlashState, SizeProfile, Suite, UseCase,
+    VirtualTimeMachine,
+};
+
+use crate::defaults_file::{Defaults, ProfileDefaults, position};
+use crate::disk_file::DiskEntry;
+use crate::document::{NameRegistry, TomlSource};
+use crate::study_file::{self, StudySource, StudyText};
+use crate::text_file::read_regular_file;
+use crate::{
+    CatalogError, age_file, disk_file, filesystem_file, machine_file, suite_file, uses_file,
+    virtual_time_file,
+};
+
+static BUILTIN: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../catalog");
+
+/// An entry with the file it came from.
+#[derive(Clone, Debug)]
+struct Entry<T> {
+    file: String,
+    value: T,
+    /// Names that mean this entry and no other.
+    claims: NameRegistry,
+}
+
+/// Entries by name.
+type Entries<T> = BTreeMap<String, Entry<T>>;
+
+/// The files of a directory, name and text of each.
+#[derive(Default)]
+struct Files {
+    filesystems: Vec<(String, String)>,
+    suites: Vec<(String, String)>,
+    uses: Vec<(String, String)>,
+    disks: Vec<(String, String)>,
+    ages: Vec<(String, String)>,
+    machines: Vec<(String, String)>,
+    studies: Vec<StudyText>,
+}
+
+/// What a file of a catalog describes; files of a kind lie in a directory of their own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CatalogKind {
+    /// A filesystem, in `filesystems/`.
+    Filesystem,
+    /// A suite, in `suites/`.
+    Suite,
+    /// A use, in `uses/`.
+    Use,
+    /// The model of a disk, in `disks/`.
+    Disk,
+    /// A profile of ageing, in `ages/`.
+    Age,
+    /// A machine of virtual time, in `machines/`.
+    Machine,
+    /// A published comparison, in `studies/`.
+    Study,
+}
+
+/// Filesystems, suites, uses, disks, ages, machines, studies and the defaults of profiles; every entry is checked.
+#[derive(Clone, Debug)]
+pub struct Catalog {
+    filesystems: Entries<Filesystem>,
+    /// Each suite as every profile resolves it, in the order of [`Profile::ALL`].
+    suites: Entries<[Suite; 4]>,
+    uses: Entries<UseCase>,
+    disks: Entries<DiskEntry>,
+    ages: Entries<AgeProfile>,
+    machines: Entries<VirtualTimeMachine>,
+    /// Texts of studies, which depend on the suites that there are.
+    studies: Entries<StudyText>,
+    /// Texts of suites, which studies resolve in their own sizes.
+    texts: BTreeMap<String, (String, String)>,
+    defaults: Defaults,
+    /// What is not to be believed in virtual time.
+    withheld: Vec<ExcludedPhase>,
+}
+
+impl Catalog {
+    /// The catalog that is compiled into the program.
+    ///
+    /// # Errors
+    /// When one of its files is wrong; a test of this crate holds that none is.
+    pub fn builtin() -> Result<Self, CatalogError> {
+        let read = |directory: &str| -> Vec<(String, String)> {
+            let files = BUILTIN.get_dir(directory).into_iter().flat_map(Dir::files);
+            files
+                .filter_map(|f| Some((builtin_name(f.path()), f.contents_utf8()?.to_owned())))
+                .collect()
+        };
+        let text = |name: &str| {
+            let file = BUILTIN.get_file(name);
+            file.and_then(include_dir::File::contents_utf8)
+                .unwrap_or_default()
+        };
+        let mut catalog = Self::empty(Defaults::read(TomlSource {
+            file: "catalog/defaults.toml",
+            text: text("defaults.toml"),
+        })?);
+        catalog.withheld = virtual_time_file::read(TomlSource {
+            file: "catalog/virtual-time.toml",
+            text: text("virtual-time.toml"),
+        })?;
+        catalog.take(&Files {
+            filesystems: read("filesystems"),
+            suites: read("suites"),
+            uses: read("uses"),
+            disks: read("disks"),
+            ages: read("ages"),
+            machines: read("machines"),
+            studies: builtin_studies(),
+        })?;
+        for suite in &catalog.defaults.suites {
+            catalog.suite(suite, SizeProfile::Smoke)?;
+        }
+        Ok(catalog)
+    }
+
+    const fn empty(defaults: Defaults) -> Self {
+        Self {
+            filesystems: BTreeMap::new(),
+            suites: BTreeMap::new(),
+            uses: BTreeMap::new(),
+            disks: BTreeMap::new(),
+            ages: BTreeMap::new(),
+            machines: BTreeMap::new(),
+            studies: BTreeMap::new(),
+            texts: BTreeMap::new(),
+            defaults,
+            withheld: Vec::new(),
+        }
+    }
+
+    /// A catalog of one file alone, with the profiles of this one; a study also has its filesystems and suites.
+    /// `file` is what errors call it.
+    ///
+    /// # Errors
+    /// When the text says anything that cannot be.
+    pub fn from_file(
+        &self,
+        kind: CatalogKind,
+        file: &str,
+        text: &str,
+    ) -> Result<Self, CatalogError> {
+        self.of_files(kind, file, text, None)
+    }
+
+    /// The same of a study with its figures: what errors call them, and their text.
+    ///
+    /// # Errors
+    /// When the text says anything that cannot be; what figures say is not read here.
+    pub fn from_study(
+        &self,
+        file: &str,
+        text: &str,
+        figures: (&str, &str),
+    ) -> Result<Self, CatalogError> {
+        self.of_files(CatalogKind::Study, file, text, Some(figures))
+    }
+
+    fn of_files(
+        &self,
+        kind: CatalogKind,
+        file: &str,
+        text: &str,
+        figures: Option<(&str, &str)>,
+    ) -> Result<Self, CatalogError> {
+        let only = [(file.to_owned(), text.to_owned())];
+        let mut catalog = Self::empty(self.defaults.clone());
+        match kind {
+            CatalogKind::Filesystem => catalog.take_filesystems(&only),
+            CatalogKind::Suite => catalog.take_suites(&only),
+            CatalogKind::Use => catalog.take_uses(&only),
+            CatalogKind::Disk => catalog.take_disks(&only),
+            CatalogKind::Age => catalog.take_ages(&only),
+            CatalogKind::Machine => catalog.take_machines(&only),
+            CatalogKind::Study => {
+                // Most texts of a fuzzer's are none, and a whole catalog is much to copy.
+                let study = StudyText {
+                    file: file.to_owned(),
+                    text: text.to_owned(),
+                    figures: figures.map(|(file, text)| (file.to_owned(), text.to_owned())),
+                };
+                study_file::read(&study, self)?;
+                catalog = Self {
+                    studies: BTreeMap::new(),
+                    ..self.clone()
+                };
+                catalog.take_studies(&[study])
+            }
+        }?;
+        Ok(catalog)
+    }
+
+    /// Adds the files of a user's directory; an entry of the same name is replaced.
+    ///
+    /// Read are `DIR/filesystems/*.toml`, `DIR/suites/*.toml`, `DIR/uses/*.toml`, `DIR/disks/*.toml`,
+    /// `DIR/ages/*.toml`, `DIR/machines/*.toml`, `DIR/studies/*.toml` and `DIR/studies/*/study.toml` with the
+    /// `figures.csv` beside it; a directory that has none of these is taken to hold filesystems itself. Nothing is
+    /// taken over when any file is wrong.
+    ///
+    /// # Errors
+    /// When the directory is no catalog, or a file cannot be read or is wrong.
+    pub fn overlay(&mut self, directory: &Path) -> Result<(), CatalogError> {
+        let below = |name: &str| {
+            let path = directory.join(name);
+            path.is_dir().then(|| read_directory(&path)).transpose()
+        };
+        let found = [
+            below("filesystems")?,
+            below("suites")?,
+            below("uses")?,
+            below("disks")?,
+            below("ages")?,
+            below("machines")?,
+        ];
+        let studies = directory.join("studies");
+        let studies = studies
+            .is_dir()
+            .then(|| read_studies(&studies))
+            .transpose()?;
+        let files = if found.iter().all(Option::is_none) && studies.is_none() {
+            Files {
+                filesystems: read_directory(directory)?,
+                ..Files::default()
+            }
+        } else {
+            let [filesystems, suites, uses, disks, ages, machines] =
+                found.map(Option::unwrap_or_default);
+            Files {
+                filesystems,
+                suites,
+                uses,
+                disks,
+                ages,
+                machines,
+                studies: studies.unwrap_or_default(),
+            }
+        };
+        let Files {
+            filesystems,
+            suites,
+            uses,
+            disks,
+            ages,
+            machines,
+            studies,
+        } = &files;
+        let others = [filesystems, suites, uses, disks, ages, machines];
+        if others.iter().all(|f| f.is_empty()) && studies.is_empty() {
+            return Err(CatalogError::NoCatalog {
+                path: directory.to_owned(),
+            });
+        }
+        let mut changed = self.clone();
+        changed.take(&files)?;
+        *self = changed;
+        Ok(())
+    }
+
+    /// Takes files in; names must differ among those of one kind.
+    fn take(&mut self, files: &Files) -> Result<(), CatalogError> {
+        self.take_filesystems(&files.filesystems)?;
+        self.take_suites(&files.suites)?;
+        self.take_uses(&files.uses)?;
+        self.take_disks(&files.disks)?;
+        self.take_ages(&files.ages)?;
+        self.take_machines(&files.machines)?;
+        self.take_studies(&files.studies)
+    }
+
+    fn take_filesystems(&mut self, files: &[(String, String)]) -> Result<(), CatalogError> {
+        let mut new = Entries::new();
+        for (file, text) in files {
+            let (filesystem, claims) = filesystem_file::read(TomlSource { file, text })?;
+            add(&mut new, filesystem.name.clone(), filesystem, file, claims)?;
+        }
+        merge(&mut self.filesystems, new)
+    }
+
+    fn take_suites(&mut self, files: &[(String, String)]) -> Result<(), CatalogError> {
+        let mut new = Entries::new();
+        for (file, text) in files {
+            let mut claims = NameRegistry::new();
+            let mut read = |profile| {
+                let scaling = self.defaults.profile(profile).scaling;
+                let source = TomlSource { file, text };
+                let (suite, more) = suite_file::read(source, profile, Some(scaling))?;
+                // A larger profile may have more points of a sweep, each with its own name.
+                claims.extend(more);
+                Ok::<_, CatalogError>(suite)
+            };
+            let suite = [
+                read(SizeProfile::Smoke)?,
+                read(SizeProfile::Quick)?,
+                read(SizeProfile::Standard)?,
+                read(SizeProfile::Study)?,
+            ];
+            claims.sort();
+            claims.dedup();
+            let text = (file.clone(), text.clone());
+            self.texts.insert(suite[0].name.clone(), text);
+            add(&mut new, suite[0].name.clone(), suite, file, claims)?;
+        }
+        merge(&mut self.suites, new)
+    }
+
+    fn take_uses(&mut self, files: &[(String, String)]) -> Result<(), CatalogError> {
+        let mut new = Entries::new();
+        for (file, text) in files {
+            let (value, claims) = uses_file::read(TomlSource { file, text })?;
+            add(&mut new, value.name.clone(), value, file, claims)?;
+        }
+        merge(&mut self.uses, new)
+    }
+
+    fn take_disks(&mut self, files: &[(String, String)]) -> Result<(), CatalogError> {
+        let mut new = Entries::new();
+        for (file, text) in files {
+            let (value, claims) = disk_file::read(TomlSource { file, text })?;
+            add(&mut new, value.model.name.clone(), value, file, claims)?;
+        }
+        merge(&mut self.disks, new)
+    }
+
+    fn take_machines(&mut self, files: &[(String, String)]) -> Result<(), CatalogError> {
+        let mut new = Entries::new();
+        for (file, text) in files {
+            let (value, claims) = machine_file::read(TomlSource { file, text })?;
+            add(&mut new, value.name.clone(), value, file, claims)?;
+        }
+        merge(&mut self.machines, new)
+    }
+
+    fn take_ages(&mut self, files: &[(String, String)]) -> Result<(), CatalogError> {
+        let mut new = Entries::new();
+        for (file, text) in files {
+            let (value, claims) = age_file::read(TomlSource { file, text })?;
+            add(&mut new, value.name.clone(), value, file, claims)?;
+        }
+        merge(&mut self.ages, new)
+    }
+
+    /// Studies are kept as texts: what one says depends on suites, which may be replaced later.
+    fn take_studies(&mut self, files: &[StudyText]) -> Result<(), CatalogError> {
+        let mut new = Entries::new();
+        let mut names = Vec::new();
+        for study in files {
+            let name = study_file::name(study)?;
+            let claims = vec![(name.clone(), 1)];
+            names.push(name.clone());
+            add(&mut new, name, study.clone(), &study.file, claims)?;
+        }
+        merge(&mut self.studies, new)?;
+        names.iter().try_for_each(|name| self.study(name).map(drop))
+    }
+
+    /// Every filesystem, by name.
+    pub fn filesystems(&self) -> impl Iterator<Item = &Filesystem> {
+        self.filesystems.values().map(|e| &e.value)
+    }
+
+    /// The filesystem of a name or alias.
+    ///
+    /// # Errors
+    /// When there is none; the error names the nearest.
+    pub fn filesystem(&self, name: &str) -> Result<&Filesystem, CatalogError> {
+        self.filesystems()
+            .find(|f| f.name == name || f.aliases.iter().any(|a| a == name))
+            .ok_or_else(|| {
+                let known = self.filesystems().flat_map(|f| {
+                    std::iter::once(f.name.as_str()).chain(f.aliases.iter().map(String::as_str))
+                });
+                CatalogError::unknown("filesystem", name, known)
+            })
+    }
+
+    /// Every suite as a profile resolves it: first those that run by default, in their order.
+    pub fn suites(&self, profile: SizeProfile) -> Vec<&Suite> {
+        let by_default = self.default_suites(profile);
+        let others = self.suites.values().map(|e| &e.value[position(profile)]);
+        let others = others.filter(|s| !self.defaults.suites.contains(&s.name));
+        by_default.into_iter().chain(others).collect()
+    }
+
+    /// The suites that run when a user names none, in their order.
+    pub fn default_suites(&self, profile: SizeProfile) -> Vec<&Suite> {
+        let names = self.defaults.suites.iter();
+        names.filter_map(|n| self.suite(n, profile).ok()).collect()
+    }
+
+    /// A suite as a profile resolves it.
+    ///
+    /// # Errors
+    /// When there is none of that name; the error names the nearest.
+    pub fn suite(&self, name: &str, profile: SizeProfile) -> Result<&Suite, CatalogError> {
+        match self.suites.get(name) {
+            Some(entry) => Ok(&entry.value[position(profile)]),
+            None => {
+                let known = self.suites.keys().map(String::as_str);
+                Err(CatalogError::unknown("suite", name, known))
+            }
+        }
+    }
+
+    /// Suites as a profile resolves them, each by its name, or some of its tests by `SUITE/TEST`: tests of one suite
+    /// come together, in the order in which they are named. All points of a sweep go by the sweep's name.
+    ///
+    /// # Errors
+    /// When there is none of such a name, or one is named twice.
+    pub fn chosen_suites(
+        &self,
+        names: &[String],
+        profile: SizeProfile,
+    ) -> Result<Vec<Suite>, CatalogError> {
+        let mut chosen: Vec<Suite> = Vec::new();
+        for name in names {
+            let new = self.suite_or_part(name, profile)?;
+            let Some(suite) = chosen.iter_mut().find(|suite| suite.name == new.name) else {
+                chosen.push(new);
+                continue;
+            };
+            if !suite.merge(new) {
+                return Err(CatalogError::Duplicate { name: name.clone() });
+            }
+        }
+        Ok(chosen)
+    }
+
+    fn suite_or_part(&self, name: &str, profile: SizeProfile) -> Result<Suite, CatalogError> {
+        let Some((suite, test)) = name.split_once('/') else {
+            return self.suite(name, profile).cloned();
+        };
+        let suite = self.suite(suite, profile)?;
+        suite.select_test(test).ok_or_else(|| {
+            let tests = suite.tests.iter().map(model::Test::sweep_name);
+            let known: Vec<String> = tests.map(|t| format!("{}/{t}", suite.name)).collect();
+            CatalogError::unknown("test", name, known.iter().map(String::as_str))
+        })
+    }
+
+    /// Phases that have no part in scores in virtual time.
+    pub fn withheld(&self) -> &[ExcludedPhase] {
+        &self.withheld
+    }
+
+    /// Every use, the most common first, and then by name.
+    pub fn uses(&self) -> impl Iterator<Item = &UseCase> {
+        let mut uses: Vec<&UseCase> = self.uses.values().map(|e| &e.value).collect();
+        uses.sort_by_key(|one| one.order.unwrap_or(u32::MAX));
+        uses.into_iter()
+    }
+
+    /// The use of a name.
+    ///
+    /// # Errors
+    /// When there is none; the error names the nearest.
+    pub fn use_case(&self, name: &str) -> Result<&UseCase, CatalogError> {
+        let known = self.uses.keys().map(String::as_str);
+        self.uses
+            .get(name)
+            .map(|entry| &entry.value)
+            .ok_or_else(|| CatalogError::unknown("use", name, known))
+    }
+
+    /// Every disk, by name.
+    pub fn disks(&self) -> impl Iterator<Item = &DiskEntry> {
+        self.disks.values().map(|e| &e.value)
+    }
+
+    /// The model of a disk of a name: `sata-ssd`, or with what was written to it before, `sata-ssd-steady`.
+    ///
+    /// # Errors
+    /// When there is none; the error names the nearest.
+    pub fn disk(&self, name: &str) -> Result<DiskModel, CatalogError> {
+        if let Some(entry) = self.disks.get(name) {
+            return Ok(entry.value.model.clone());
+        }
+        let in_state = FlashState::ALL.into_iter().find_map(|(word, state)| {
+            let plain = name.strip_suffix(word)?.strip_suffix('-')?;
+            self.disks.get(plain)?.value.model.with_state(state)
+        });
+        let known = self.disks.keys().map(String::as_str);
+        in_state.ok_or_else(|| CatalogError::unknown("disk", name, known))
+    }
+
+    /// Every machine of virtual time, by name.
+    pub fn machines(&self) -> impl Iterator<Item = &VirtualTimeMachine> {
+        self.machines.values().map(|e| &e.value)
+    }
+
+    /// The machine of a name.
+    ///
+    /// # Errors
+    /// When there is none; the error names the nearest.
+    pub fn machine(&self, name: &str) -> Result<&VirtualTimeMachine, CatalogError> {
+        let known = self.machines.keys().map(String::as_str);
+        self.machines
+            .get(name)
+            .map(|entry| &entry.value)
+            .ok_or_else(|| CatalogError::unknown("machine", name, known))
+    }
+
+    /// Every profile of ageing, by name.
+    pub fn ages(&self) -> impl Iterator<Item = &AgeProfile> {
+        self.ages.values().map(|e| &e.value)
+    }
+
+    /// The profile of ageing of a name.
+    ///
+    /// # Errors
+    /// When there is none; the error names the nearest.
+    pub fn age(&self, name: &str) -> Result<&AgeProfile, CatalogError> {
+        let known = self.ages.keys().map(String::as_str);
+        self.ages
+            .get(name)
+            .map(|entry| &entry.value)
+            .ok_or_else(|| CatalogError::unknown("age", name, known))
+    }
+
+    /// Every study, by name.
+    ///
+    /// # Errors
+    /// When a suite that one names was replaced by one without its tests.
+    pub fn studies(&self) -> Result<Vec<StudySource>, CatalogError> {
+        let entries = self.studies.values();
+        entries.map(|entry| self.read_study(entry)).collect()
+    }
+
+    /// The study of a name.
+    ///
+    /// # Errors
+    /// When there is none; the error names the nearest.
+    pub fn study(&self, name: &str) -> Result<StudySource, CatalogError> {
+        let known = self.studies.keys().map(String::as_str);
+        let entry = self.studies.get(name);
+        self.read_study(entry.ok_or_else(|| CatalogError::unknown("study", name, known))?)
+    }
+
+    fn read_study(&self, entry: &Entry<StudyText>) -> Result<StudySource, CatalogError> {
+        study_file::read(&entry.value, self)
+    }
+
+    /// The file and the text of a suite.
+    pub(crate) fn suite_text(&self, name: &str) -> Result<(&str, &str), CatalogError> {
+        let known = self.texts.keys().map(String::as_str);
+        let found = self.texts.get(name);
+        let (file, text) = found.ok_or_else(|| CatalogError::unknown("suite", name, known))?;
+        Ok((file.as_str(), text.as_str()))
+    }
+
+    /// What a profile sets where the user does not.
+    pub fn profile(&self, profile: SizeProfile) -> ProfileDefaults {
+        self.defaults.profile(profile)
+    }
+}
+
+/// Adds an entry to those of one directory, where each name is described once.
+fn add<T>(
+    new: &mut Entries<T>,
+    name: String,
+    value: T,
+    file: &str,
+    claims: NameRegistry,
+) -> Result<(), CatalogError> {
+    if let Some(other) = new.get(&name) {
+        return Err(CatalogError::InFile {
+            file: file.to_owned(),
+            line: 1,
+            message: format!("`{name}` is described in {} already", other.file),
+        });
+    }
+    let entry = Entry {
+        file: file.to_owned(),
+        value,
+        claims,
+    };
+    new.insert(name, entry);
+    Ok(())
+}
+
+/// Takes new entries over; what they claim must be claimed by no other that stays.
+fn merge<T>(entries: &mut Entries<T>, new: Entries<T>) -> Result<(), CatalogError> {
+    let added: Vec<String> = new.keys().cloned().collect();
+    entries.extend(new);
+    for name in &added {
+        let entry = &entries[name];
+        for (claim, line) in &entry.claims {
+            let claims = |e: &Entry<T>| e.claims.iter().filter(|(c, _)| c == claim).count();
+            let own = claims(entry);
+            let owner = entries.iter().find(|(n, e)| *n != name && claims(e) > 0);
+            if own > 1 || owner.is_some() {
+                let owner = owner.map_or(name, |(n, _)| n);
+                return Err(CatalogError::InFile {
+                    file: entry.file.clone(),
+                    line: *line,
+                    message: format!("the name `{claim}` belongs to `{owner}` already"),
+                });
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The studies that are compiled in: a directory each.
+fn builtin_studies() -> Vec<StudyText> {
+    let studies = BUILTIN.get_dir("studies").into_iter().flat_map(Dir::dirs);
+    let read = |study: &Dir<'_>| {
+        let file = |name: &str| {
+            let file = study.get_file(study.path().join(name))?;
+            Some((builtin_name(file.path()), file.contents_utf8()?.to_owned()))
+        };
+        let (name, text) = file("study.toml")?;
+        Some(StudyText {
+            file: name,
+            text,
+            figures: file("figures.csv"),
+        })
+    };
+    studies.filter_map(read).collect()
+}
+
+/// The studies of a directory: files, which are campaigns alone, and directories with `study.toml` and `figures.csv`.
+fn read_studies(directory: &Path) -> Result<Vec<StudyText>, CatalogError> {
+    let files = read_directory(directory)?.into_iter();
+    let mut studies: Vec<StudyText> = files
+        .map(|(file, text)| StudyText {
+            file,
+            text,
+            figures: None,
+        })
+        .collect();
+    for path in entries(directory)?.into_iter().filter(|path| path.is_dir()) {
+        let (file, figures) = (path.join("study.toml"), path.join("figures.csv"));
+        studies.push(StudyText {
+            text: read_regular_file(&file)?,
+            file: file.display().to_string(),
+            figures: Some((figures.display().to_string(), read_regular_file(&figures)?)),
+        });
+    }
+    Ok(studies)
+}
+
+fn builtin_name(path: &Path) -> String {
+    format!("catalog/{}", path.display())
+}
+
+/// Names and texts of the `*.toml` files of a directory, by name.
+fn read_directory(directory: &Path) -> Result<Vec<(String, String)>, CatalogError> {
+    let paths = entries(directory)?.into_iter();
+    paths
+        .filter(|path| path.extension().is_some_and(|e| e == "toml"))
+        .map(|path| {
+            let text = read_regular_file(&path)?;
+            Ok((path.display().to_string(), text))
+        })
+        .collect()
+}
+
+/// What a directory holds and does not hide, by name.
+fn entries(directory: &Path) -> Result<Vec<PathBuf>, CatalogError> {
+    let unreadable = |path: &Path| {
+        let path = path.to_owned();
+        move |error| CatalogError::Unreadable { path, error }
+    };
+    let mut paths: Vec<PathBuf> = Vec::new();
+    for entry in std::fs::read_dir(directory).map_err(unreadable(directory))? {
+        let path = entry.map_err(unreadable(directory))?.path();
+        let name = path.file_name();
+        if name.is_some_and(|name| !name.as_encoded_bytes().starts_with(b".")) {
+            paths.push(path);
+        }
+    }
+    paths.sort();
+    Ok(paths)
+}

@@ -1,0 +1,385 @@
+//! Command lines of filesystems: which placeholders may stand where, and filling them in.
+//!
+//! Pure: nothing is run here.
+
+use model::{Bytes, Commands, Contender};
+
+/// Options that every mount begins with, whatever the catalog or a user says.
+const SAFE_OPTIONS: &str = "nosuid,nodev";
+
+/// What the placeholders stand for.
+#[derive(Clone, Copy, Debug)]
+pub struct Placeholders<'a> {
+    /// The block devices, the first of which is `{device}`; none for a filesystem that
+    /// needs none, and one for one that makes no pools.
+    pub devices: &'a [&'a str],
+    /// The directory to mount on.
+    pub mountpoint: &'a str,
+    /// Size of the device, or what a filesystem without one may take.
+    pub size: Bytes,
+    /// This very program, which makes filesystems that nothing else makes.
+    pub fsarena: &'a str,
+}
+
+/// The contender's command lines with every placeholder filled in.
+///
+/// Options of the filesystem come before those of the contender, so that the latter win where a
+/// program takes the last of several. The option lists of the answer hold both.
+pub fn expand_commands(contender: &Contender, place: &Placeholders<'_>) -> Commands {
+    let raw = &contender.filesystem.commands;
+    let filled = |words: &[String]| -> Vec<String> {
+        words
+            .iter()
+            .flat_map(|word| fill_all(word, place))
+            .collect()
+    };
+    let is_pool = place.devices.len() > 1;
+    let of_pool = |words: &[String]| if is_pool { filled(words) } else { Vec::new() };
+    let mkfs_options = [
+        filled(&raw.mkfs_options),
+        of_pool(&raw.pool_mkfs_options),
+        filled(&contender.mkfs_options),
+    ]
+    .concat();
+    let mount_options = [
+        filled(&raw.mount_options),
+        of_pool(&raw.pool_mount_options),
+        filled(&contender.mount_options),
+    ]
+    .concat();
+    let joined = [&[SAFE_OPTIONS.to_owned()], &mount_options[..]]
+        .concat()
+        .join(",");
+    let mut mkfs = Vec::new();
+    for word in &raw.mkfs {
+        if word == "{options}" {
+            mkfs.extend(mkfs_options.iter().cloned());
+        } else {
+            mkfs.extend(fill_all(word, place));
+        }
+    }
+    let with_options = |word: &String| word.replace("{options}", &joined);
+    let mount: Vec<String> = raw.mount.iter().map(with_options).collect();
+    Commands {
+        mkfs,
+        mkfs_shares: raw.mkfs_shares,
+        mkfs_writes: raw.mkfs_writes,
+        mount: filled(&mount),
+        umount: filled(&raw.umount),
+        fsck: filled(&raw.fsck),
+        fsck_clean: raw.fsck_clean.clone(),
+        mkfs_options,
+        mount_options,
+        pool_mkfs_options: Vec::new(),
+        pool_mount_options: Vec::new(),
+        version: raw.version.clone(),
+    }
+}
+
+/// The words that a word becomes: with `{devices}` it is one for each.
+fn fill_all(word: &str, place: &Placeholders<'_>) -> Vec<String> {
+    match word.contains(DEVICES) && !is_script(word) {
+        true => place
+            .devices
+            .iter()
+            .map(|d| word.replace(DEVICES, d))
+            .collect(),
+        false => vec![fill(word, place)],
+    }
+}
+
+/// Fills in all placeholders that stand for one word.
+fn fill(word: &str, place: &Placeholders<'_>) -> String {
+    if is_script(word) {
+        return word.to_owned();
+    }
+    word.replace(DEVICE, place.devices.first().unwrap_or(&"none"))
+        .replace("{mountpoint}", place.mountpoint)
+        .replace("{size}", &place.size.0.to_string())
+        .replace(FSARENA, place.fsarena)
+}
+
+/// A word with white space is a script for `sh -c`: braces in it are the shell's own.
+fn is_script(word: &str) -> bool {
+    word.contains(char::is_whitespace)
+}
+
+const DEVICE: &str = Commands::DEVICE;
+const DEVICES: &str = Commands::DEVICES;
+const MOUNTPOINT: &str = "{mountpoint}";
+const SIZE: &str = "{size}";
+const OPTIONS: &str = "{options}";
+/// Stands for a program, so that it can be the first word of a command line.
+pub(crate) const FSARENA: &str = "{fsarena}";
+const PLACEHOLDERS: [&str; 6] = [DEVICE, DEVICES, MOUNTPOINT, SIZE, OPTIONS, FSARENA];
+
+/// A command line of the catalog, and what has to hold for it.
+pub(crate) struct PlaceholderRule {
+    /// The key under which it stands.
+    pub key: &'static str,
+    /// Placeholders that it may hold.
+    allowed: &'static [&'static str],
+    /// Placeholders that it must hold: of each of these, one.
+    needed: &'static [&'static [&'static str]],
+    /// Placeholders that must be words of their own.
+    alone: &'static [&'static str],
+}
+
+/// mkfs: options are words, so they cannot be a part of one. A pool wants to know its mount point.
+pub(crate) const MKFS: PlaceholderRule = PlaceholderRule {
+    key: "mkfs",
+    allowed: &[DEVICE, DEVICES, MOUNTPOINT, SIZE, OPTIONS, FSARENA],
+    needed: &[&[DEVICE, DEVICES]],
+    alone: &[OPTIONS, DEVICES],
+};
+/// mount: without `{options}` it would not be nosuid,nodev.
+pub(crate) const MOUNT: PlaceholderRule = PlaceholderRule {
+    key: "mount",
+    allowed: &[DEVICE, DEVICES, MOUNTPOINT, SIZE, OPTIONS],
+    needed: &[&[MOUNTPOINT], &[OPTIONS]],
+    alone: &[DEVICES],
+};
+/// umount.
+pub(crate) const UMOUNT: PlaceholderRule = PlaceholderRule {
+    key: "umount",
+    allowed: &[DEVICE, MOUNTPOINT],
+    needed: &[&[MOUNTPOINT]],
+    alone: &[],
+};
+/// fsck.
+pub(crate) const FSCK: PlaceholderRule = PlaceholderRule {
+    key: "fsck",
+    allowed: &[DEVICE, DEVICES],
+    needed: &[&[DEVICE, DEVICES]],
+    alone: &[DEVICES],
+};
+/// Options of a pool may name each of its devices.
+pub(crate) const POOL_OPTIONS: PlaceholderRule = PlaceholderRule {
+    allowed: &[SIZE, DEVICES],
+    ..DEFAULT_OPTIONS
+};
+/// The version of the tools.
+pub(crate) const VERSION: PlaceholderRule = PlaceholderRule {
+    key: "version",
+    allowed: &[],
+    needed: &[],
+    alone: &[],
+};
+/// Options by default may hold the size, for filesystems that take it there.
+pub(crate) const DEFAULT_OPTIONS: PlaceholderRule = PlaceholderRule {
+    key: "options",
+    allowed: &[SIZE],
+    needed: &[],
+    alone: &[],
+};
+
+impl PlaceholderRule {
+    /// Checks the placeholders of a command line.
+    pub fn check(&self, words: &[String]) -> Result<(), String> {
+        words.iter().try_for_each(|word| self.check_word(word))?;
+        let says = |placeholder: &&str| words.iter().any(|word| word.contains(*placeholder));
+        let mut needed = self.needed.iter();
+        match needed.find(|either| !either.iter().any(says)) {
+            Some(missing) => {
+                let missing = crate::error::join_or(missing);
+                Err(format!("`{}` does not say {missing}", self.key))
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn check_word(&self, word: &str) -> Result<(), String> {
+        let holds = |p: &&str| word.contains(*p);
+        if is_script(word) {
+            return match PLACEHOLDERS.iter().find(|p| holds(p)) {
+                None => Ok(()),
+                Some(placeholder) => Err(format!(
+                    "{placeholder} stands inside a script; hand it over as a word behind the script and use \"$1\""
+                )),
+            };
+        }
+        let mut rest = word;
+        while let Some(at) = rest.find(['{', '}']) {
+            rest = &rest[at..];
+            let Some(known) = self.allowed.iter().find(|p| rest.starts_with(**p)) else {
+                return Err(self.refuse(word));
+            };
+            rest = &rest[known.len()..];
+        }
+        let mut alone = self.alone.iter();
+        match alone.find(|placeholder| holds(placeholder) && word != **placeholder) {
+            Some(part) => Err(format!("`{word}`: {part} must be a word of its own here")),
+            None => Ok(()),
+        }
+    }
+
+    fn refuse(&self, word: &str) -> String {
+        if self.allowed.is_empty() {
+            return format!("`{word}`: no placeholder may stand in `{}`", self.key);
+        }
+        let allowed = crate::error::join_or(self.allowed);
+        format!("`{word}` holds an unknown placeholder; expected {allowed}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::{ContenderOverrides, DriverKind, Filesystem, FilesystemFacts, Requirements};
+
+    fn words(line: &str) -> Vec<String> {
+        line.split_whitespace().map(str::to_owned).collect()
+    }
+
+    fn contender() -> Contender {
+        Contender {
+            name: "x".into(),
+            filesystem: Filesystem {
+                name: "x".into(),
+                title: "X".into(),
+                aliases: vec![],
+                driver: DriverKind::Kernel,
+                facts: FilesystemFacts::default(),
+                source: "x(5)".into(),
+                requires: Requirements::default(),
+                commands: Commands {
+                    mkfs_shares: false,
+                    mkfs_writes: None,
+                    mkfs: words("mkfs.x {options} {device}"),
+                    mount: words("mount -o {options} {device} {mountpoint}"),
+                    umount: words("umount {mountpoint}"),
+                    fsck: words("fsck.x {device}"),
+                    fsck_clean: vec![0],
+                    mkfs_options: words("-E lazy=0"),
+                    mount_options: words("size={size}"),
+                    pool_mkfs_options: words("-d raid0"),
+                    pool_mount_options: words("device={devices}"),
+                    version: words("mkfs.x -V"),
+                },
+                quirks: vec![],
+                unavailable: None,
+                only_in_guest: None,
+                only_when_named: None,
+            },
+            mkfs_options: words("-b 1024"),
+            mount_options: words("noatime"),
+            directory: None,
+            own: ContenderOverrides::default(),
+        }
+    }
+
+    const PLACE: Placeholders<'_> = Placeholders {
+        devices: &["/dev/loop7"],
+        mountpoint: "/run/a b",
+        size: Bytes(4096),
+        fsarena: "/opt/fsarena",
+    };
+
+    #[test]
+    fn options_are_words_for_mkfs_and_one_word_for_mount() {
+        let commands = expand_commands(&contender(), &PLACE);
+        assert_eq!(commands.mkfs, words("mkfs.x -E lazy=0 -b 1024 /dev/loop7"));
+        assert_eq!(
+            commands.mount,
+            [
+                "mount",
+                "-o",
+                "nosuid,nodev,size=4096,noatime",
+                "/dev/loop7",
+                "/run/a b"
+            ]
+        );
+        assert_eq!(commands.umount, ["umount", "/run/a b"]);
+        assert_eq!(commands.mount_options, ["size=4096", "noatime"]);
+    }
+
+    #[test]
+    fn a_filesystem_can_be_made_by_this_very_program() {
+        let mut own = contender();
+        own.filesystem.commands.mkfs = words("{fsarena} format x {options} {device}");
+        let mkfs = expand_commands(&own, &PLACE).mkfs;
+        assert_eq!(
+            mkfs,
+            words("/opt/fsarena format x -E lazy=0 -b 1024 /dev/loop7")
+        );
+    }
+
+    #[test]
+    fn a_mount_is_nosuid_and_nodev_without_any_option() {
+        let mut bare = contender();
+        bare.filesystem.commands.mount_options.clear();
+        bare.mount_options.clear();
+        assert_eq!(expand_commands(&bare, &PLACE).mount[2], "nosuid,nodev");
+    }
+
+    #[test]
+    fn a_script_gets_its_values_as_words() {
+        let mut scripted = contender();
+        scripted.filesystem.commands.mount = vec![
+            "sh".into(),
+            "-c".into(),
+            "x=${1}; mount -o \"$2\" \"$x\" \"$3\"".into(),
+            "sh".into(),
+            "{device}".into(),
+            "{options}".into(),
+            "{mountpoint}".into(),
+        ];
+        assert_eq!(MOUNT.check(&scripted.filesystem.commands.mount), Ok(()));
+        let mount = expand_commands(&scripted, &PLACE).mount;
+        assert_eq!(mount[2], "x=${1}; mount -o \"$2\" \"$x\" \"$3\"");
+        assert_eq!(mount[4], "/dev/loop7");
+    }
+
+    #[test]
+    fn a_pool_gets_all_devices_and_any_other_filesystem_the_first() {
+        let place = Placeholders {
+            devices: &["/dev/a", "/dev/b"],
+            ..PLACE
+        };
+        let mut pool = contender();
+        assert_eq!(
+            expand_commands(&pool, &place).mkfs.last().unwrap(),
+            "/dev/a"
+        );
+        pool.filesystem.commands.mkfs = words("mkpool x {devices}");
+        assert_eq!(
+            expand_commands(&pool, &place).mkfs,
+            words("mkpool x /dev/a /dev/b")
+        );
+        assert_eq!(
+            expand_commands(&pool, &PLACE).mkfs,
+            words("mkpool x /dev/loop7")
+        );
+    }
+
+    #[test]
+    fn a_pool_of_several_devices_has_options_of_its_own_and_the_contenders_win() {
+        let devices = &["/dev/a", "/dev/b"];
+        let several = expand_commands(&contender(), &Placeholders { devices, ..PLACE });
+        assert_eq!(several.mkfs_options, words("-E lazy=0 -d raid0 -b 1024"));
+        assert_eq!(
+            several.mount[2],
+            "nosuid,nodev,size=4096,device=/dev/a,device=/dev/b,noatime"
+        );
+        let one = expand_commands(&contender(), &PLACE);
+        assert_eq!(one.mkfs_options, words("-E lazy=0 -b 1024"));
+        assert!(!one.mount[2].contains("device="));
+    }
+
+    #[test]
+    fn placeholders_are_refused_where_they_mean_nothing() {
+        let error = |rule: &PlaceholderRule, line: &str| rule.check(&words(line)).unwrap_err();
+        assert!(error(&MKFS, "mkfs {disk}").contains(
+            "expected {device}, {devices}, {mountpoint}, {size}, {options} or {fsarena}"
+        ));
+        assert!(error(&MKFS, "mkfs").contains("does not say {device} or {devices}"));
+        assert!(error(&MKFS, "mkfs x{devices}").contains("word of its own"));
+        assert!(error(&MKFS, "mkfs -o{options} {device}").contains("word of its own"));
+        assert!(error(&MOUNT, "mount {device} {mountpoint}").contains("does not say {options}"));
+        assert!(error(&FSCK, "fsck {mountpoint}").contains("unknown placeholder"));
+        assert!(error(&VERSION, "x {device}").contains("no placeholder"));
+        assert!(error(&UMOUNT, "umount {mountpoint}}").contains("unknown placeholder"));
+        let script = ["sh".to_owned(), "-c".to_owned(), "mkfs {device}".to_owned()];
+        assert!(MKFS.check(&script).unwrap_err().contains("inside a script"));
+    }
+}

@@ -1,0 +1,156 @@
+//! What can be wrong with data files and with names that users type: one line each.
+
+use std::fmt::Write as _;
+use std::path::PathBuf;
+
+/// An error of the catalog; its text is one line that says where and what was expected.
+#[derive(Debug, thiserror::Error)]
+pub enum CatalogError {
+    /// A data file says something that cannot be.
+    #[error("{}:{line}: {}", one_line(file), one_line(message))]
+    InFile {
+        /// The file, as it was named to us.
+        file: String,
+        /// The line, from 1.
+        line: usize,
+        /// What is wrong there and what was expected.
+        message: String,
+    },
+    /// A file or directory could not be read.
+    #[error("{}: {error}", one_line(&path.display().to_string()))]
+    Unreadable {
+        /// The file or directory.
+        path: PathBuf,
+        /// Why.
+        error: std::io::Error,
+    },
+    /// A directory that was named as a catalog holds nothing of one.
+    #[error(
+        "{}: no catalog; expected filesystems/*.toml, suites/*.toml, uses/*.toml, disks/*.toml, ages/*.toml, machines/*.toml, studies/*.toml, studies/*/study.toml or *.toml in it",
+        one_line(&path.display().to_string())
+    )]
+    NoCatalog {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// A name that is not in the catalog.
+    #[error("there is no {kind} `{}` in the catalog; {hint}", one_line(name))]
+    Unknown {
+        /// What was looked for: `filesystem`, `suite`.
+        kind: &'static str,
+        /// The name.
+        name: String,
+        /// The nearest names, or how to see all.
+        hint: String,
+    },
+    /// A suite, or a test of one, is chosen twice.
+    #[error("`{}` is named twice", one_line(name))]
+    Duplicate {
+        /// The suite, or `SUITE/TEST`.
+        name: String,
+    },
+    /// A contender's options cannot be used.
+    #[error("contender `{}`: {}", one_line(spec), one_line(reason))]
+    BadContender {
+        /// The contender as written.
+        spec: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+}
+
+impl CatalogError {
+    /// A name that is not in the catalog, with the names most like it.
+    pub(crate) fn unknown<'a>(
+        kind: &'static str,
+        name: &str,
+        known: impl Iterator<Item = &'a str>,
+    ) -> Self {
+        Self::Unknown {
+            kind,
+            name: name.to_owned(),
+            hint: hint(name, known, kind),
+        }
+    }
+}
+
+/// `did you mean …?`, or the command that lists all where nothing is near.
+fn hint<'a>(name: &str, known: impl Iterator<Item = &'a str>, kind: &str) -> String {
+    let all = match (kind, kind.strip_suffix('y')) {
+        // They are listed below their suites.
+        ("test", _) => "suites".to_owned(),
+        (_, Some(stem)) => format!("{stem}ies"),
+        (_, None) => format!("{kind}s"),
+    };
+    did_you_mean(name, known).unwrap_or_else(|| format!("`fsarena list {all}` shows all"))
+}
+
+/// The question with the words most like one, where any is like it.
+pub fn did_you_mean<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<String> {
+    let mut near: Vec<(f64, &str)> = known
+        .map(|k| (strsim::jaro_winkler(name, k), k))
+        .filter(|(likeness, _)| *likeness > 0.75)
+        .collect();
+    near.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(b.1)));
+    let near: Vec<String> = near
+        .iter()
+        .take(3)
+        .map(|(_, word)| format!("`{word}`"))
+        .collect();
+    (!near.is_empty()).then(|| format!("did you mean {}?", join_or(&near)))
+}
+
+/// Joins words as `a`, `a or b`, `a, b or c`.
+pub(crate) fn join_or<T: AsRef<str>>(words: &[T]) -> String {
+    match words {
+        [] => String::new(),
+        [only] => only.as_ref().to_owned(),
+        [first @ .., last] => {
+            let first: Vec<&str> = first.iter().map(AsRef::as_ref).collect();
+            format!("{} or {}", first.join(", "), last.as_ref())
+        }
+    }
+}
+
+/// The text without line ends, control characters and marks that reorder what a terminal shows.
+pub(crate) fn one_line(text: &str) -> String {
+    let mut clean = String::with_capacity(text.len());
+    for c in text.chars() {
+        let reorders = matches!(c, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+        if c.is_control() || reorders {
+            let _ = write!(clean, "{}", c.escape_default());
+        } else {
+            clean.push(c);
+        }
+    }
+    clean
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_unknown_name_comes_with_the_nearest_ones() {
+        let known = ["ext2", "ext3", "ext4", "xfs", "btrfs"];
+        let error = |name| CatalogError::unknown("filesystem", name, known.into_iter()).to_string();
+        assert_eq!(
+            error("btfs"),
+            "there is no filesystem `btfs` in the catalog; did you mean `btrfs`?"
+        );
+        assert_eq!(
+            error("qqq"),
+            "there is no filesystem `qqq` in the catalog; `fsarena list filesystems` shows all"
+        );
+    }
+
+    #[test]
+    fn an_error_stays_one_line_whatever_the_file_holds() {
+        let error = CatalogError::InFile {
+            file: "a\nb.toml".into(),
+            line: 3,
+            message: "x\r\n\u{202e}y".into(),
+        };
+        assert_eq!(error.to_string(), "a\\nb.toml:3: x\\r\\n\\u{202e}y");
+    }
+}

@@ -1,0 +1,80 @@
+//! Holds that the phases of a test make sense in their order: what one uses, an earlier one made.
+
+use model::op::FsState;
+use model::{Bytes, CacheState, Op, Phase, SyncAtEnd};
+
+/// Follows a test phase by phase.
+#[derive(Debug, Default)]
+pub(crate) struct PhaseOrder {
+    things: FsState,
+    most: Bytes,
+    /// A phase that changes something and may be cut short by its time limit.
+    bounded: Option<String>,
+}
+
+impl PhaseOrder {
+    /// Takes in the next phase, or says why it cannot come here.
+    pub fn check_next(&mut self, phase: &Phase) -> Result<(), String> {
+        self.same_for_all(phase)?;
+        check_end(phase)?;
+        check_cache(phase)?;
+        phase.op.info().check()?;
+        self.things.apply(&phase.op);
+        self.most = self.most.max(self.things.bytes());
+        match self.things.violation() {
+            Some(complaint) => Err(complaint.to_owned()),
+            None => Ok(()),
+        }
+    }
+
+    /// What a time limit left undone would be missing for later phases, with slow contenders only.
+    fn same_for_all(&mut self, phase: &Phase) -> Result<(), String> {
+        // The roles of a mix come behind it and do nothing.
+        let works = !phase.op.is_command() && !matches!(phase.op, Op::RoleResult(_));
+        if let Some(bounded) = self.bounded.as_ref().filter(|_| works) {
+            return Err(format!(
+                "phase `{bounded}` before it may end at its time limit and leave less to work on; \
+                 a phase that changes something takes `at_most` only as the last of its test"
+            ));
+        }
+        if phase.at_most.is_some() && phase.op.modifies_files() {
+            self.bounded = Some(phase.name.clone());
+        }
+        Ok(())
+    }
+
+    /// Whether a phase steps from one request to a next that its file does not hold.
+    pub fn steps_beyond(&self, phase: &Phase) -> bool {
+        matches!(&phase.op, Op::Io(io) if io.exceeds_file(&self.things))
+    }
+
+    /// The most that lies on the filesystem at once, as files have it.
+    pub fn max_bytes_on_disk(&self) -> Bytes {
+        self.most
+    }
+}
+
+/// `fsync` ends a phase that works on one file; what works on many can only sync them all.
+fn check_end(phase: &Phase) -> Result<(), String> {
+    if phase.sync_at_end == SyncAtEnd::Fsync
+        && !phase.op.info().allowed_ends().contains(&SyncAtEnd::Fsync)
+    {
+        return Err("`ends = \"fsync\"` needs requests on a file; expected call or syncfs".into());
+    }
+    Ok(())
+}
+
+/// Only what reads and writes one file in blocks can pass the page cache by.
+fn check_cache(phase: &Phase) -> Result<(), String> {
+    let caches = phase.op.info().allowed_caches();
+    if phase.cache == CacheState::Direct && !caches.contains(&CacheState::Direct) {
+        return Err("`cache = \"direct\"` needs a file that is read or written in blocks; expected cold, warm or advised".into());
+    }
+    if phase.cache == CacheState::FadviseDontNeed && !caches.contains(&CacheState::FadviseDontNeed)
+    {
+        return Err(
+            "`cache = \"advised\"` needs files that are known; expected cold or warm".into(),
+        );
+    }
+    Ok(())
+}

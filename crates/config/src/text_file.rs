@@ -1,0 +1,46 @@
+//! Files that people wrote: their text, of which there is not much.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+use crate::CatalogError;
+
+/// Bytes beyond which a file is not taken for one that people wrote.
+const MAX_TEXT_FILE_SIZE: u64 = 1 << 20;
+
+/// The text of a file, or of what comes out of a pipe; `fsarena run /dev/sdX` shall not read a whole disk into
+/// memory.
+///
+/// # Errors
+/// When it cannot be read, is no text or is longer than 1 MiB.
+pub fn read_text(path: &Path) -> Result<String, CatalogError> {
+    read(path).map_err(|error| CatalogError::Unreadable {
+        path: path.to_owned(),
+        error,
+    })
+}
+
+fn read(path: &Path) -> io::Result<String> {
+    let mut bytes = Vec::new();
+    File::open(path)?
+        .take(MAX_TEXT_FILE_SIZE + 1)
+        .read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > MAX_TEXT_FILE_SIZE {
+        return Err(io::Error::other(
+            "too large: what people write has 1 MiB at most",
+        ));
+    }
+    String::from_utf8(bytes).map_err(|_| io::Error::other("it is no text in UTF-8"))
+}
+
+/// The same of a plain file: in a directory nobody waits for what a pipe may bring.
+pub(crate) fn read_regular_file(path: &Path) -> Result<String, CatalogError> {
+    match path.metadata() {
+        Ok(found) if !found.is_file() => Err(CatalogError::Unreadable {
+            path: path.to_owned(),
+            error: io::Error::other("it is no file"),
+        }),
+        _ => read_text(path),
+    }
+}

@@ -1,0 +1,342 @@
+//! Contenders and campaign files as users write them.
+
+use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
+
+use config::{Catalog, DirectoryContender, RoundSettings, campaign_file};
+use model::{AgeingSpec, BackendKind, Bytes, Nanos, PerMille, SizeProfile};
+use proptest::prelude::*;
+
+/// Read once: thousands of texts are held against it.
+static CATALOG: LazyLock<Catalog> =
+    LazyLock::new(|| Catalog::builtin().expect("the catalog that is compiled in is right"));
+
+fn catalog() -> &'static Catalog {
+    &CATALOG
+}
+
+#[test]
+fn a_contender_is_a_filesystem_with_options_behind_a_colon() {
+    let catalog = catalog();
+    let plain = catalog.contender("ext4").unwrap();
+    assert_eq!(
+        (plain.name.as_str(), plain.mount_options.len()),
+        ("ext4", 0)
+    );
+    let journal = catalog.contender("ext4:data=journal,noatime").unwrap();
+    assert_eq!(journal.name, "ext4:data=journal,noatime");
+    assert_eq!(journal.mount_options, ["data=journal", "noatime"]);
+    let alias = catalog.contender("ntfs:noatime").unwrap();
+    assert_eq!(alias.name, "ntfs-3g:noatime");
+    let several = catalog
+        .contender("ext4,xfs:noatime")
+        .unwrap_err()
+        .to_string();
+    assert!(
+        several.ends_with("give each contender by itself: -c ext4 -c xfs"),
+        "{several}"
+    );
+}
+
+#[test]
+fn a_contender_may_be_given_another_name_and_so_compete_twice() {
+    let catalog = catalog();
+    let again = catalog.contender("again=ext4:data=journal").unwrap();
+    assert_eq!(again.name, "again");
+    let plain = catalog.contender("ext4:data=journal").unwrap();
+    assert_eq!(again.mount_options, plain.mount_options);
+    assert_eq!(again.filesystem, plain.filesystem);
+    for wrong in [
+        "=ext4",
+        "Again=ext4",
+        "a b=ext4",
+        "again=nosuchfs",
+        "again=",
+        "a=b=ext4",
+    ] {
+        assert!(catalog.contender(wrong).is_err(), "{wrong}");
+    }
+}
+
+#[test]
+fn a_contender_may_have_memory_and_disks_of_its_own() {
+    let catalog = catalog();
+    let one = catalog
+        .contender("ext4@sata-ssd,disks=2,memory=1GiB:data=journal")
+        .unwrap();
+    assert_eq!(one.name, "ext4@sata-ssd,disks=2,memory=1GiB:data=journal");
+    assert_eq!(one.mount_options, ["data=journal"]);
+    assert_eq!(one.own.disk.as_ref().unwrap().name, "sata-ssd");
+    assert_eq!(
+        (one.own.disks, one.own.memory),
+        (Some(2), Some(Bytes::mib(1024)))
+    );
+    let named = catalog.contender("wide=zfs@disks=4").unwrap();
+    assert_eq!((named.name.as_str(), named.own.disks), ("wide", Some(4)));
+    assert!(catalog.contender("xfs").unwrap().own.is_empty());
+    let text = "contenders = [{ name = \"a\", filesystem = \"ext4\", disk = \"nvme-consumer\", disks = 3, memory = \"64 MiB\" }]";
+    let filed = campaign_file::parse(text, "c.toml", catalog).unwrap();
+    let own = &filed.contenders[0].own;
+    assert_eq!(own.disk.as_ref().unwrap().name, "nvme-consumer");
+    assert_eq!((own.disks, own.memory), (Some(3), Some(Bytes::mib(64))));
+    for (spec, complaint) in [
+        ("ext4@nvmee", "there is no disk `nvmee`"),
+        ("ext4@", "there is no disk ``"),
+        ("ext4@disks=9", "a whole number from 1 to 8"),
+        ("ext4@memory=0", "a size such as 64MiB"),
+        ("ext4@size=1GiB", "`@size=` is nothing"),
+        ("ext4@nvme-consumer,ideal", "the same thing twice"),
+    ] {
+        let error = catalog.contender(spec).unwrap_err().to_string();
+        assert!(error.contains(complaint), "{spec}: {error}");
+    }
+}
+
+#[test]
+fn a_contender_or_all_of_a_campaign_may_have_an_age() {
+    let catalog = catalog();
+    let one = catalog
+        .contender("ext4@age=agrawal,fill=90%,operations=500,layout=85%:noatime")
+        .unwrap();
+    let age = one.own.age.unwrap();
+    assert_eq!(age.profile, *catalog.age("agrawal").unwrap());
+    assert_eq!((age.fill, age.operations), (PerMille(900), Some(500)));
+    assert_eq!(age.layout, Some(PerMille(850)));
+    let plain = catalog.contender("xfs@age=wang-os").unwrap();
+    assert_eq!(plain.own.age.unwrap().fill, AgeingSpec::FILL);
+    for (spec, complaint) in [
+        (
+            "ext4@age=agrawl",
+            "there is no age `agrawl` in the catalog; did you mean `agrawal`?",
+        ),
+        (
+            "ext4@fill=80%",
+            "`fill=` says how it is aged: give `age=PROFILE`, too",
+        ),
+        (
+            "ext4@age=agrawal,fill=99%",
+            "expected a percentage from 5% to 95%",
+        ),
+        (
+            "ext4@age=agrawal,operations=x",
+            "`operations=x`: expected a whole number",
+        ),
+        ("ext4@age=agrawal,age=wang-os", "the same thing twice"),
+        (
+            "tmpfs@age=agrawal",
+            "`tmpfs` is on no device that could be aged",
+        ),
+    ] {
+        let error = catalog.contender(spec).unwrap_err().to_string();
+        assert!(error.contains(complaint), "{spec}: {error}");
+    }
+    for (text, complaint) in [
+        (
+            "contenders = [\"ext4\"]\nage = { profile = \"agrawl\" }",
+            "c.toml:2: there is no age `agrawl`",
+        ),
+        (
+            "contenders = [\"ext4\"]\nage = { profile = \"agrawal\", fill = \"99%\" }",
+            "c.toml:2: `fill` is `99%`; expected a percentage from 5% to 95%",
+        ),
+        (
+            "contenders = [\"ext4\"]\nage = { profile = \"agrawal\", fil = \"9%\" }",
+            "c.toml:2: unknown key `fil`; expected one of: profile, fill, operations, layout",
+        ),
+        (
+            "directories = [\"/\"]\nage = { profile = \"agrawal\" }",
+            "c.toml:2: `age` means nothing for `directories`",
+        ),
+        (
+            "contenders = [{ name = \"a\", filesystem = \"ext4\",\n age = { profile = \"agrawal\", fill = [\"9%\", \"8%\"] } }]",
+            "c.toml:2: a contender has one `fill`",
+        ),
+    ] {
+        let error = campaign_file::parse(text, "c.toml", catalog).unwrap_err();
+        assert!(error.to_string().starts_with(complaint), "{error}");
+    }
+}
+
+#[test]
+fn a_campaign_file_names_several_disks_and_groups() {
+    let text = "contenders = [\"jfs\"]\nbackend = \"vm\"\ndisk = [\"nvme-consumer\", \"ideal\"]\ndisks = [1, 2, 4]\n\
+                [groups]\nall = [\"jfs@nvme-consumer\", \"jfs@ideal\"]";
+    let campaign = campaign_file::parse(text, "c.toml", catalog()).unwrap();
+    assert_eq!(campaign.machine.disk, ["nvme-consumer", "ideal"]);
+    assert_eq!(campaign.machine.disks, [1, 2, 4]);
+    assert_eq!(campaign.groups[0].name, "all");
+    assert_eq!(
+        campaign.groups[0].members,
+        ["jfs@nvme-consumer", "jfs@ideal"]
+    );
+    for wrong in [
+        "disks = []",
+        "disks = [2, 2]",
+        "disks = [1, 9]",
+        "disk = [\"nvm\"]",
+    ] {
+        let text = format!("contenders = [\"jfs\"]\nbackend = \"vm\"\n{wrong}");
+        let error = campaign_file::parse(&text, "c.toml", catalog()).unwrap_err();
+        assert!(error.to_string().starts_with("c.toml:3: "), "{error}");
+    }
+}
+
+#[test]
+fn a_contender_cannot_undo_safety() {
+    let catalog = catalog();
+    for spec in [
+        "ext4:dev",
+        "ext4:noatime,suid",
+        "ext4:bind",
+        "ext4:a b",
+        "ext4:{device}",
+        "ext4:a,,b",
+    ] {
+        let error = catalog.contender(spec).unwrap_err().to_string();
+        assert_eq!(error.lines().count(), 1, "{error}");
+        assert!(
+            error.starts_with(&format!("contender `{spec}`: ")),
+            "{error}"
+        );
+    }
+}
+
+#[test]
+fn a_mounted_directory_is_a_contender() {
+    let catalog = catalog();
+    let path = Path::new("/mnt/Big Disk/.x");
+    let known = catalog
+        .directory_contender(path, None, Some("xfs"))
+        .unwrap();
+    assert_eq!(known.name, "mnt-big-disk-x");
+    assert_eq!(known.filesystem.name, "xfs");
+    assert_eq!(known.directory.as_deref(), Some(path));
+    let unknown = catalog
+        .directory_contender(path, Some("nas"), Some("nfs4"))
+        .unwrap();
+    assert_eq!(
+        (unknown.name.as_str(), unknown.filesystem.name.as_str()),
+        ("nas", "nfs4")
+    );
+    assert!(
+        catalog
+            .directory_contender(Path::new("/"), None, None)
+            .is_err()
+    );
+    assert!(
+        catalog
+            .directory_contender(path, Some("a b"), None)
+            .is_err()
+    );
+}
+
+#[test]
+fn a_campaign_file_says_all_or_little() {
+    let catalog = catalog();
+    let all = r#"
+name = "Journals"
+contenders = [
+    "ext4",
+    "ext4:data=journal",
+    { name = "ext4-1k", filesystem = "ext4", mkfs_options = ["-b", "1024"], mount_options = ["noatime"] },
+]
+suites = ["tree", "lifecycle"]
+profile = "standard"
+rounds = 5
+until_width = "5%"
+until_share = "90%"
+max_rounds = 12
+max_time = "2h"
+seed = 18446744073709551615
+size = "2 GiB"
+memory = "1 GiB"
+backend = "loop"
+device = "/dev/sdz"
+"#;
+    let campaign = campaign_file::parse(all, "c.toml", catalog).unwrap();
+    let names: Vec<&str> = campaign
+        .contenders
+        .iter()
+        .map(|c| c.name.as_str())
+        .collect();
+    assert_eq!(names, ["ext4", "ext4:data=journal", "ext4-1k"]);
+    assert_eq!(campaign.contenders[2].mkfs_options, ["-b", "1024"]);
+    assert_eq!(campaign.suites, ["tree", "lifecycle"]);
+    assert_eq!(campaign.profile, Some(SizeProfile::Standard));
+    let rule = RoundSettings {
+        until_width: Some(0.05),
+        until_share: Some(0.9),
+        max_rounds: Some(12),
+        max_time: Some(Nanos::from_secs(7200)),
+        budget: None,
+    };
+    assert_eq!(campaign.rule, rule);
+    assert_eq!(campaign.seed, Some(u64::MAX));
+    assert_eq!(campaign.memory, Some(Bytes::mib(1024)));
+    assert_eq!(campaign.backend, Some(BackendKind::Loop));
+    let little = campaign_file::parse("contenders = [\"xfs\"]", "c.toml", catalog).unwrap();
+    assert_eq!(little.rule, RoundSettings::default());
+    assert_eq!(
+        (little.profile, little.rounds, little.size),
+        (None, None, None)
+    );
+}
+
+#[test]
+fn a_campaign_file_says_what_machine_a_guest_is() {
+    let text = "contenders = [\"jfs\"]\nbackend = \"vm\"\nclock = \"real\"\nprocessors = 2\n\
+                disks = 3\ndisk = \"sata-ssd\"\ndisk_cache = \"none\"";
+    let campaign = campaign_file::parse(text, "c.toml", catalog()).unwrap();
+    assert_eq!(campaign.backend, Some(BackendKind::Vm));
+    let machine = campaign.machine;
+    assert_eq!(machine.clock, Some(model::Clock::Real));
+    assert_eq!((machine.processors, machine.disks), (Some(2), vec![3]));
+    assert_eq!(machine.disk, ["sata-ssd"]);
+    assert_eq!(machine.disk_cache, Some(model::DiskCache::None));
+}
+
+#[test]
+fn what_is_far_too_large_is_not_read_to_its_end() {
+    let error = config::read_text(Path::new("/dev/zero")).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "/dev/zero: too large: what people write has 1 MiB at most"
+    );
+}
+
+#[test]
+fn relative_directories_are_taken_from_the_file() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("c.toml");
+    let text = "directories = [\"a\", { name = \"b\", path = \"/mnt/b\", memory = \"64 MiB\" }]";
+    let campaign = campaign_file::load(&path, text, catalog()).unwrap();
+    let expected = [
+        DirectoryContender {
+            name: None,
+            memory: None,
+            path: dir.path().join("a"),
+        },
+        DirectoryContender {
+            name: Some("b".into()),
+            memory: Some(Bytes::mib(64)),
+            path: PathBuf::from("/mnt/b"),
+        },
+    ];
+    assert_eq!(campaign.directories, expected);
+}
+
+proptest! {
+    #[test]
+    fn a_contender_of_any_text_is_one_or_an_error_of_one_line(spec in "(ext4|ntfs|tmpfs)?:?.*") {
+        if let Err(error) = catalog().contender(&spec) {
+            prop_assert_eq!(error.to_string().lines().count(), 1);
+        }
+    }
+
+    #[test]
+    fn a_campaign_of_any_text_is_one_or_an_error_of_one_line(text in "[a-z\\[\\]{}=\",.0-9 \n]*|.*") {
+        if let Err(error) = campaign_file::parse(&text, "c.toml", catalog()) {
+            prop_assert_eq!(error.to_string().lines().count(), 1);
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! Whether a campaign for which nobody named a suite can answer what the uses ask.
+
+use std::collections::BTreeSet;
+
+use config::Catalog;
+use model::{SizeProfile, UseCase, WorkloadCategory};
+
+/// The least share of a use's weight that the default suites test.
+const COVERED: f64 = 0.7;
+
+/// The groups of tests that the default suites have in a profile.
+fn tested_by_default(catalog: &Catalog, profile: SizeProfile) -> BTreeSet<WorkloadCategory> {
+    let suites = catalog.default_suites(profile);
+    let tests = suites.iter().flat_map(|suite| &suite.tests);
+    tests
+        .flat_map(|test| &test.phases)
+        .filter_map(WorkloadCategory::of_phase)
+        .collect()
+}
+
+/// The share of a use's weight in groups that are tested, and the weighed groups that are not.
+fn coverage(one: &UseCase, tested: &BTreeSet<WorkloadCategory>) -> (f64, Vec<WorkloadCategory>) {
+    let weighed = one.weights.iter().filter(|weight| weight.weight > 0.0);
+    let groups = weighed.map(|weight| weight.group);
+    let (covered, missing): (Vec<WorkloadCategory>, Vec<WorkloadCategory>) =
+        groups.partition(|group| tested.contains(group));
+    let weight: f64 = covered.iter().map(|group| one.weight(*group)).sum();
+    (weight / one.total_weight(), missing)
+}
+
+/// Durable writes, 45 % of what a mail spool is, were in no suite that ran by default.
+#[test]
+fn the_default_suites_test_what_the_uses_weigh() {
+    let catalog = Catalog::builtin().unwrap();
+    let mut lines = String::new();
+    let mut short = false;
+    for profile in SizeProfile::ALL {
+        let tested = tested_by_default(&catalog, profile);
+        for one in catalog.uses() {
+            let (share, missing) = coverage(one, &tested);
+            let missing: Vec<&str> = missing.into_iter().map(WorkloadCategory::name).collect();
+            let missing = match missing.is_empty() {
+                true => String::new(),
+                false => format!(", without {}", missing.join(", ")),
+            };
+            let percent = (share * 100.0).round();
+            lines += &format!("{profile}: {}: {percent} %{missing}\n", one.name);
+            short |= share < COVERED;
+        }
+    }
+    println!("{lines}");
+    assert!(!short, "the default suites leave uses unanswered:\n{lines}");
+}
+
+/// The measure itself: what a use is short of is named.
+#[test]
+fn a_group_that_no_suite_tests_is_named_with_the_share_it_takes() {
+    let catalog = Catalog::builtin().unwrap();
+    let mail = catalog.use_case("mail-spool").unwrap();
+    let mut tested = tested_by_default(&catalog, SizeProfile::Quick);
+    tested.remove(&WorkloadCategory::Durable);
+    assert_eq!(
+        coverage(mail, &tested),
+        (0.55, vec![WorkloadCategory::Durable])
+    );
+}

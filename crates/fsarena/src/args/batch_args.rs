@@ -1,0 +1,146 @@
+//! Options of what spreads a campaign over hosts: `plan`, `work`, `collect`, and `run --on`.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueHint};
+
+use crate::args::cli_values::{int_up_to, one_of, path, share, text};
+use crate::args::machine_args::SharedCache;
+use crate::args::run_args::RunArgs;
+
+/// The heading of their options in help.
+pub const OVER_HOSTS: &str = "Options of campaigns over hosts";
+/// The most cells that a command can name at once.
+const MAX_BATCH_ARGS: u32 = 1_000_000;
+
+/// Options of `plan`.
+#[derive(Clone, Debug, Args)]
+// What is planned runs in guests in virtual time, so many rounds, by whatever is started: other options are refused.
+#[command(mut_arg("budget", |a| a.hide(true)), mut_arg("sessions", |a| a.hide(true)), mut_arg("exclusive", |a| a.hide(true)), mut_arg("until_width", |a| a.hide(true)), mut_arg("until_share", |a| a.hide(true)), mut_arg("max_rounds", |a| a.hide(true)), mut_arg("max_time", |a| a.hide(true)), mut_arg("max_written", |a| a.hide(true)), mut_arg("host", |a| a.hide(true)), mut_arg("directories", |a| a.hide(true)), mut_arg("device", |a| a.hide(true)), mut_arg("erase", |a| a.hide(true)), mut_arg("yes", |a| a.hide(true)), mut_arg("dry_run", |a| a.hide(true)), mut_arg("on", |a| a.hide(true)), mut_arg("hosts", |a| a.hide(true)), mut_arg("plan", |a| a.hide(true)), mut_arg("divide", |a| a.hide(true)), mut_arg("partition", |a| a.hide(true)), mut_arg("nodes", |a| a.hide(true)), mut_arg("at_once", |a| a.hide(true)), mut_arg("sbatch", |a| a.hide(true)))]
+pub struct PlanArgs {
+    /// The directory that hosts share: empty, or not there yet.
+    #[arg(short, long, value_name = "DIR", value_hint = ValueHint::DirPath, value_parser = path())]
+    pub output: PathBuf,
+    /// The campaign.
+    #[command(flatten)]
+    pub run: RunArgs,
+}
+
+/// How much is run twice.
+#[derive(Clone, Debug, Default, Args)]
+pub struct CheckArgs {
+    /// Run this share of the cells on two hosts, which must come to the same; 0% where there is one host alone
+    /// [default: 5%].
+    #[arg(long, value_name = "PERCENT", value_parser = share, help_heading = OVER_HOSTS)]
+    pub check: Option<f64>,
+}
+
+impl CheckArgs {
+    /// Of a thousand cells, how many run on two hosts.
+    pub fn per_mille(&self) -> u32 {
+        const USUAL: f64 = 0.05;
+        (self.check.unwrap_or(USUAL).min(1.0) * 1000.0).round() as u32
+    }
+}
+
+/// Options of `work`.
+#[derive(Clone, Debug, Args)]
+pub struct WorkArgs {
+    /// The directory that `fsarena plan` made.
+    #[arg(value_name = "DIR", value_hint = ValueHint::DirPath, value_parser = path())]
+    pub directory: PathBuf,
+    /// Run this entry, from 0 on.
+    #[arg(long, value_name = "N", required_unless_present = "all")]
+    pub index: Option<u32>,
+    /// Run so many entries from there on.
+    #[arg(long, value_name = "N", default_value_t = 1, requires = "index", value_parser = int_up_to(MAX_BATCH_ARGS))]
+    pub count: u32,
+    /// Run all that is left to be run.
+    #[arg(long, conflicts_with = "index")]
+    pub all: bool,
+    /// Send each result to standard output, as its file would be, and keep none; ends when standard input does. For a host
+    /// that does not share the directory, but has a copy.
+    #[arg(long, requires = "index")]
+    pub send: bool,
+    /// The name of this host, by which cells are checked on another [default: the machine's].
+    #[arg(long = "as", value_name = "HOST", value_parser = text)]
+    pub host: Option<String>,
+    /// Run this many cells in parallel [default: the number of processors].
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    pub jobs: Option<u32>,
+    /// Whose results of identical cells are taken instead; checks are always run.
+    #[command(flatten)]
+    pub shared: SharedCache,
+    /// A directory of this host's own for what guests need while they run [default: TMPDIR, or /tmp].
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, value_parser = path())]
+    pub work_dir: Option<PathBuf>,
+}
+
+/// Options of `collect`.
+#[derive(Clone, Debug, Args)]
+pub struct CollectArgs {
+    /// The directory that `fsarena plan` made.
+    #[arg(value_name = "DIR", value_hint = ValueHint::DirPath, value_parser = path())]
+    pub directory: PathBuf,
+    /// Exit with 1 if any cell is not ok.
+    #[arg(long)]
+    pub strict: bool,
+    /// Whose results of identical cells workers take instead; checks are always run.
+    #[command(flatten)]
+    pub shared: SharedCache,
+    /// What runs the cells that have no result.
+    #[command(flatten)]
+    pub engine: SchedulerArgs,
+}
+
+/// What runs cells on other hosts.
+#[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = OVER_HOSTS)]
+pub struct SchedulerArgs {
+    /// Have Slurm run the cells on its nodes, or ssh on --hosts, and follow them to the end; only virtual time is the same on
+    /// all of them.
+    #[arg(long, value_name = "ENGINE", value_parser = one_of::<ExternalScheduler>(["slurm", "ssh"]))]
+    pub on: Option<ExternalScheduler>,
+    /// Hosts that ssh reaches, with a comma between (n1,user@n2): with --on ssh they share the cells, else each runs the campaign,
+    /// in real time, and contenders are compared over all of them.
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = text)]
+    pub hosts: Vec<String>,
+    /// The partition [default: the cluster's].
+    #[arg(long, value_name = "NAME", requires = "on", value_parser = text)]
+    pub partition: Option<String>,
+    /// Use these nodes alone, as Slurm writes them (n[1-4,7]) [default: all of the partition].
+    #[arg(long, value_name = "LIST", requires = "on", value_parser = text)]
+    pub nodes: Option<String>,
+    /// Run at most this many tasks at a time; each takes one processor [default: no limit].
+    #[arg(long, value_name = "N", requires = "on", value_parser = int_up_to(MAX_BATCH_ARGS))]
+    pub max_running_tasks: Option<u32>,
+    /// A further option of sbatch (--sbatch=--account=fs); repeatable.
+    #[arg(
+        long,
+        value_name = "OPTION",
+        requires = "on",
+        allow_hyphen_values = true
+    )]
+    pub sbatch: Vec<String>,
+}
+
+/// What runs cells on other hosts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ExternalScheduler {
+    /// Slurm.
+    Slurm,
+    /// ssh, to each of them.
+    Ssh,
+}
+
+impl std::str::FromStr for ExternalScheduler {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "slurm" => Ok(Self::Slurm),
+            "ssh" => Ok(Self::Ssh),
+            _ => Err(format!("`{text}` runs no cells: slurm or ssh")),
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! Values of options that have a form of their own: shares, and one of some words.
+
+use std::fmt::Debug;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use clap::builder::{
+    PathBufValueParser, PossibleValuesParser, RangedI64ValueParser, TypedValueParser,
+};
+use model::{AgeingSpec, Bytes, Nanos, PerMille, percentage};
+
+/// Reads a percentage above 0 and at most 100, as a share.
+pub fn percent(text: &str) -> Result<f64, String> {
+    let expected = || "expected a percentage above 0 and at most 100, such as 5%".to_owned();
+    let share = percentage(text).filter(|share| *share > 0.0 && *share <= 1.0);
+    share.ok_or_else(expected)
+}
+
+/// Reads how full an aged filesystem is to be.
+pub fn fill(text: &str) -> Result<PerMille, String> {
+    AgeingSpec::parse_fill(text)
+}
+
+/// Reads one of the given words, which help and completions then show.
+pub fn one_of<T>(names: impl IntoIterator<Item = &'static str>) -> impl TypedValueParser<Value = T>
+where
+    T: FromStr<Err: Debug> + Clone + Send + Sync + 'static,
+{
+    PossibleValuesParser::new(names).map(|word| {
+        word.parse()
+            .expect("every word shown is one that its type reads")
+    })
+}
+
+/// Reads a path. It must be UTF-8: campaigns, which are stored, and what is written for programs hold nothing
+/// else.
+pub fn path() -> impl TypedValueParser<Value = PathBuf> {
+    PathBufValueParser::new().try_map(|path| match path.to_str() {
+        Some(_) => Ok(path),
+        None => Err("the path is not UTF-8"),
+    })
+}
+
+/// Reads a whole number from 1 to a limit, which is that of campaign files.
+pub fn int_up_to(most: u32) -> RangedI64ValueParser<u32> {
+    clap::value_parser!(u32).range(1..=i64::from(most))
+}
+
+/// Reads the number of a campaign.
+pub fn campaign_number(text: &str) -> Result<i64, String> {
+    let number = text.parse().ok().filter(|number| *number > 0);
+    number.ok_or_else(|| {
+        "expected the number of a campaign (`fsarena list campaigns` has all)".to_owned()
+    })
+}
+
+/// Reads the number of a cell.
+pub fn cell_number(text: &str) -> Result<u32, String> {
+    let expected = || "expected the number of a cell (`fsarena show` has all)".to_owned();
+    text.parse().map_err(|_| expected())
+}
+
+/// Reads a size above zero.
+pub fn size(text: &str) -> Result<Bytes, String> {
+    match text.parse::<Bytes>() {
+        Ok(Bytes(0)) => Err("expected a size above 0".to_owned()),
+        other => other.map_err(|error| error.to_string()),
+    }
+}
+
+/// Reads a time above zero.
+pub fn time(text: &str) -> Result<Nanos, String> {
+    match text.parse::<Nanos>() {
+        Ok(Nanos(0)) => Err("expected a time above 0".to_owned()),
+        other => other.map_err(|error| error.to_string()),
+    }
+}
+
+/// Reads a text that says something.
+pub fn text(text: &str) -> Result<String, String> {
+    match text.trim() {
+        "" => Err("expected a text".to_owned()),
+        text => Ok(text.to_owned()),
+    }
+}
+
+/// Reads the release of one of Debian's kernels.
+pub fn release(text: &str) -> Result<String, String> {
+    match guest::is_release(text) {
+        true => Ok(text.to_owned()),
+        false => Err("expected a release of Debian's kernel, such as 6.12 or 6.1.0-50".to_owned()),
+    }
+}
+
+/// Reads a share such as `5%` or `2.5 %`.
+pub fn share(text: &str) -> Result<f64, String> {
+    let expected = || "expected a share such as 5%".to_owned();
+    let share = percentage(text).filter(|share| *share < 10.0);
+    share.ok_or_else(expected)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_are_per_cent_and_say_so() {
+        assert_eq!(share("5%"), Ok(0.05));
+        assert_eq!(share("2.5 %"), Ok(0.025));
+        for wrong in ["5", "", "%", "-1%", "nan%", "inf%", "five%"] {
+            assert!(share(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn numbers_of_campaigns_and_cells_say_where_they_are_found() {
+        assert_eq!(campaign_number("12"), Ok(12));
+        assert_eq!(cell_number("0"), Ok(0));
+        for wrong in ["abc", "0", "-1", "1.5", "99999999999999999999"] {
+            let told = campaign_number(wrong).unwrap_err();
+            assert!(told.contains("fsarena list campaigns"), "{told}");
+        }
+        for wrong in ["abc", "-1", ""] {
+            assert!(cell_number(wrong).unwrap_err().contains("fsarena show"));
+        }
+    }
+
+    #[test]
+    fn a_percentage_has_its_sign_and_is_a_share() {
+        assert_eq!(percent("5%"), Ok(0.05));
+        assert_eq!(percent(" 2.5 % "), Ok(0.025));
+        assert_eq!(percent("100%"), Ok(1.0));
+        for wrong in ["5", "0%", "-1%", "101%", "%", "x%", "NaN%", "inf%"] {
+            assert!(percent(wrong).is_err(), "{wrong}");
+        }
+    }
+}

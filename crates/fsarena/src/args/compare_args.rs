@@ -1,0 +1,103 @@
+//! Options of commands that set results against each other: `compare`, `agree`, `guard`, `history`.
+
+use clap::Args;
+use model::ResultSelector;
+
+use crate::args::cli_values::{share, text};
+use crate::args::run_args::RunArgs;
+
+/// Options of `compare`.
+#[derive(Clone, Debug, Args)]
+pub struct CompareArgs {
+    /// Before: a campaign by its number, a file (a report in JSON, a database), or a name: the latest campaign of that name
+    /// with all earlier ones of the same plan, machine and system.
+    #[arg(value_name = "A")]
+    pub before: String,
+    /// After.
+    #[arg(value_name = "B")]
+    pub after: String,
+    /// Compare contenders A and B of this campaign.
+    #[arg(long, value_name = "CAMPAIGN", conflicts_with = "contenders")]
+    pub within: Option<String>,
+    /// A contender to compare [default: all that both have].
+    #[arg(short, long = "contender", value_name = "NAME")]
+    pub contenders: Vec<String>,
+    /// Results to compare, as TEST/PHASE or TEST/PHASE:METRIC; `*` matches anything [default: the primary metric of
+    /// each phase].
+    #[arg(long, value_name = "RESULT")]
+    pub only: Vec<ResultSelector>,
+    /// Compare every metric, not only the primary ones.
+    #[arg(long)]
+    pub all: bool,
+    /// Count costs that differ by less than this as equal [default: 5 %, or --threshold].
+    #[arg(long, value_name = "SHARE", value_parser = share, conflicts_with = "threshold")]
+    pub relevant: Option<f64>,
+    /// Exit with 1 if a result is shown to cost more than this more, or fails and did not before.
+    #[arg(long, value_name = "SHARE", value_parser = share)]
+    pub threshold: Option<f64>,
+    /// Exit with 3 if a result that costs this much more might have been missed.
+    #[arg(long, value_name = "SHARE", value_parser = share)]
+    pub detect: Option<f64>,
+    /// Write Markdown.
+    #[arg(long)]
+    pub markdown: bool,
+}
+
+/// Options of `agree`.
+#[derive(Clone, Debug, Args)]
+pub struct AgreeArgs {
+    /// A campaign by its number or name, or a file: a report in JSON, a database.
+    #[arg(value_name = "A")]
+    pub first: String,
+    /// The campaign that it is held against.
+    #[arg(value_name = "B")]
+    pub second: String,
+    /// Count costs that differ by less than this as equal [default: 5 %].
+    #[arg(long, alias = "threshold", value_name = "SHARE", value_parser = share)]
+    pub relevant: Option<f64>,
+    /// Write Markdown.
+    #[arg(long)]
+    pub markdown: bool,
+}
+
+/// Options of `guard`.
+#[derive(Clone, Debug, Args)]
+// The contenders are positional, and a file stands behind them; two are in one campaign.
+#[command(mut_arg("contenders", |a| a.hide(true)), mut_arg("directories", |a| a.hide(true)), mut_arg("sessions", |a| a.hide(true)), mut_arg("file", |a| a.long("campaign").hide(true)))]
+pub struct GuardArgs {
+    /// The contender that is known and the one that must not be worse; more in the order in which they came; with --over
+    /// one. A campaign file (….toml) may stand behind them.
+    #[arg(value_name = "CONTENDER", required = true, num_args = 1..)]
+    pub versions: Vec<String>,
+    /// Guard one contender over versions of what it runs on, in the order in which they came: releases of Debian's kernel
+    /// (6.1, 6.12.107), or directories with a kernel and its modules or with programs such as mkfs; NAME=DIR names one.
+    #[arg(long, value_name = "VERSION,…", value_delimiter = ',', value_parser = text, help_heading = "Guard")]
+    pub over: Vec<String>,
+    /// Exit with 1 if a result of the last surely costs at least this much more, or fails and does not with the first.
+    #[arg(long, value_name = "SHARE", value_parser = share, default_value = "5%", help_heading = "Guard")]
+    pub threshold: f64,
+    /// Exit with 3 if a result that costs this much more might have been missed.
+    #[arg(long, value_name = "SHARE", value_parser = share, help_heading = "Guard")]
+    pub detect: Option<f64>,
+    /// Results to compare, as TEST/PHASE or TEST/PHASE:METRIC; `*` matches anything [default: the primary metric of
+    /// each phase].
+    #[arg(long, value_name = "RESULT", help_heading = "Guard")]
+    pub only: Vec<ResultSelector>,
+    /// Write Markdown.
+    #[arg(long, help_heading = "Guard")]
+    pub markdown: bool,
+    /// The campaign.
+    #[command(flatten)]
+    pub run: RunArgs,
+}
+
+/// Options of `history`.
+#[derive(Clone, Debug, Args)]
+pub struct HistoryArgs {
+    /// The result, as TEST/PHASE or TEST/PHASE:METRIC; `*` matches anything.
+    #[arg(value_name = "RESULT")]
+    pub result: ResultSelector,
+    /// A contender [default: all that have it].
+    #[arg(short, long = "contender", value_name = "NAME")]
+    pub contenders: Vec<String>,
+}

@@ -1,0 +1,134 @@
+//! The options of `guest`.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand, ValueEnum};
+use model::Bytes;
+
+use crate::args::cli_values::{path, release, size};
+
+/// Options of `guest`.
+#[derive(Clone, Debug, Args)]
+pub struct GuestArgs {
+    /// What to do.
+    #[command(subcommand)]
+    pub action: GuestAction,
+}
+
+/// What can be done with guests.
+#[derive(Clone, Debug, Subcommand)]
+pub enum GuestAction {
+    /// Build a guest from Debian's packages, unless it is up to date.
+    #[command(after_help = "\
+Examples:
+  fsarena guest build
+  fsarena guest build --debian-kernel 6.12    another of Debian's kernels
+  fsarena guest build --with zfs    also OpenZFS, whose driver is built for five minutes and more
+  fsarena guest build --kernel arch/x86/boot/bzImage --modules DIR    a kernel of your own")]
+    Build(BuildOptions),
+    /// Check that virtual time does not depend on this machine: the same cell must take the same nanoseconds again,
+    /// with all processors busy, in another environment and with cold caches.
+    #[command(after_help = "\
+Examples:
+  fsarena guest selftest                  tree on ext4; exit code 1 where a result differs
+  fsarena guest selftest hpfs jfs --test lifecycle
+  fsarena guest selftest --under busy --under stopped --runs 50
+  fsarena guest selftest --kernel bzImage --modules DIR
+  fsarena guest selftest --leak           on a disk outside the guest: this must be found out")]
+    Selftest(SelftestArgs),
+    /// Open a shell in a guest, with a fresh filesystem on /mnt.
+    #[command(after_help = "\
+Examples:
+  fsarena guest shell hpfs                Ctrl-A X kills the guest, `exit` ends it
+  fsarena guest shell ext4:data=journal
+  echo 'df /mnt' | fsarena guest shell jfs")]
+    Shell(ShellArgs),
+}
+
+/// What a guest is made of, where it is not Debian's packages alone.
+#[derive(Clone, Debug, Default, Args)]
+pub struct BuildOptions {
+    /// Get Debian's packages from this mirror instead of the ones apt is configured with.
+    #[arg(long, value_name = "URL")]
+    pub mirror: Option<String>,
+    /// Also build a driver that comes as source (zfs; takes five minutes and more), or bring in the programs that a suite's
+    /// commands need, or one that runs as a suite (fio).
+    #[arg(long, value_name = "NAME")]
+    pub with: Vec<String>,
+    /// Debian's kernel of this release (6.12, 6.1.0-50), of several the newest that has headers; its drivers are taken as
+    /// they are [default: the newest of the distribution, with three drivers mended].
+    #[arg(long, value_name = "RELEASE", value_parser = release)]
+    pub debian_kernel: Option<String>,
+    /// A kernel of your own: bzImage, or an ELF file built with CONFIG_PVH.
+    #[arg(long, value_name = "FILE", requires = "modules", conflicts_with = "debian_kernel", value_parser = path())]
+    pub kernel: Option<PathBuf>,
+    /// Its modules: what `make modules_install INSTALL_MOD_PATH=DIR` made.
+    #[arg(long, value_name = "DIR", requires = "kernel", value_parser = path())]
+    pub modules: Option<PathBuf>,
+    /// Where that kernel was built, or where packages of its headers were unpacked: the driver of simulated disks is built
+    /// against it [default: where DIR/build of its modules leads].
+    #[arg(long, value_name = "DIR", requires = "kernel", value_parser = path())]
+    pub headers: Option<PathBuf>,
+    /// A directory laid out as a root filesystem; its programs go before Debian's.
+    #[arg(long, value_name = "DIR", value_parser = path())]
+    pub rootfs: Option<PathBuf>,
+}
+
+/// Options of `guest selftest`.
+#[derive(Clone, Debug, Args)]
+pub struct SelftestArgs {
+    /// The contenders to run.
+    #[arg(value_name = "CONTENDER", default_value = "ext4")]
+    pub contenders: Vec<String>,
+    /// The test, in profile smoke.
+    #[arg(long, value_name = "TEST", default_value = "tree")]
+    pub test: String,
+    /// Check only under these conditions [default: all].
+    #[arg(long, value_enum, value_name = "CONDITION")]
+    pub under: Vec<SelftestCondition>,
+    /// Run the cell this often under each condition.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub runs: u32,
+    /// Measure on a disk that is not in the guest's memory, so that its time leaks into the results.
+    #[arg(long)]
+    pub leak: bool,
+    /// Run the cell once and print its result as JSON; the test itself starts this.
+    #[arg(long, hide = true)]
+    pub once: bool,
+    /// What the guest is made of.
+    #[command(flatten)]
+    pub made_of: BuildOptions,
+}
+
+/// What this machine does while a guest runs that ran before without it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum SelftestCondition {
+    /// The same again.
+    Again,
+    /// All its processors are busy.
+    Busy,
+    /// A third of its free memory is taken and given back, again and again.
+    Memory,
+    /// QEMU is stopped and continued at random moments.
+    Paused,
+    /// QEMU's main loop is woken for nothing, thousands of times a second.
+    Suspended,
+    /// Another working directory, another place for files, a larger environment.
+    OtherHost,
+    /// Its caches were dropped; needs root.
+    Cold,
+}
+
+/// Options of `guest shell`.
+#[derive(Clone, Debug, Args)]
+pub struct ShellArgs {
+    /// A filesystem of the catalog, with mount options behind a colon.
+    #[arg(value_name = "CONTENDER")]
+    pub contender: String,
+    /// Size of its disk.
+    #[arg(long, value_name = "SIZE", value_parser = size, default_value = "512 MiB")]
+    pub size: Bytes,
+    /// What the guest is made of.
+    #[command(flatten)]
+    pub made_of: BuildOptions,
+}

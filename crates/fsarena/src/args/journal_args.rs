@@ -1,0 +1,85 @@
+//! Options of `journal`, `explain`, `replay` and `validate`: what there is about simulated disks.
+
+use std::path::PathBuf;
+
+use clap::builder::PossibleValuesParser;
+use clap::{Args, ValueHint};
+
+use crate::args::cli_values::{campaign_number, cell_number, path};
+use crate::args::guest_args::BuildOptions;
+
+/// The forms in which a journal can be written.
+pub const FORMATS: [&str; 6] = ["table", "regions", "csv", "blkparse", "parquet", "map"];
+
+/// Options of `journal`.
+#[derive(Clone, Debug, Args)]
+pub struct JournalArgs {
+    /// Number of the campaign [default: the latest].
+    #[arg(value_name = "ID", value_parser = campaign_number)]
+    pub id: Option<i64>,
+    /// Number of the cell (see `fsarena show`) [default: the first with a simulated disk].
+    #[arg(long, value_name = "N", value_parser = cell_number)]
+    pub cell: Option<u32>,
+    /// Requests of this phase alone.
+    #[arg(long, value_name = "PHASE")]
+    pub phase: Option<String>,
+    /// The format: `table` says of each phase where the time went, `regions` where on the disk, `csv`,
+    /// `blkparse` and `parquet` list every request, `map` is a picture (SVG) of place over time.
+    #[arg(long, value_name = "FORMAT", default_value = FORMATS[0], value_parser = PossibleValuesParser::new(FORMATS))]
+    pub format: String,
+    /// Write to a file instead of standard output.
+    #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath, value_parser = path())]
+    pub output: Option<PathBuf>,
+}
+
+/// Options of `replay`.
+#[derive(Clone, Debug, Args)]
+pub struct ReplayArgs {
+    /// A journal that `fsarena journal --format csv` wrote, or the number of a campaign [default: the latest].
+    #[arg(value_name = "JOURNAL")]
+    pub journal: Option<String>,
+    /// Number of the cell of a campaign [default: the first with a simulated disk].
+    #[arg(long, value_name = "N", value_parser = cell_number)]
+    pub cell: Option<u32>,
+    /// Disks that serve it, separated by commas, or `all` (see `fsarena list disks`).
+    #[arg(
+        long,
+        value_name = "DISK",
+        value_delimiter = ',',
+        default_value = "all"
+    )]
+    pub disk: Vec<String>,
+    /// Send each request when the journal says, however long the disk takes [default: whoever waited for a request
+    /// in the journal waits for it here].
+    #[arg(long)]
+    pub open: bool,
+}
+
+/// Options of `explain`.
+#[derive(Clone, Debug, Args)]
+#[command(override_usage = "fsarena explain [OPTIONS] [CAMPAIGN] TEST/PHASE A B")]
+pub struct ExplainArgs {
+    /// The campaign [default: the latest], the result as TEST/PHASE, and two contenders.
+    #[arg(value_name = "WORD", num_args = 1..=4, required = true)]
+    pub args: Vec<String>,
+    /// Write the pictures into this directory [default: that of the pages].
+    #[arg(short, long, value_name = "DIR", value_hint = ValueHint::DirPath, value_parser = path())]
+    pub output: Option<PathBuf>,
+    /// Do not reuse results of identical cells.
+    #[arg(long)]
+    pub no_cache: bool,
+    /// What the campaign's guest was made of, where that was said when it began.
+    #[command(flatten)]
+    pub build: BuildOptions,
+}
+
+/// Options of `validate`.
+#[derive(Clone, Debug, Args)]
+pub struct ValidateArgs {
+    /// Disks to look at [default: every one].
+    #[arg(value_name = "DISK")]
+    pub disk: Vec<String>,
+    /// Write the table as Markdown.
+    #[arg(long)]
+    pub markdown: bool,
+}

@@ -1,0 +1,71 @@
+//! Options of commands that show what there is: `list`, `show`.
+
+use clap::Args;
+
+use crate::args::cli_values::{campaign_number, cell_number};
+
+/// Options of `list`.
+#[derive(Clone, Debug, Args)]
+pub struct ListArgs {
+    /// What to list.
+    #[arg(value_enum, default_value_t = ListTarget::Filesystems)]
+    pub target: ListTarget,
+    /// Show origin, readers, boot loaders and limits of each filesystem, with sources.
+    #[arg(long)]
+    pub long: bool,
+}
+
+/// What can be listed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum ListTarget {
+    /// The catalog.
+    Filesystems,
+    /// The suites with their tests.
+    Suites,
+    /// The sizes of tests.
+    Profiles,
+    /// Published comparisons that can be run again.
+    Studies,
+    /// What `advise` can advise on.
+    Uses,
+    /// Models of disks, for guests.
+    Disks,
+    /// How filesystems can be aged before a test.
+    Ages,
+    /// Machines of published studies, for guests in virtual time.
+    Machines,
+    /// Aged states that are kept (`run --keep-aged`), where they lie and what they take.
+    Aged,
+    /// What was run.
+    Campaigns,
+}
+
+/// Options of `show`.
+#[derive(Clone, Debug, Args)]
+pub struct ShowArgs {
+    /// Number of the campaign [default: the latest], or the word `study` before the name of one.
+    #[arg(value_name = "ID", value_parser = shown)]
+    pub target: Option<ShowTarget>,
+    /// Name of the study (`fsarena list studies` has all).
+    #[arg(value_name = "STUDY", conflicts_with = "cell")]
+    pub study: Option<String>,
+    /// Number of a cell, to see all that is known of it.
+    #[arg(long, value_name = "N", value_parser = cell_number)]
+    pub cell: Option<u32>,
+}
+
+/// What `show` shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ShowTarget {
+    /// The campaign of a number.
+    Campaign(i64),
+    /// A published comparison, which is named behind it.
+    Study,
+}
+
+fn shown(text: &str) -> Result<ShowTarget, String> {
+    match text {
+        "study" => Ok(ShowTarget::Study),
+        number => campaign_number(number).map(ShowTarget::Campaign),
+    }
+}

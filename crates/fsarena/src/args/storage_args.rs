@@ -1,0 +1,35 @@
+//! Options that say on which device something is done, or where an image for it is made.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueHint};
+
+use crate::args::cli_values::path;
+use crate::output::erase_question::EraseConsent;
+
+/// A device of the user's, or an image of fsarena's own.
+#[derive(Clone, Debug, Default, Args)]
+pub struct StorageArgs {
+    /// A block device to use instead of an image; refused if it holds anything.
+    #[arg(long, value_name = "DEV", value_hint = ValueHint::FilePath, value_parser = path())]
+    pub device: Option<PathBuf>,
+    /// Confirm erasing by naming the device again.
+    #[arg(long, value_name = "DEV", value_hint = ValueHint::FilePath, requires = "device", value_parser = path())]
+    pub erase: Option<PathBuf>,
+    /// Erase without asking.
+    #[arg(short, long, requires = "erase")]
+    pub yes: bool,
+    /// The directory for the image [default: beside the database].
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, value_parser = path())]
+    pub work_dir: Option<PathBuf>,
+}
+
+impl StorageArgs {
+    /// What the user gives up.
+    pub fn consent(&self) -> EraseConsent {
+        EraseConsent {
+            erase: self.erase.clone(),
+            yes: self.yes,
+        }
+    }
+}

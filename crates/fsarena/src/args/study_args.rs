@@ -1,0 +1,49 @@
+//! Options of commands on published comparisons: `claims`, `replicate`.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueHint};
+
+use crate::args::cli_values::{campaign_number, path};
+use crate::args::run_args::RunArgs;
+
+/// Options of `claims`.
+#[derive(Clone, Debug, Args)]
+pub struct ClaimsArgs {
+    /// The study (`fsarena list studies` has all) [default: all, counted].
+    #[arg(value_name = "STUDY")]
+    pub study: Option<String>,
+    /// Show only claims with this verdict.
+    #[arg(long, value_name = "VERDICT", value_parser = verdict, requires = "study")]
+    pub verdict: Option<studies::Verdict>,
+}
+
+/// Options of `replicate`.
+#[derive(Clone, Debug, Args)]
+// The study has its suites, and is one campaign on fresh filesystems.
+#[command(mut_arg("file", |a| a.hide(true)), mut_arg("study", |a| a.hide(true)), mut_arg("suites", |a| a.hide(true)), mut_arg("sessions", |a| a.hide(true)), mut_arg("age", |a| a.hide(true)))]
+pub struct ReplicateArgs {
+    /// The study: `fsarena list studies` has all.
+    #[arg(value_name = "STUDY")]
+    pub study: String,
+    /// Set this campaign beside the study, which ran already, in place of running one.
+    #[arg(long, value_name = "ID", value_parser = campaign_number, help_heading = "Replicate")]
+    pub campaign: Option<i64>,
+    /// Write the page `then and now` to this file.
+    #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath, value_parser = path(), help_heading = "Replicate")]
+    pub output: Option<PathBuf>,
+    /// The campaign.
+    #[command(flatten)]
+    pub run: RunArgs,
+}
+
+fn verdict(text: &str) -> Result<studies::Verdict, String> {
+    let all = studies::Verdict::ALL;
+    let found = all
+        .into_iter()
+        .find(|verdict| verdict.name().replace(' ', "-") == text);
+    found.ok_or_else(|| {
+        let words = all.map(|verdict| verdict.name().replace(' ', "-"));
+        format!("expected one of: {}", words.join(", "))
+    })
+}

@@ -1,0 +1,186 @@
+//! The options of `trace`.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand, ValueEnum, ValueHint};
+
+use crate::args::cli_values::path;
+use crate::args::run_args::RunArgs;
+
+/// Options of `trace`.
+#[derive(Clone, Debug, Args)]
+pub struct TraceArgs {
+    /// What is done with traces.
+    #[command(subcommand)]
+    pub command: TraceCommand,
+}
+
+/// What can be done with traces.
+#[derive(Clone, Debug, Subcommand)]
+pub enum TraceCommand {
+    /// Run a command and record what it does below a directory.
+    #[command(after_help = "\
+Examples:
+  fsarena trace record -o untar.trace -- tar xf linux.tar.xz         below the current directory
+  fsarena trace record -o build.trace --below src -- make -C src     below another one
+  fsarena trace record -o mail.trace --anonymise -- sh -c 'cp *.eml Maildir/new'
+
+Exits as the command does, with 128 and its number where a signal has killed it.")]
+    Record(RecordArgs),
+    /// Record the traces of the suite `traces`: builds, packages, mail, databases, backups.
+    #[command(after_help = "\
+Examples:
+  sudo fsarena trace make                  all ten; a minute, and the programs that they record
+  sudo fsarena trace make lua mail         two of them
+  sudo fsarena run --suite traces          then replay them all on every filesystem
+  sudo fsarena run --suite traces/mail     or one")]
+    Make(MakeArgs),
+    /// Make a trace of what strace or fio has recorded.
+    #[command(after_help = "\
+Examples:
+  cd src && strace -f -ttt -T -y -s 256 -o /tmp/make.strace make
+  fsarena trace import /tmp/make.strace --below src -o make.trace
+  fio --name=db --rw=randwrite --size=64m --write_iolog=db.iolog
+  fsarena trace import db.iolog -o db.trace")]
+    Import(ImportArgs),
+    /// Show what a trace holds.
+    #[command(after_help = "\
+Examples:
+  fsarena trace show make.trace
+  fsarena trace show mail                  one that `fsarena trace make` has recorded
+  fsarena trace show make.trace --json")]
+    Show(ShowTraceArgs),
+    /// Replace the names in a trace, so that it can be given away.
+    #[command(after_help = "\
+Examples:
+  fsarena trace anonymise make.trace -o public.trace")]
+    Anonymise(AnonymiseArgs),
+    /// Run a campaign that replays a trace.
+    #[command(after_help = "\
+Examples:
+  sudo fsarena trace replay make.trace -c ext4 -c xfs -c btrfs
+  fsarena trace replay make.trace --dir /srv/data             in a mounted directory, without root
+  fsarena trace replay make.trace --backend vm --rounds 1     in guests, in virtual time
+  sudo fsarena trace replay mail.trace -c ext4 --pace recorded
+  sudo fsarena trace replay mail.trace -c ext4 --pace scaled --speed 4
+
+In a suite of your own, `op = \"replay\"` does the same: see docs/traces.md.")]
+    Replay(Box<ReplayArgs>),
+}
+
+/// Options of `trace record`.
+#[derive(Clone, Debug, Args)]
+pub struct RecordArgs {
+    /// The trace to write.
+    #[arg(short, long, value_name = "OUT", value_hint = ValueHint::FilePath, value_parser = path())]
+    pub output: PathBuf,
+    /// The directory that is recorded [default: the current one].
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, value_parser = path())]
+    pub below: Option<PathBuf>,
+    /// Replace names, so that the trace can be given away.
+    #[arg(long)]
+    pub anonymise: bool,
+    /// The command with its arguments.
+    #[arg(value_name = "COMMAND", required = true, last = true, num_args = 1.., value_hint = ValueHint::CommandWithArguments)]
+    pub command: Vec<OsString>,
+}
+
+/// Options of `trace make`.
+#[derive(Clone, Debug, Args)]
+pub struct MakeArgs {
+    /// Traces by name [default: all].
+    #[arg(value_name = "NAME")]
+    pub names: Vec<String>,
+    /// Where they are written [default: where campaigns look for them].
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, value_parser = path())]
+    pub into: Option<PathBuf>,
+    /// List the Debian packages that their programs come from, and record nothing.
+    #[arg(long)]
+    pub packages: bool,
+}
+
+/// Options of `trace import`.
+#[derive(Clone, Debug, Args)]
+pub struct ImportArgs {
+    /// What strace or fio has written.
+    #[arg(value_name = "FILE", value_hint = ValueHint::FilePath, value_parser = path())]
+    pub file: PathBuf,
+    /// The trace to write.
+    #[arg(short, long, value_name = "OUT", value_hint = ValueHint::FilePath, value_parser = path())]
+    pub output: PathBuf,
+    /// The directory that is traced; what lies elsewhere is left out [default: where the program began].
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, value_parser = path())]
+    pub below: Option<PathBuf>,
+    /// Who has written it [default: found out].
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    pub format: Option<TraceSource>,
+}
+
+/// What can be imported.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum TraceSource {
+    /// The text of `strace -f -ttt -T -y -s 256 -o FILE`.
+    Strace,
+    /// What `fio --write_iolog=FILE` wrote, version 2 or 3.
+    Iolog,
+}
+
+/// Options of `trace show`.
+#[derive(Clone, Debug, Args)]
+pub struct ShowTraceArgs {
+    /// The trace, a file or the name of one that was made.
+    #[arg(value_name = "FILE", value_hint = ValueHint::FilePath, value_parser = path())]
+    pub file: PathBuf,
+}
+
+/// Options of `trace anonymise`.
+#[derive(Clone, Debug, Args)]
+pub struct AnonymiseArgs {
+    /// The trace.
+    #[arg(value_name = "IN", value_hint = ValueHint::FilePath, value_parser = path())]
+    pub file: PathBuf,
+    /// The trace to write.
+    #[arg(short, long, value_name = "OUT", value_hint = ValueHint::FilePath, value_parser = path())]
+    pub output: PathBuf,
+    /// The seed of the new names, for names that others cannot find out by trying [default: random].
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+}
+
+/// Options of `trace replay`.
+#[derive(Clone, Debug, Args)]
+#[command(mut_arg("suites", |a| a.hide(true)), mut_arg("study", |a| a.hide(true)))]
+pub struct ReplayArgs {
+    /// The trace, a file or the name of one that was made.
+    #[arg(value_name = "FILE", value_hint = ValueHint::FilePath, value_parser = path())]
+    pub trace: PathBuf,
+    /// When operations begin.
+    #[arg(long, value_enum, value_name = "PACE", default_value_t = ReplaySpeedArg::Closed)]
+    pub pace: ReplaySpeedArg,
+    /// How many times faster than recorded, with `--pace scaled`.
+    #[arg(long, value_name = "FACTOR", value_parser = factor)]
+    pub speed: Option<f64>,
+    /// The campaign.
+    #[command(flatten)]
+    pub run: RunArgs,
+}
+
+/// When operations begin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ReplaySpeedArg {
+    /// As soon as their order allows.
+    Closed,
+    /// When they did in the recording.
+    Recorded,
+    /// The same, `--speed` times faster.
+    Scaled,
+}
+
+fn factor(text: &str) -> Result<f64, String> {
+    let factor = text
+        .parse()
+        .ok()
+        .filter(|factor| *factor > 0.0 && *factor <= 1000.0);
+    factor.ok_or_else(|| "a number above 0 and at most 1000".to_owned())
+}

@@ -1,0 +1,110 @@
+//! `fsarena guard`: two contenders of one campaign, interleaved, and whether the second is worse; or a list of versions.
+//!
+//! Each round has both, one after the other in an order of its own, so that what differs between hours of a machine does not
+//! come between them.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use orchestrate::CampaignEnd;
+
+use crate::args::cli::GlobalArgs;
+use crate::args::compare_args::{CompareArgs, GuardArgs};
+use crate::args::run_args::RunArgs;
+use crate::commands::run::{self, RunOutcome};
+use crate::commands::{compare, regression_search};
+use crate::output::exit::UsageError;
+use crate::output::text::{line, print_note};
+use crate::stop;
+
+/// Rounds where nobody says how many.
+const ROUNDS: u32 = 7;
+
+/// Runs both and compares them; ends with 1 where the second is worse.
+pub fn run(args: &GuardArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
+    let stop = stop::install_handlers()?;
+    require_order(args)?;
+    let (contenders, run) = campaign(args);
+    let [old, new] = match &contenders[..] {
+        [old, new] if args.over.is_empty() && run.engine.on.is_none() => [old, new],
+        [_] if args.over.is_empty() => {
+            let why = "a guard compares two contenders or more, or one on several kernels (--over 6.1,6.12)";
+            return Err(UsageError(why.to_owned()).into());
+        }
+        _ => return regression_search::run(args, &contenders, &run, globals, &stop),
+    };
+    let has_rule = run.budget.is_some() || run.until_width.is_some();
+    let wanted = RunArgs {
+        contenders: vec![old.clone(), new.clone()],
+        rounds_by_default: (!has_rule).then_some(ROUNDS),
+        ..run
+    };
+    match run::campaign(&wanted, 0, globals, &stop)? {
+        RunOutcome::Planned(code) => Ok(code),
+        RunOutcome::Campaign {
+            ended: Ok(CampaignEnd::Complete),
+            id,
+            store,
+        } => {
+            let campaign = store.load(id)?.campaign;
+            // A baseline may stand behind them.
+            let [old, new, ..] = &campaign.contenders[..] else {
+                return Err(UsageError("a guard compares two contenders".to_owned()).into());
+            };
+            let asked = CompareArgs {
+                before: old.name.clone(),
+                after: new.name.clone(),
+                within: Some(id.to_string()),
+                contenders: Vec::new(),
+                only: args.only.clone(),
+                all: false,
+                relevant: None,
+                threshold: Some(args.threshold),
+                detect: args.detect,
+                markdown: args.markdown,
+            };
+            compare::run(&asked, globals)
+        }
+        RunOutcome::Campaign { ended, id, store } => {
+            let code = run::finish(ended, id, &store, false, globals)?;
+            let campaign = store.load(id)?.campaign;
+            let names: Vec<String> = campaign.contenders.iter().map(|c| line(&c.name)).collect();
+            let (names, threshold) = (names.join(" "), 100.0 * args.threshold);
+            print_note(&format!(
+                "then for the verdict: fsarena compare --within {id} {names} --threshold {threshold}%"
+            ));
+            Ok(code)
+        }
+    }
+}
+
+/// The contenders, and what the command line says of every campaign. A campaign file may stand behind the contenders.
+fn campaign(args: &GuardArgs) -> (Vec<String>, RunArgs) {
+    let (mut contenders, mut run) = (args.versions.clone(), args.run.clone());
+    if contenders
+        .last()
+        .is_some_and(|last| last.ends_with(".toml"))
+    {
+        run.file = contenders.pop().map(PathBuf::from);
+    }
+    (contenders, run)
+}
+
+/// Refuses what means nothing for a guard.
+fn require_order(args: &GuardArgs) -> anyhow::Result<()> {
+    let run = &args.run;
+    if !run.contenders.is_empty() || !run.directories.is_empty() {
+        let why =
+            "the contenders of a guard stand behind its name: leave -c and --dir out".to_owned();
+        return Err(UsageError(why).into());
+    }
+    if run.sessions.is_some() {
+        let why = "a guard runs both sides in one campaign: leave --sessions out".to_owned();
+        return Err(UsageError(why).into());
+    }
+    if run.age.is_some() {
+        let why = "a guard has two contenders: give each its own age, as in ext4@age=agrawal, and leave --age out".to_owned();
+        return Err(UsageError(why).into());
+    }
+    Ok(compare::require_order(Some(args.threshold), args.detect)?)
+}

@@ -1,0 +1,402 @@
+//! `fsarena run --hosts`: a campaign in real time on each of several hosts at the same time, or its rounds divided among them.
+//!
+//! Contenders are compared within a host and then over hosts, so that a host runs whole rounds: all contenders and tests. A
+//! host that goes away in the middle of one has run the rounds before it, and the rest is for others.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::{sync::mpsc, thread};
+
+use orchestrate::CampaignEnd;
+use wire::machine::FailureKind;
+
+use crate::args::batch_args::SchedulerArgs;
+use crate::args::cli::GlobalArgs;
+use crate::args::compare_args::CompareArgs;
+use crate::args::run_args::RunArgs;
+use crate::commands::compare;
+use crate::commands::run::{self, RunOutcome};
+use crate::output::exit::{EnvironmentError, ExitReason, UsageError};
+use crate::output::text::{line, print_note};
+use crate::paths;
+use crate::settings::select_campaign;
+
+/// Runs it on all hosts, and compares the contenders over them.
+pub fn run(
+    args: &RunArgs,
+    globals: &GlobalArgs,
+    stop: &Arc<AtomicBool>,
+) -> anyhow::Result<ExitCode> {
+    let name = require_sound(args)?;
+    // Made once, where there is none, before all of them open it.
+    paths::store(globals)?;
+    let hosts = &args.engine.hosts;
+    let mut blocks = match (args.divide, args.rounds) {
+        (true, Some(rounds)) => RoundAllocation::divided(hosts.len(), rounds),
+        _ => RoundAllocation::on_each(hosts.len(), args.rounds),
+    };
+    let (say, said) = mpsc::channel();
+    let (mut worst, mut gone, mut absent) = (None, Vec::new(), Vec::new());
+    thread::scope(|scope| {
+        loop {
+            while let Some((number, host, rounds)) = blocks.next().filter(|_| !is_raised(stop)) {
+                let say = say.clone();
+                let host = Host {
+                    name: &hosts[host],
+                    number: host,
+                    rounds,
+                };
+                scope.spawn(move || {
+                    let ran = host.run(args, number, globals, stop);
+                    // Who listens is in this function.
+                    let _ = say.send((host.number, ran));
+                });
+            }
+            if !blocks.is_busy() {
+                return;
+            }
+            let Ok((host, ran)) = said.recv() else { return };
+            let begun = ran.begun;
+            if let Some(error) = blocks.ended(host, ran) {
+                if machine::kind(&error) == FailureKind::Usage {
+                    stop.store(true, Ordering::SeqCst);
+                    worst = Some(error);
+                } else {
+                    let list = if begun { &mut gone } else { &mut absent };
+                    list.push(hosts[host].as_str());
+                    print_note(&format!(
+                        "{}: {}",
+                        hosts[host],
+                        machine::error_chain(&error)
+                    ));
+                }
+            }
+        }
+    });
+    if let Some(error) = worst {
+        return Err(error);
+    }
+    if is_raised(stop) {
+        print_note(
+            "interrupted; on each host everything is cleaned up. To go on: fsarena resume, for each campaign",
+        );
+        return Ok(ExitReason::Interrupted.into());
+    }
+    compared(&name, globals)?;
+    // What was divided, others have run.
+    if (gone.is_empty() && absent.is_empty()) || (args.divide && blocks.left == 0) {
+        return Ok(ExitReason::Success.into());
+    }
+    Err(EnvironmentError(missing(&gone, &absent, &name)).into())
+}
+
+/// What hosts did not run, and what to do about it.
+fn missing(gone: &[&str], absent: &[&str], name: &str) -> String {
+    let broken_off = (!gone.is_empty()).then(|| {
+        format!(
+            "{} did not run all rounds, and what is broken off is not counted: `fsarena list campaigns`, and `fsarena resume \
+             ID` goes on",
+            gone.join(", ")
+        )
+    });
+    let none = (!absent.is_empty()).then(|| {
+        let absent = absent.join(",");
+        format!(
+            "{absent} ran nothing: when that is mended, the same command with --hosts {absent} and --name {} adds it",
+            line(name)
+        )
+    });
+    let both: Vec<String> = broken_off.into_iter().chain(none).collect();
+    both.join("; ")
+}
+
+fn is_raised(stop: &AtomicBool) -> bool {
+    stop.load(Ordering::SeqCst)
+}
+
+/// The name by which the campaigns belong together.
+fn require_sound(args: &RunArgs) -> Result<String, UsageError> {
+    let refuse = |why: &str| Err(UsageError(why.to_owned()));
+    if args.host.is_some()
+        || args.sessions.is_some()
+        || args.dry_run
+        || args.checked.check.is_some()
+    {
+        return refuse("--hosts takes no --host, --sessions, --dry-run or --check");
+    }
+    let hosts: BTreeSet<&String> = args.engine.hosts.iter().collect();
+    if hosts.len() < args.engine.hosts.len() {
+        return refuse("a host is named twice in --hosts: each is one block");
+    }
+    if args.storage.device.is_some() && args.storage.erase.is_none() {
+        return refuse("nobody is asked on several hosts: --device takes --erase there");
+    }
+    match &args.name {
+        Some(name) => Ok(name.clone()),
+        None => {
+            refuse("--hosts takes --name NAME, by which the campaigns of the hosts are compared")
+        }
+    }
+}
+
+/// A host with its rounds.
+#[derive(Clone, Copy)]
+struct Host<'a> {
+    name: &'a str,
+    number: usize,
+    rounds: Option<u32>,
+}
+
+/// What a host has run: how many of its rounds are whole, and why it ended before the last.
+struct HostProgress {
+    /// Whether it has a campaign.
+    begun: bool,
+    whole: u32,
+    error: Option<anyhow::Error>,
+}
+
+impl Host<'_> {
+    /// Runs a campaign on it. Each has a seed of its own, or an order that suits one contender would be on all hosts.
+    fn run(
+        self,
+        args: &RunArgs,
+        number: u32,
+        globals: &GlobalArgs,
+        stop: &Arc<AtomicBool>,
+    ) -> HostProgress {
+        let own = RunArgs {
+            host: Some(self.name.to_owned()),
+            rounds: self.rounds,
+            engine: SchedulerArgs::default(),
+            ..args.clone()
+        };
+        let globals = GlobalArgs {
+            of_host: Some(self.name.to_owned()),
+            ..globals.clone()
+        };
+        let ran = run::campaign(&own, number, &globals, stop).and_then(|ran| match ran {
+            RunOutcome::Campaign { ended, id, store } => Ok((ended, store.load(id)?)),
+            RunOutcome::Planned(_) => Err(UsageError("nothing was to be run".to_owned()).into()),
+        });
+        match ran {
+            Err(error) => HostProgress {
+                begun: false,
+                whole: 0,
+                error: Some(error),
+            },
+            Ok((ended, mut results)) => {
+                select_campaign::drop_incomplete_rounds(&mut results);
+                let whole = results.cells.iter().filter(|cell| cell.result.is_some());
+                let whole: BTreeSet<u32> = whole.map(|stored| stored.cell.round).collect();
+                let broken_off = match ended {
+                    Ok(CampaignEnd::Complete) => None,
+                    Ok(CampaignEnd::Interrupted) => Some(machine::UserInterrupt.into()),
+                    Err(error) => Some(error),
+                };
+                HostProgress {
+                    begun: true,
+                    whole: u32::try_from(whole.len()).unwrap_or(u32::MAX),
+                    error: broken_off,
+                }
+            }
+        }
+    }
+}
+
+/// Compares every other contender with the first over the hosts.
+fn compared(name: &str, globals: &GlobalArgs) -> anyhow::Result<()> {
+    let campaign = select_campaign::campaign(Some(name), globals)?.campaign;
+    let names = campaign.contenders.iter().map(|contender| &contender.name);
+    let (first, others): (Vec<_>, Vec<_>) = names.enumerate().partition(|(place, _)| *place == 0);
+    for ((_, before), (_, after)) in first.iter().cycle().zip(&others) {
+        let asked = CompareArgs {
+            before: (*before).clone(),
+            after: (*after).clone(),
+            within: Some(name.to_owned()),
+            contenders: Vec::new(),
+            only: Vec::new(),
+            all: false,
+            relevant: None,
+            threshold: None,
+            detect: None,
+            markdown: false,
+        };
+        compare::run(&asked, globals)?;
+    }
+    if others.is_empty() && !globals.quiet {
+        let name = line(name);
+        print_note(&format!(
+            "one contender is compared with none: `fsarena list campaigns` has those of {name}"
+        ));
+    }
+    Ok(())
+}
+
+/// Which host runs how many rounds. Pure.
+struct RoundAllocation {
+    /// Whether what a host does not run is for others.
+    divides: bool,
+    /// What each host is to run, where all run the same; the usual number where nothing is said.
+    each: Option<u32>,
+    /// Rounds that nobody runs.
+    left: u32,
+    idle: BTreeSet<usize>,
+    running: BTreeMap<usize, u32>,
+    begun: u32,
+}
+
+impl RoundAllocation {
+    fn on_each(hosts: usize, rounds: Option<u32>) -> Self {
+        Self {
+            divides: false,
+            each: rounds,
+            left: 0,
+            idle: (0..hosts).collect(),
+            running: BTreeMap::new(),
+            begun: 0,
+        }
+    }
+
+    fn divided(hosts: usize, rounds: u32) -> Self {
+        Self {
+            divides: true,
+            left: rounds,
+            ..Self::on_each(hosts, None)
+        }
+    }
+
+    /// The next campaign: its number, its host, its rounds. Hosts that have nothing to do share what is left.
+    fn next(&mut self) -> Option<(u32, usize, Option<u32>)> {
+        let host = *self.idle.first()?;
+        let rounds = match self.divides {
+            true => {
+                let hosts = u32::try_from(self.idle.len()).unwrap_or(u32::MAX);
+                let share = self.left.div_ceil(hosts);
+                self.left -= share;
+                Some(share).filter(|share| *share > 0)
+            }
+            false => self.each,
+        };
+        if self.divides && rounds.is_none() {
+            return None;
+        }
+        self.idle.remove(&host);
+        self.running.insert(host, rounds.unwrap_or(0));
+        self.begun += 1;
+        Some((self.begun - 1, host, rounds))
+    }
+
+    fn is_busy(&self) -> bool {
+        !self.running.is_empty()
+    }
+
+    /// A host has run this; why not all of it. One that went away gets nothing more.
+    fn ended(&mut self, host: usize, done: HostProgress) -> Option<anyhow::Error> {
+        let rounds = self.running.remove(&host).unwrap_or(0);
+        self.left += rounds.saturating_sub(done.whole);
+        if self.divides && done.error.is_none() {
+            self.idle.insert(host);
+        }
+        done.error
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn lost(whole: u32) -> HostProgress {
+        let error = Some(EnvironmentError("it is gone".to_owned()).into());
+        HostProgress {
+            begun: true,
+            whole,
+            error,
+        }
+    }
+
+    proptest! {
+        /// Whichever hosts go away, and however far they have come: as long as one stays, every round is run on one.
+        #[test]
+        fn every_round_is_run_whole_on_one_host(
+            hosts in 1..6usize,
+            rounds in 1..40u32,
+            endings in proptest::collection::vec((0..6usize, 0..40u32, any::<bool>()), 0..20),
+        ) {
+            let mut blocks = RoundAllocation::divided(hosts, rounds);
+            let (mut whole, mut gone) = (0, 0);
+            let mut endings = endings.into_iter();
+            loop {
+                while let Some((_, host, rounds)) = blocks.next() {
+                    prop_assert!(rounds.is_some_and(|rounds| rounds > 0));
+                    prop_assert!(blocks.running.contains_key(&host));
+                }
+                let Some((place, part, goes)) = endings.next().or_else(|| blocks.is_busy().then_some((0, 0, false))) else {
+                    break;
+                };
+                let place = place.checked_rem(blocks.running.len()).unwrap_or(0);
+                let Some((&host, &own)) = blocks.running.iter().nth(place) else {
+                    break;
+                };
+                // The last one stays.
+                let goes = goes && gone + 1 < hosts;
+                gone += usize::from(goes);
+                let done = if goes { part % (own + 1) } else { own };
+                whole += done;
+                blocks.ended(host, if goes { lost(done) } else { HostProgress { begun: true, whole: done, error: None } });
+            }
+            prop_assert_eq!((whole, blocks.left), (rounds, 0));
+        }
+    }
+
+    #[test]
+    fn a_host_that_never_began_has_nothing_to_resume() {
+        let told = missing(&[], &["n2"], "shop");
+        assert!(!told.contains("resume"), "{told}");
+        assert!(told.contains("--hosts n2 and --name shop"), "{told}");
+        let told = missing(&["n1"], &["n2"], "shop");
+        assert!(told.starts_with("n1 did not run all rounds"), "{told}");
+        assert!(told.contains("; n2 ran nothing"), "{told}");
+    }
+
+    #[test]
+    fn rounds_are_divided_evenly_and_what_is_lost_waits_for_who_has_time() {
+        let mut blocks = RoundAllocation::divided(3, 7);
+        let first: Vec<_> = std::iter::from_fn(|| blocks.next()).collect();
+        assert_eq!(first, [(0, 0, Some(3)), (1, 1, Some(2)), (2, 2, Some(2))]);
+        assert!(blocks.ended(1, lost(1)).is_some());
+        assert_eq!((blocks.next(), blocks.left), (None, 1));
+        blocks.ended(
+            2,
+            HostProgress {
+                begun: true,
+                whole: 2,
+                error: None,
+            },
+        );
+        assert_eq!(blocks.next(), Some((3, 2, Some(1))));
+    }
+
+    #[test]
+    fn on_each_host_what_is_lost_is_left() {
+        let mut blocks = RoundAllocation::on_each(2, Some(5));
+        let all: Vec<_> = std::iter::from_fn(|| blocks.next()).collect();
+        assert_eq!(all, [(0, 0, Some(5)), (1, 1, Some(5))]);
+        blocks.ended(0, lost(2));
+        blocks.ended(
+            1,
+            HostProgress {
+                begun: true,
+                whole: 5,
+                error: None,
+            },
+        );
+        assert_eq!(
+            (blocks.next(), blocks.left, blocks.is_busy()),
+            (None, 3, false)
+        );
+    }
+}

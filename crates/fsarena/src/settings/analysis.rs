@@ -1,0 +1,35 @@
+//! A campaign with its analysis, as every command that reports on one needs it.
+
+use std::collections::BTreeMap;
+
+use config::Catalog;
+use model::{CampaignResults, SizeProfile, WorkloadCategory};
+use stats::{Analysis, Margin, SuitesByGroup};
+
+/// The analysis, with what the campaign has to say about the uses of the catalog. `relevant` is the margin, where the user
+/// gave one.
+pub fn analysed(results: &CampaignResults, catalog: &Catalog, relevant: Option<f64>) -> Analysis {
+    let mut analysis = stats::analyse_with_margin(results, margin(relevant), catalog.withheld());
+    analysis.score_use_cases(catalog.uses(), &suites_by_group(catalog));
+    analysis
+}
+
+/// What is of no relevance, where the user says so or as usual.
+pub fn margin(relevant: Option<f64>) -> Margin {
+    relevant.map_or_else(Margin::default, Margin)
+}
+
+/// The suites that have tests of each group, those that run by default first.
+fn suites_by_group(catalog: &Catalog) -> SuitesByGroup {
+    let mut suites: SuitesByGroup = BTreeMap::new();
+    for suite in catalog.suites(SizeProfile::Quick) {
+        let phases = suite.tests.iter().flat_map(|test| &test.phases);
+        for group in phases.filter_map(WorkloadCategory::of_phase) {
+            let known = suites.entry(group).or_default();
+            if !known.contains(&suite.name) {
+                known.push(suite.name.clone());
+            }
+        }
+    }
+    suites
+}

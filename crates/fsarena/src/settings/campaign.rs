@@ -1,0 +1,323 @@
+//! From the command line and a campaign file to one resolved campaign, checked before anything runs.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use ::guest::Guest;
+use config::Catalog;
+use machine::AgentTransport;
+use model::{
+    BackendKind, Campaign, Clock, Contender, CopySource, DiskModel, GuestConfig, Nanos, Suite,
+};
+use sys::clock;
+
+use crate::args::cli::GlobalArgs;
+use crate::args::run_args::RunArgs;
+use crate::commands::guest as guest_command;
+use crate::output::progress::Progress;
+use crate::paths;
+use crate::settings::ages;
+use crate::settings::contender_groups;
+use crate::settings::disk_sweep;
+use crate::settings::external_programs;
+use crate::settings::guest::{self, GuestLoad, GuestSettings};
+use crate::settings::resolve::ResolvedSettings;
+use crate::settings::rounds::Rounds;
+use crate::settings::source_choice;
+use crate::settings::test_machine::TestMachine;
+use crate::settings::validate::{
+    reject_duplicates, reject_guest_only_options, reject_panic_options, reject_small_limits,
+    reject_too_many_cells,
+};
+use crate::traces;
+
+/// Time without progress after which a cell is given up, unless the user says otherwise.
+const STALL_TIMEOUT: Nanos = Nanos::from_secs(120);
+/// The seed in virtual time, where nobody gives one.
+const VIRTUAL_SEED: u64 = 1;
+
+/// What the user asks for.
+pub struct ResolvedCampaign {
+    /// The campaign, resolved.
+    pub campaign: Campaign,
+    /// The guest that its cells run in, where they do.
+    pub guest: Option<Arc<Guest>>,
+}
+
+/// Puts together what the user asks for. Where a guest has to be made for it, `stop` ends that.
+///
+/// # Errors
+/// When something asked for cannot be, or would not mean what its user expects.
+pub fn read(
+    args: &RunArgs,
+    globals: &GlobalArgs,
+    catalog: &Catalog,
+    reach: &dyn AgentTransport,
+    progress: &Progress,
+    stop: &Arc<AtomicBool>,
+) -> anyhow::Result<ResolvedCampaign> {
+    let asked = ResolvedSettings::resolve(args, catalog, stop)?;
+    let wishes = GuestSettings::of(args, &asked.file, asked.memory, catalog)?;
+    reject_guest_only_options(&wishes, asked.backend)?;
+    // Before the machine is looked at, which may have much to say.
+    let suites = traces::require_known(asked.suites(catalog)?, globals, args.dry_run)?;
+    let suites = disk_sweep::expand_disk_counts(suites, wishes.disk_counts(), asked.backend)?;
+    let models = wishes.models(catalog)?;
+    let reader = Reader {
+        work_dir: work_dir(args, globals)?,
+        asked,
+        catalog,
+        reach,
+        progress,
+        stop,
+    };
+    reader.request(wishes, suites, &models)
+}
+
+/// Where images are made.
+fn work_dir(args: &RunArgs, globals: &GlobalArgs) -> anyhow::Result<PathBuf> {
+    match &args.storage.work_dir {
+        Some(directory) => paths::absolute("--work-dir", directory),
+        None => paths::work_directory(args.host.as_deref(), globals),
+    }
+}
+
+/// What is asked for, and where it is looked up.
+struct Reader<'a> {
+    asked: ResolvedSettings<'a>,
+    work_dir: PathBuf,
+    catalog: &'a Catalog,
+    reach: &'a dyn AgentTransport,
+    progress: &'a Progress,
+    stop: &'a Arc<AtomicBool>,
+}
+
+impl Reader<'_> {
+    fn request(
+        self,
+        mut wishes: GuestSettings,
+        mut suites: Vec<Suite>,
+        models: &[DiskModel],
+    ) -> anyhow::Result<ResolvedCampaign> {
+        let asked = &self.asked;
+        let here = self.test_machine(&mut wishes, &suites)?;
+        external_programs::reject_missing_programs(&suites, asked.backend, &here.machine)?;
+        let contenders = self.contenders(&here, &suites, models)?;
+        let (clock, why, machine) = self.guest_machine(&wishes, &here, &contenders, &suites)?;
+        let groups =
+            contender_groups::groups(&asked.args.groups, asked.file.groups.clone(), &contenders)?;
+        self.refuse_or_shrink(&wishes, &contenders)?;
+        let Rounds {
+            count: rounds,
+            until,
+            budget,
+        } = asked.rounds()?;
+        self.require_utf8_device()?;
+        let max_written = asked.max_written(machine.as_ref())?;
+        let source = self.source(&here, &contenders, &mut suites)?;
+        if asked.keep_aged() {
+            ages::reject_keep_aged(&contenders, asked.backend, asked.device().is_some())?;
+        }
+        let args = asked.args;
+        let campaign = Campaign {
+            name: asked.name(),
+            contenders,
+            groups,
+            suites,
+            profile: asked.profile,
+            rounds,
+            stopping_rule: until,
+            budget,
+            seed: args.seed.or(asked.file.seed).unwrap_or_else(|| seed(clock)),
+            size: asked.size,
+            memory: machine
+                .as_ref()
+                .map_or(asked.memory, |machine| Some(machine.memory)),
+            backend: asked.backend,
+            measured_by: None,
+            clock,
+            guest: machine,
+            readahead: asked.readahead(&here)?,
+            host: args.host.clone(),
+            // They are brought where the campaign really begins.
+            archives: Vec::new(),
+            max_written,
+            keep_aged: asked.keep_aged(),
+            source,
+            device: asked.device().map(Path::to_owned),
+            work_dir: self.work_dir.clone(),
+            stall_timeout: self.stall_timeout(),
+            phase_limit: args
+                .phase_limit
+                .unwrap_or(asked.profile.phase_limit(asked.backend)),
+        };
+        self.say(&guest::announcement(&campaign, &why));
+        guest::reject_unsupported_disks(&campaign)?;
+        self.say(guest::smaller_models(&campaign).as_slice());
+        disk_sweep::reject_multi_disk_outside_guests(&campaign)?;
+        ages::reject_keep_aged_on_images(&campaign)?;
+        reject_too_many_cells(&campaign)?;
+        Ok(ResolvedCampaign {
+            campaign,
+            guest: here.guest,
+        })
+    }
+
+    fn say(&self, texts: &[String]) {
+        texts.iter().for_each(|text| self.progress.note(text));
+    }
+
+    fn stall_timeout(&self) -> Nanos {
+        self.asked.args.stall_timeout.unwrap_or(STALL_TIMEOUT)
+    }
+
+    /// The machine on whose kernel cells run; a guest is made, where there is none of that kind yet.
+    fn test_machine(
+        &self,
+        wishes: &mut GuestSettings,
+        suites: &[Suite],
+    ) -> anyhow::Result<TestMachine> {
+        let asked = &self.asked;
+        match asked.backend {
+            BackendKind::Vm => {
+                guest::total_disk_size(asked.size, wishes.total_disks())?;
+                let with = &mut wishes.build.with;
+                with.extend(guest_command::required_packages(self.catalog, suites));
+                // Who names one again has it once.
+                let mut seen = BTreeSet::new();
+                with.retain(|name| seen.insert(name.clone()));
+                let dry_run = asked.args.dry_run;
+                TestMachine::prepare_guest(wishes, dry_run, self.catalog, self.progress, self.stop)
+            }
+            // No option and no campaign file names `elsewhere`.
+            BackendKind::Loop | BackendKind::Dir | BackendKind::Imported => {
+                TestMachine::inspect_host(
+                    self.reach,
+                    self.catalog,
+                    asked.backend,
+                    asked.device(),
+                    &asked.directories,
+                    self.stop,
+                )
+            }
+        }
+    }
+
+    /// Who competes: on each model of a disk, fresh and at each age.
+    fn contenders(
+        &self,
+        here: &TestMachine,
+        suites: &[Suite],
+        models: &[DiskModel],
+    ) -> anyhow::Result<Vec<Contender>> {
+        let ResolvedSettings {
+            args,
+            file,
+            backend,
+            ..
+        } = &self.asked;
+        let contenders = self
+            .asked
+            .contenders(here, suites, self.catalog, self.progress)?;
+        let profile = args.age.as_deref();
+        let ages = ages::ages(
+            profile,
+            &args.fill,
+            file.ages.clone(),
+            *backend,
+            self.catalog,
+        )?;
+        disk_sweep::reject_unused_models(&contenders, models)?;
+        let contenders = disk_sweep::expand_disk_models(contenders, models);
+        let contenders = ages::expand_ages(contenders, &ages, self.progress);
+        reject_duplicates("contender", contenders.iter().map(|c| &c.name))?;
+        Ok(contenders)
+    }
+
+    /// The clock, why it is that, and the machine that guests are, where there are any.
+    fn guest_machine(
+        &self,
+        wishes: &GuestSettings,
+        here: &TestMachine,
+        contenders: &[Contender],
+        suites: &[Suite],
+    ) -> anyhow::Result<(Clock, String, Option<GuestConfig>)> {
+        let Some(guest) = &here.guest else {
+            return Ok((Clock::Real, String::new(), None));
+        };
+        let load = GuestLoad {
+            size: self.asked.size,
+            contenders,
+            suites,
+        };
+        let (clock, why, machine) = guest::machine(wishes, load, guest, self.stop, self.catalog)?;
+        Ok((clock, why, Some(machine)))
+    }
+
+    /// Refuses contenders that would end the machine or die of what they get; says who gets a smaller disk.
+    fn refuse_or_shrink(
+        &self,
+        wishes: &GuestSettings,
+        contenders: &[Contender],
+    ) -> anyhow::Result<()> {
+        let ResolvedSettings {
+            backend,
+            size,
+            memory,
+            ..
+        } = self.asked;
+        if backend == BackendKind::Loop {
+            contenders.iter().try_for_each(reject_panic_options)?;
+        }
+        if backend == BackendKind::Vm && !wishes.has_device() {
+            let smaller = guest::smaller_disks(contenders, size, wishes.disks());
+            self.say(smaller.as_slice());
+        }
+        let own = contenders.iter().filter_map(|c| c.own.memory);
+        reject_small_limits(own.chain(memory).min(), self.stall_timeout())?;
+        Ok(())
+    }
+
+    /// What a device is called is written down.
+    fn require_utf8_device(&self) -> anyhow::Result<()> {
+        let is_far = self.asked.args.host.is_some();
+        let here = self.asked.device().filter(|_| !is_far);
+        match here.and_then(|path| path.canonicalize().ok()) {
+            Some(found) => Ok(paths::require_utf8("--device", &found).map(drop)?),
+            None => Ok(()),
+        }
+    }
+
+    /// The disk that is copied from, looked through; tests that copy in copy what is there.
+    fn source(
+        &self,
+        here: &TestMachine,
+        contenders: &[Contender],
+        suites: &mut [Suite],
+    ) -> anyhow::Result<Option<CopySource>> {
+        let Some(wanted) = self.asked.source() else {
+            return Ok(None);
+        };
+        let destination = source_choice::CopyDestination {
+            backend: self.asked.backend,
+            size: self.asked.size,
+            contenders,
+            device: self.asked.device(),
+            work_dir: &self.work_dir,
+            machine: &here.machine,
+            survey: &|survey| machine::scan_source(self.reach, survey, self.stop),
+        };
+        source_choice::choose(wanted, suites, &destination, self.catalog).map(Some)
+    }
+}
+
+/// The seed where nobody gives one: in virtual time the same each time, so that the same command gives the same
+/// results, which are there already.
+fn seed(time: Clock) -> u64 {
+    match time {
+        Clock::Virtual => VIRTUAL_SEED,
+        Clock::Real => clock::realtime().0,
+    }
+}

@@ -1,0 +1,43 @@
+//! The text of a campaign file. It may come out of a pipe, into which nobody has written yet: whoever waits
+//! for it can be interrupted.
+
+use std::os::unix::fs::FileTypeExt;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::time::Duration;
+use std::{fs, thread};
+
+use anyhow::Context;
+use storage::ProvisionError;
+
+use crate::output::exit::UsageError;
+
+/// How often a stop that the user asked for is noticed.
+const STOP_POLL_INTERVAL: Duration = Duration::from_millis(20);
+
+/// Reads the text, until the user wants to stop.
+pub fn read(path: &Path, stop: &AtomicBool) -> anyhow::Result<String> {
+    if fs::metadata(path).is_ok_and(|found| found.file_type().is_block_device()) {
+        let path = path.display();
+        let complaint = format!("{path} is a device, and no campaign file: give it with --device");
+        return Err(UsageError(complaint).into());
+    }
+    let (say, heard) = mpsc::channel();
+    let file = path.to_owned();
+    // Opening a pipe waits, too, and no signal ends that. Nobody waits for this thread.
+    let reading = move || drop(say.send(config::read_text(&file)));
+    thread::Builder::new()
+        .spawn(reading)
+        .context("cannot start a thread to read the campaign file")?;
+    loop {
+        match heard.recv_timeout(STOP_POLL_INTERVAL) {
+            Ok(text) => return Ok(text?),
+            Err(RecvTimeoutError::Timeout) if stop.load(Ordering::Relaxed) => {
+                return Err(ProvisionError::Interrupted.into());
+            }
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(error @ RecvTimeoutError::Disconnected) => return Err(error.into()),
+        }
+    }
+}

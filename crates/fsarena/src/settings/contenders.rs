@@ -1,0 +1,261 @@
+//! Who competes: those that are named, or all that can run on a backend.
+
+use std::collections::BTreeSet;
+
+use config::{Catalog, Settings};
+use model::{BackendKind, Contender, Filesystem, Suite};
+use storage::{Availability, HostInfo, MissingRequirement};
+
+use crate::output::exit::EnvironmentError;
+use crate::output::progress::Progress;
+
+/// What it depends on who can compete.
+pub struct ContenderSelection<'a> {
+    /// What there is.
+    pub catalog: &'a Catalog,
+    /// Where contenders live; not the one of directories, which bring their filesystems.
+    pub backend: BackendKind,
+    /// This machine, and what the guest has.
+    pub machine: &'a HostInfo,
+}
+
+impl ContenderSelection<'_> {
+    /// The contenders that are named, on the command line (of the file, or else of the catalog) or in the file, each of which must be able to
+    /// run; or all that are, or those among them that a study had.
+    pub fn contenders(
+        &self,
+        specs: &[String],
+        file: &Settings,
+        among: Option<&[String]>,
+        progress: &Progress,
+    ) -> anyhow::Result<Vec<Contender>> {
+        let named = if specs.is_empty() {
+            file.contenders.clone()
+        } else {
+            let of_file = |spec: &String| file.contenders.iter().find(|c| c.name == *spec).cloned();
+            let named = specs.iter().map(|spec| match of_file(spec) {
+                Some(contender) => Ok(contender),
+                None => self.catalog.contender(spec),
+            });
+            named.collect::<Result<_, _>>()?
+        };
+        for contender in &named {
+            if let Some(missing) = self.missing(&contender.filesystem) {
+                let name = &contender.name;
+                return Err(EnvironmentError(format!("{name} cannot run here: {missing}")).into());
+            }
+        }
+        if named.is_empty() {
+            self.all_that_run(among, progress)
+        } else {
+            Ok(named)
+        }
+    }
+
+    /// Adds the baselines that suites name and nobody has: what the work costs without a disk. What it writes lies in memory: it is
+    /// left out where that would take half of what there is.
+    pub fn with_baselines(
+        &self,
+        mut contenders: Vec<Contender>,
+        suites: &[Suite],
+        progress: &Progress,
+    ) -> anyhow::Result<Vec<Contender>> {
+        let wanted: BTreeSet<&String> = suites.iter().filter_map(|s| s.baseline.as_ref()).collect();
+        for name in wanted {
+            if contenders.iter().any(|c| c.filesystem.name == *name) {
+                continue;
+            }
+            let baseline = self.catalog.contender(name)?;
+            let of_it = suites.iter().filter(|s| s.baseline.as_ref() == Some(name));
+            let most = of_it.flat_map(|s| &s.tests).map(|test| test.space).max();
+            let most = most.unwrap_or_default();
+            let available = self.machine.available_memory;
+            let too_little = available.filter(|memory| memory.0 / 2 < most.0);
+            let obstacle = match (self.missing(&baseline.filesystem), too_little) {
+                (Some(missing), _) => Some(missing),
+                (None, Some(memory)) if self.backend != BackendKind::Vm => {
+                    Some(format!("{most} in memory leave too little of {memory}"))
+                }
+                _ => None,
+            };
+            match obstacle {
+                Some(why) => progress.note(&format!("no baseline: {name}: {why}")),
+                None => contenders.push(baseline),
+            }
+        }
+        Ok(contenders)
+    }
+
+    fn verdict(&self, filesystem: &Filesystem) -> Availability {
+        storage::check_availability(filesystem, self.backend, self.machine)
+    }
+
+    /// What keeps a filesystem from running, with the command that mends it.
+    pub fn missing(&self, filesystem: &Filesystem) -> Option<String> {
+        match self.verdict(filesystem) {
+            Availability::Available => None,
+            Availability::Impossible { why } => Some(why),
+            Availability::Missing { needs } => Some(list(&needs)),
+        }
+    }
+
+    /// Every contender that runs here, whatever the size of the device; what is left out for something that
+    /// can be mended is said.
+    fn all_that_run(
+        &self,
+        among: Option<&[String]>,
+        progress: &Progress,
+    ) -> anyhow::Result<Vec<Contender>> {
+        let mut contenders = Vec::new();
+        let mut impossible = Vec::new();
+        let competes = |filesystem: &&Filesystem| match among {
+            Some(among) => among.contains(&filesystem.name),
+            None => filesystem.runs_by_default(self.backend),
+        };
+        for filesystem in self.catalog.filesystems().filter(competes) {
+            let obstacle = match self.verdict(filesystem) {
+                Availability::Available => None,
+                Availability::Missing { needs } => Some(list(&needs)),
+                Availability::Impossible { why } if among.is_some() => Some(why),
+                Availability::Impossible { .. } => {
+                    impossible.push(filesystem.name.as_str());
+                    continue;
+                }
+            };
+            match obstacle {
+                Some(reason) => progress.note(&format!("left out: {}: {reason}", filesystem.name)),
+                None => contenders.push(self.catalog.contender(&filesystem.name)?),
+            }
+        }
+        if self.backend == BackendKind::Vm && !impossible.is_empty() {
+            let names = impossible.join(", ");
+            progress.note(&format!(
+                "the guest drives all but {names}: `fsarena doctor` says why"
+            ));
+        }
+        if contenders.is_empty() {
+            return Err(
+                EnvironmentError("nothing can run here: `fsarena doctor` says why".into()).into(),
+            );
+        }
+        Ok(contenders)
+    }
+}
+
+/// What is missing, each with the command that brings it.
+fn list(needs: &[MissingRequirement]) -> String {
+    let each =
+        |need: &MissingRequirement| format!("{} is missing ({})", need.description, need.command);
+    needs.iter().map(each).collect::<Vec<_>>().join("; ")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use storage::{GuestContents, ProgramLookup};
+
+    use super::*;
+    use crate::commands::list as list_command;
+
+    fn every_program(catalog: &Catalog) -> ProgramLookup {
+        let all = catalog.filesystems().flat_map(|f| &f.requires.programs);
+        let emulator = guest::QEMU.to_owned();
+        ProgramLookup::These(all.cloned().chain([emulator]).collect())
+    }
+
+    /// A machine whose guest drives these filesystems and no others.
+    fn machine(catalog: &Catalog, names: &[&str]) -> HostInfo {
+        let others = catalog
+            .filesystems()
+            .filter(|f| !names.contains(&f.name.as_str()));
+        let lacks = others.map(|f| (f.name.clone(), "it has no driver".to_owned()));
+        HostInfo {
+            programs: every_program(catalog),
+            guest: Some(GuestContents {
+                kernel: "6.1.0".into(),
+                lacks: lacks.collect(),
+            }),
+            ..HostInfo::inspect()
+        }
+    }
+
+    fn names(contenders: &[Contender]) -> Vec<&str> {
+        contenders.iter().map(|c| c.name.as_str()).collect()
+    }
+
+    #[test]
+    fn in_guests_all_compete_that_the_guest_has_and_baselines_with_them() {
+        let catalog = Catalog::builtin().unwrap();
+        let all = ["fat12", "fuse-ufs", "hpfs", "jfs", "overlay", "tmpfs"];
+        let machine = &machine(&catalog, &all);
+        let choice = ContenderSelection {
+            catalog: &catalog,
+            backend: BackendKind::Vm,
+            machine,
+        };
+        let file = Settings::default();
+        let chosen = choice
+            .contenders(&[], &file, None, &Progress::Quiet)
+            .unwrap();
+        let asked = ["fat12", "hpfs", "jfs", "overlay", "tmpfs"];
+        assert_eq!(names(&chosen), asked);
+    }
+
+    #[test]
+    fn what_the_list_says_competes_by_default_is_what_is_chosen() {
+        let catalog = Catalog::builtin().unwrap();
+        let everything = HostInfo {
+            root: true,
+            filesystems: catalog
+                .filesystems()
+                .filter_map(|f| f.requires.kernel.clone())
+                .collect(),
+            loop_control: true,
+            fuse_device: true,
+            programs: every_program(&catalog),
+            guest: Some(GuestContents {
+                kernel: "6.1.0".into(),
+                lacks: BTreeMap::new(),
+            }),
+            ..HostInfo::inspect()
+        };
+        for backend in [BackendKind::Loop, BackendKind::Vm] {
+            let choice = ContenderSelection {
+                catalog: &catalog,
+                backend,
+                machine: &everything,
+            };
+            let file = Settings::default();
+            let chosen = choice
+                .contenders(&[], &file, None, &Progress::Quiet)
+                .unwrap();
+            let says = |f: &&Filesystem| {
+                let backends = list_command::by_default(f);
+                backends.split(' ').any(|one| one == backend.to_string())
+            };
+            let listed = catalog.filesystems().filter(says).map(|f| f.name.as_str());
+            assert_eq!(names(&chosen), listed.collect::<Vec<_>>(), "{backend}");
+        }
+    }
+
+    #[test]
+    fn who_is_named_and_cannot_run_is_refused_with_the_reason() {
+        let catalog = Catalog::builtin().unwrap();
+        let machine = &machine(&catalog, &["hpfs"]);
+        let choice = ContenderSelection {
+            catalog: &catalog,
+            backend: BackendKind::Vm,
+            machine,
+        };
+        let file = Settings::default();
+        let named =
+            |name: &str| choice.contenders(&[name.to_owned()], &file, None, &Progress::Quiet);
+        assert_eq!(names(&named("hpfs").unwrap()), ["hpfs"]);
+        let error = named("jfs").unwrap_err().to_string();
+        assert!(
+            error.contains("jfs cannot run here: it has no driver"),
+            "{error}"
+        );
+    }
+}

@@ -1,0 +1,390 @@
+//! `-s fio:my.fio`, `-s bonnie++:'-s 64M -n 4'`: other programs as suites. They run as a command in the filesystem, and
+//! what they print becomes phases of the test.
+
+use std::path::Path;
+
+use import::{ExpectedPhase, InputFormat};
+use model::op::External;
+use model::{
+    BackendKind, Bytes, CacheState, Exec, Op, PEERS as SUITE, Phase, ProgramRequirements, Suite,
+    SyncAtEnd, Test, check_name,
+};
+use storage::HostInfo;
+
+use crate::output::exit::{EnvironmentError, UsageError};
+use crate::traces;
+
+/// Room for what a program writes that does not say how much.
+const ROOM: Bytes = Bytes::mib(256);
+
+/// A program, and how it is started in the current directory.
+struct ExternalProgram {
+    format: InputFormat,
+    program: &'static str,
+    /// The package of Debian 12 that brings it, where one does.
+    package: Option<&'static str>,
+    /// How it is started; the user's own options stand behind.
+    start: &'static str,
+    /// Options that name another place or file, or reach beyond what is measured.
+    places: &'static [char],
+}
+
+impl ExternalProgram {
+    /// Whether a word of the user's could lead out of the filesystem that is measured. Letters may stand in one word, with
+    /// their values behind them, so that none may hold one.
+    fn leads_out(&self, word: &str) -> bool {
+        let is_other = match (word.strip_prefix("--"), word.strip_prefix('-')) {
+            (Some(long), _) => {
+                let long = long.split('=').next().unwrap_or_default();
+                self.format != InputFormat::Dbench || !LONG_OF_DBENCH.contains(&long)
+            }
+            (None, Some(letters)) => letters.contains(self.places),
+            (None, None) => false,
+        };
+        is_other || word.contains('/') || word.contains("..")
+    }
+
+    fn packages(&self) -> Vec<String> {
+        self.package.into_iter().map(str::to_owned).collect()
+    }
+
+    /// What has to be there before it runs.
+    fn requires(&self) -> ProgramRequirements {
+        ProgramRequirements {
+            packages: self.packages(),
+            programs: vec![self.program.to_owned()],
+            files: Vec::new(),
+        }
+    }
+
+    /// Whether a guest can have it: of dbench the load is where guests have nothing, and others are in no package.
+    fn is_for_guests(&self) -> bool {
+        self.package.is_some() && self.format != InputFormat::Dbench
+    }
+}
+
+/// Options in words, which dbench alone may have: how it loads the filesystem.
+const LONG_OF_DBENCH: [&str; 9] = [
+    "clients-per-process",
+    "fsync",
+    "no-resolve",
+    "one-byte-write-fix",
+    "run-once",
+    "sync",
+    "sync-dir",
+    "target-rate",
+    "timelimit",
+];
+
+const PEERS: [ExternalProgram; 7] = [
+    peer(
+        InputFormat::Bonnie,
+        "bonnie++",
+        Some("bonnie++"),
+        "bonnie++ -d . -q",
+        // A comma in the name of a machine (-m) is a column more.
+        &['d', 'Z'],
+    ),
+    peer(
+        InputFormat::Iozone,
+        "iozone",
+        Some("iozone3"),
+        "iozone -f iozone.tmp",
+        &['f', 'F', 'b', 'U', '+'],
+    ),
+    peer(
+        InputFormat::Fio,
+        "fio",
+        Some("fio"),
+        "fio --output-format=json+ --directory=.",
+        // Its options are those that a job file may have.
+        &[],
+    ),
+    peer(
+        InputFormat::FsMark,
+        "fs_mark",
+        Some("fsmark"),
+        "fs_mark -d .",
+        &['d', 'l'],
+    ),
+    peer(
+        InputFormat::Mdtest,
+        "mdtest",
+        None,
+        "mdtest -d .",
+        &['a', 'd', 'x'],
+    ),
+    peer(
+        InputFormat::Dbench,
+        "dbench",
+        Some("dbench"),
+        "dbench -D .",
+        &['B', 'D', 'c'],
+    ),
+    peer(
+        InputFormat::Filebench,
+        "filebench",
+        None,
+        // Its processes share memory at one address.
+        "setarch -R filebench -f /dev/stdin",
+        // It takes no options.
+        &[],
+    ),
+];
+
+const fn peer(
+    format: InputFormat,
+    program: &'static str,
+    package: Option<&'static str>,
+    start: &'static str,
+    places: &'static [char],
+) -> ExternalProgram {
+    ExternalProgram {
+        format,
+        program,
+        package,
+        start,
+        places,
+    }
+}
+
+/// Their names, so that a machine can be asked which it has.
+pub fn programs() -> impl Iterator<Item = &'static str> {
+    PEERS.iter().map(|peer| peer.program)
+}
+
+/// What one of them needs in a guest; nothing of a name that is none of theirs.
+pub fn required(name: &str) -> Option<ProgramRequirements> {
+    let mut peers = PEERS.iter().filter(|peer| peer.is_for_guests());
+    peers
+        .find(|peer| peer.program == name)
+        .map(ExternalProgram::requires)
+}
+
+/// The programs of these suites that guests are to have.
+pub fn brought(suites: &[Suite]) -> impl Iterator<Item = String> {
+    let peers = suites.iter().filter(|suite| suite.name == SUITE);
+    let programs = peers.flat_map(|suite| suite.requires.programs.iter());
+    programs.filter(|name| required(name).is_some()).cloned()
+}
+
+/// Refuses a campaign whose programs are not there, before anything runs. Guests bring theirs.
+///
+/// # Errors
+/// When one is missing.
+pub fn reject_missing_programs(
+    suites: &[Suite],
+    backend: BackendKind,
+    machine: &HostInfo,
+) -> Result<(), EnvironmentError> {
+    let Some(suite) = suites.iter().find(|suite| suite.name == SUITE) else {
+        return Ok(());
+    };
+    if backend == BackendKind::Vm {
+        let programs = &suite.requires.programs;
+        let other = programs.iter().find(|name| required(name).is_none());
+        return other.map_or(Ok(()), |name| {
+            Err(EnvironmentError(format!(
+                "guests cannot have {name}: run it on images or in mounted directories"
+            )))
+        });
+    }
+    match storage::missing_programs(suite, machine) {
+        None => Ok(()),
+        Some(need) if need.packages.is_empty() => Err(EnvironmentError(format!(
+            "{} is missing, which a suite runs, and Debian has no package of it: build it, and put it on the PATH",
+            need.description
+        ))),
+        Some(need) => Err(EnvironmentError(format!(
+            "{} is missing, which a suite runs: {}",
+            need.description, need.command
+        ))),
+    }
+}
+
+/// The suite of the words that name other programs, and the words that are left; whether root runs them.
+///
+/// # Errors
+/// When a program cannot be run so.
+pub fn parse_program_suites(
+    names: &[String],
+    as_root: bool,
+) -> anyhow::Result<(Option<Suite>, Vec<String>)> {
+    let (mut tests, mut left) = (Vec::<Test>::new(), Vec::new());
+    let mut requires = ProgramRequirements::default();
+    for name in names {
+        let Some((program, options)) = name.split_once(':') else {
+            left.push(name.clone());
+            continue;
+        };
+        let peer = PEERS
+            .iter()
+            .find(|peer| peer.program == program)
+            .ok_or_else(|| {
+                let all = PEERS.map(|peer| peer.program).join(", ");
+                UsageError(format!(
+                    "`{program}` cannot be run as a suite: one of {all}"
+                ))
+            })?;
+        if !requires.programs.iter().any(|known| known == program) {
+            let of_peer = peer.requires();
+            requires.packages.extend(of_peer.packages);
+            requires.programs.extend(of_peer.programs);
+        }
+        let mut test = test(peer, options, as_root)?;
+        let stem = test.name.clone();
+        let mut number = 1;
+        while tests.iter().any(|known| known.name == test.name) {
+            number += 1;
+            test.name = format!("{stem}-{number}");
+        }
+        tests.push(test);
+    }
+    let suite = (!tests.is_empty()).then(|| Suite {
+        name: SUITE.to_owned(),
+        title: "Other programs, as they are".to_owned(),
+        source: "the programs themselves; what they print is read as `fsarena import` reads it"
+            .to_owned(),
+        requires,
+        archives: Vec::new(),
+        baseline: None,
+        tests,
+    });
+    Ok((suite, left))
+}
+
+/// One program with its options as a test: a command, and the phases of what it prints.
+fn test(peer: &ExternalProgram, options: &str, as_root: bool) -> anyhow::Result<Test> {
+    let wrong = |why: String| UsageError(format!("-s {}:{options}: {why}", peer.program));
+    let own = own_words(peer, options)?;
+    let borrowed: Vec<&str> = own.iter().map(String::as_str).collect();
+    let expected = import::expected(peer.format, &borrowed).map_err(wrong)?;
+    let (mut command, mut input) = (vec![peer.start.to_owned()], String::new());
+    match peer.format {
+        InputFormat::Filebench => input = own.concat(),
+        format => {
+            if format == InputFormat::Bonnie {
+                command.extend(for_bonnie(&borrowed, as_root));
+            }
+            command.extend(own.iter().map(|word| Exec::quoted(word)));
+        }
+    }
+    let exec = Op::Exec(Exec {
+        command: command.join(" "),
+        writes: Some(ROOM),
+        frees: None,
+        packages: peer.packages(),
+        input,
+    });
+    exec.info().check().map_err(wrong)?;
+    let phases = expected.into_iter().map(read);
+    Ok(Test {
+        name: name(peer, options),
+        suite: SUITE.to_owned(),
+        title: format!("{} {options}", peer.program),
+        rationale: "What another program does and says of it, on filesystems that are made for it."
+            .to_owned(),
+        space: ROOM,
+        sweep: None,
+        phases: std::iter::once(phase("run", exec, CacheState::Warm, SyncAtEnd::Syncfs))
+            .chain(phases)
+            .collect(),
+    })
+}
+
+/// What the user gives a program, in words that do not lead out of the filesystem: options, those of a job file, or a
+/// workload in one piece.
+fn own_words(peer: &ExternalProgram, options: &str) -> anyhow::Result<Vec<String>> {
+    let file = || traces::bytes(Path::new(options));
+    let in_file = |error: import::ImportError| UsageError(format!("{options}: {error}"));
+    match peer.format {
+        InputFormat::Fio => Ok(import::fio_arguments(&file()?).map_err(in_file)?),
+        InputFormat::Filebench => Ok(vec![import::filebench_workload(&file()?).map_err(in_file)?]),
+        _ => {
+            let wrong = |why: String| UsageError(format!("-s {}:{options}: {why}", peer.program));
+            let own = words(options).map_err(wrong)?;
+            // What bonnie++ prints are columns between commas, a name (`-m`) among them.
+            if peer.format == InputFormat::Bonnie && options.contains(',') {
+                return Err(
+                    wrong("a comma would be in what it prints: leave it out".to_owned()).into(),
+                );
+            }
+            match own.iter().find(|word| peer.leads_out(word)) {
+                None => Ok(own),
+                Some(word) => Err(wrong(format!(
+                    "`{word}` names a place, a file or another program: leave it out, for the program runs in the filesystem that is measured"
+                ))
+                .into()),
+            }
+        }
+    }
+}
+
+/// A phase that is read from what the program printed.
+fn read(expected: ExpectedPhase) -> Phase {
+    let ExpectedPhase {
+        phase: name,
+        metric,
+        group,
+    } = expected;
+    let op = Op::External(External {
+        metric,
+        group,
+        total: false,
+    });
+    phase(&name, op, CacheState::Unknown, SyncAtEnd::Unknown)
+}
+
+fn phase(name: &str, op: Op, cache: CacheState, ends: SyncAtEnd) -> Phase {
+    Phase {
+        name: name.to_owned(),
+        cache,
+        sync_at_end: ends,
+        at_most: None,
+        scaling: None,
+        step: None,
+        needs: None,
+        op,
+    }
+}
+
+/// bonnie++ asks root to say that it means it (in numbers, for guests have no names of users), and for a file of twice the memory unless it is told that there is less.
+fn for_bonnie(options: &[&str], as_root: bool) -> Vec<String> {
+    let has = |option: &str| options.iter().any(|word| word.starts_with(option));
+    let mut more = Vec::new();
+    if !has("-u") && as_root {
+        more.push("-u 0:0".to_owned());
+    }
+    if !has("-r") {
+        more.push("-r 1".to_owned());
+    }
+    more
+}
+
+/// `peer-fio-my`, `peer-iozone`: with the name of a file, where one is given.
+fn name(peer: &ExternalProgram, options: &str) -> String {
+    let of_file = Path::new(options)
+        .file_stem()
+        .filter(|_| matches!(peer.format, InputFormat::Fio | InputFormat::Filebench));
+    let stem = of_file
+        .and_then(|stem| stem.to_str())
+        .unwrap_or_default()
+        .to_lowercase();
+    let name = format!("peer-{}-{stem}", peer.program);
+    match check_name(&name) {
+        Ok(()) if !stem.is_empty() => name,
+        _ => format!("peer-{}", peer.program),
+    }
+}
+
+/// Words as a command line has them, quotes and all.
+fn words(options: &str) -> Result<Vec<String>, String> {
+    let exec = Exec {
+        command: format!("program {options}"),
+        writes: None,
+        frees: None,
+        packages: Vec::new(),
+        input: String::new(),
+    };
+    Ok(exec.arguments()?.split_off(1))
+}

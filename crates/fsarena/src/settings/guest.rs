@@ -1,0 +1,703 @@
+//! From what the user asks of a guest's machine to the machine that a campaign has, checked before anything
+//! runs.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::thread;
+
+use config::{Catalog, Settings};
+use guest::{Guest, QemuMachine};
+use model::{
+    Accelerator, Bytes, Campaign, Clock, Contender, DiskCache, DiskModel, GuestConfig, GuestDisk,
+    Suite, VirtualTimeMachine,
+};
+
+use crate::args::guest_args::BuildOptions;
+use crate::args::run_args::RunArgs;
+use crate::output::exit::{EnvironmentError, UsageError};
+use crate::settings::validate::reject_duplicates;
+use machine::disk_size;
+
+/// The model of a disk where the user names none.
+pub const DEFAULT_DISK: &str = "nvme-consumer";
+/// Memory of a guest where nothing else is asked for.
+const DEFAULT_MEMORY: Bytes = Bytes::mib(768);
+/// What is said of simulated disks in real time.
+const IN_REAL_TIME: &str = "disks are simulated in real time: a request takes as long as the model says, and longer where this \
+                            machine is busy (--clock virtual takes exactly as long)";
+/// With less, a guest's kernel and its first filesystem find no room.
+const MIN_MEMORY: Bytes = Bytes::mib(256);
+/// Processors of a guest in real time, where there are so many.
+const DEFAULT_PROCESSORS: u32 = 4;
+
+/// What the user asks for; what is absent is left to defaults.
+#[derive(Clone, Debug, Default)]
+pub struct GuestSettings {
+    clock: Option<Clock>,
+    memory: Option<Bytes>,
+    processors: Option<u32>,
+    /// The models of its disks: of several, each contender is put on each.
+    disk: Vec<String>,
+    /// How many disks it has: of several numbers, each test is run over each.
+    disks: Vec<u32>,
+    disk_cache: Option<DiskCache>,
+    /// Whether the disk is to be a real device.
+    device: bool,
+    /// Whether there is one more disk, to copy from.
+    source: bool,
+    jobs: Option<u32>,
+    /// The machine of a study.
+    machine: Option<VirtualTimeMachine>,
+    no_cache: bool,
+    /// What the guest is to be made of.
+    pub build: BuildOptions,
+}
+
+impl GuestSettings {
+    /// Those of the command line; of the campaign file where that says nothing; else of the machine of a study, where
+    /// one is asked for. So much memory is asked for by either.
+    ///
+    /// # Errors
+    /// When there is no such machine, or it is to run in real time.
+    pub fn of(
+        args: &RunArgs,
+        file: &Settings,
+        memory: Option<Bytes>,
+        catalog: &Catalog,
+    ) -> anyhow::Result<Self> {
+        let mut wishes = Self::plain(args, file, memory);
+        let Some(name) = &args.machine.machine else {
+            return Ok(wishes);
+        };
+        let machine = catalog.machine(name)?;
+        if wishes.clock == Some(Clock::Real) {
+            return Err(UsageError(format!(
+                "--machine {name} says how long an instruction takes, which is for --clock virtual"
+            ))
+            .into());
+        }
+        wishes.clock = Some(Clock::Virtual);
+        wishes.memory = wishes.memory.or(machine.memory);
+        if wishes.disk.is_empty() {
+            wishes.disk.push(machine.disk.clone());
+        }
+        if wishes.disks.is_empty() {
+            wishes.disks.push(machine.disks);
+        }
+        wishes.machine = Some(machine.clone());
+        Ok(wishes)
+    }
+
+    fn plain(args: &RunArgs, file: &Settings, memory: Option<Bytes>) -> Self {
+        let (asked, filed) = (&args.machine, &file.machine);
+        Self {
+            clock: asked.clock.or(filed.clock),
+            memory,
+            machine: None,
+            processors: asked.processors.or(filed.processors),
+            disk: either(&asked.disk, &filed.disk),
+            disks: either(&asked.disks, &filed.disks),
+            disk_cache: asked.disk_cache.or(filed.disk_cache),
+            device: args.storage.device.is_some() || file.device.is_some(),
+            source: args.source.is_some() || file.source.is_some(),
+            jobs: asked.jobs,
+            no_cache: asked.no_cache,
+            build: asked.build.clone(),
+        }
+    }
+
+    /// How many disks a guest has, where neither its contender nor its test says so.
+    pub fn disks(&self) -> u32 {
+        self.disks.first().copied().unwrap_or(1)
+    }
+
+    /// The numbers of disks that were asked for.
+    pub fn disk_counts(&self) -> &[u32] {
+        &self.disks
+    }
+
+    /// The models of disks that were asked for.
+    ///
+    /// # Errors
+    /// When there is no such disk, or one is named twice.
+    pub fn models(&self, catalog: &Catalog) -> anyhow::Result<Vec<DiskModel>> {
+        if self.disk.iter().any(String::is_empty) {
+            let why = "--disk: a name is missing; `fsarena list disks` names those that there are";
+            return Err(UsageError(why.to_owned()).into());
+        }
+        reject_duplicates("disk", self.disk.iter())?;
+        let models = self.disk.iter().map(|name| Ok(catalog.disk(name)?));
+        models.collect()
+    }
+
+    /// The same with the one that is copied from.
+    pub fn total_disks(&self) -> u32 {
+        self.disks() + u32::from(self.source)
+    }
+
+    /// Whether the disk is to be a real device.
+    pub const fn has_device(&self) -> bool {
+        self.device
+    }
+
+    /// The first wish that only a guest can grant, by its option.
+    pub fn first_guest_only_option(&self) -> Option<&'static str> {
+        let wishes = [
+            ("--machine", self.machine.is_some()),
+            ("--clock", self.clock.is_some()),
+            ("--processors", self.processors.is_some()),
+            ("--disk", !self.disk.is_empty()),
+            ("--disk-cache", self.disk_cache.is_some()),
+            ("--jobs", self.jobs.is_some()),
+            ("--no-cache", self.no_cache),
+            ("--mirror", self.build.mirror.is_some()),
+            ("--with", !self.build.with.is_empty()),
+            ("--debian-kernel", self.build.debian_kernel.is_some()),
+            ("--kernel", self.build.kernel.is_some()),
+            ("--rootfs", self.build.rootfs.is_some()),
+        ];
+        let mut given = wishes.into_iter().filter(|(_, given)| *given);
+        given.next().map(|(option, _)| option)
+    }
+}
+
+/// What was typed, else what the file says.
+fn either<T: Clone>(typed: &[T], filed: &[T]) -> Vec<T> {
+    let chosen = if typed.is_empty() { filed } else { typed };
+    chosen.to_vec()
+}
+
+/// What runs in the guests of a campaign: how large they are follows from it.
+#[derive(Clone, Copy)]
+pub struct GuestLoad<'a> {
+    /// The size of each disk.
+    pub size: Bytes,
+    /// Who competes.
+    pub contenders: &'a [Contender],
+    /// By which tests.
+    pub suites: &'a [Suite],
+}
+
+impl GuestLoad<'_> {
+    /// The most disks that a cell of a contender has, where others have so many.
+    fn most_disks(&self, contender: &Contender, others: u32) -> u32 {
+        let tests = self.suites.iter().flat_map(|suite| &suite.tests);
+        let plain = contender.own.disks.unwrap_or(others);
+        let counts = tests.map(|test| test.disks().unwrap_or(plain));
+        counts.max().unwrap_or(plain)
+    }
+}
+
+/// Whether guests run on KVM here, or why they do not; nothing where it is no matter.
+fn proof(
+    wishes: &GuestSettings,
+    guest: &Guest,
+    stop: &Arc<AtomicBool>,
+) -> anyhow::Result<Option<Result<(), String>>> {
+    match wishes.clock {
+        Some(Clock::Virtual) => Ok(None),
+        _ => Ok(Some(guest::check_kvm(guest, stop)?)),
+    }
+}
+
+/// The clock of a campaign in guests, and the machine that each of its cells gets, but for what is its contender's own
+/// or its test's. Beside them stands why it is that clock.
+pub fn machine(
+    wishes: &GuestSettings,
+    load: GuestLoad<'_>,
+    guest: &Guest,
+    stop: &Arc<AtomicBool>,
+    catalog: &Catalog,
+) -> anyhow::Result<(Clock, String, GuestConfig)> {
+    let (clock, accelerator, words) = clock(wishes, proof(wishes, guest, stop)?);
+    let disk = disk(wishes, clock, catalog)?;
+    require_modules(guest, &disk, wishes, load)?;
+    let machine = settle(wishes, load, clock, accelerator, disk, guest)?;
+    let own = load.contenders.iter().filter_map(|c| c.own.memory);
+    let largest = own.fold(machine.memory, Bytes::max);
+    let in_memory = machine.model().is_some();
+    let beside = beside(wishes, load, in_memory)?;
+    require_room(largest, beside, storage::available_memory())?;
+    Ok((clock, words, machine))
+}
+
+/// What is said of the guests of a campaign before it begins: the clock and why it is that, the machine with all disks, and
+/// what simulated disks are worth in real time.
+pub fn announcement(campaign: &Campaign, why: &str) -> Vec<String> {
+    let Some(machine) = campaign.describe_guest() else {
+        return Vec::new();
+    };
+    let mut said = vec![format!("{}{why}: {machine}", campaign.clock)];
+    let is_simulated = campaign.machines().any(|machine| machine.model().is_some());
+    if is_simulated && campaign.clock == Clock::Real {
+        said.push(IN_REAL_TIME.to_owned());
+    }
+    said
+}
+
+/// The clock, who executes, and why it is so: real time where the user wants it or KVM works.
+fn clock(wishes: &GuestSettings, kvm: Option<Result<(), String>>) -> (Clock, Accelerator, String) {
+    let wants_real = wishes.clock == Some(Clock::Real) || wishes.device;
+    match kvm {
+        None => (Clock::Virtual, Accelerator::Tcg, String::new()),
+        Some(Ok(())) => (Clock::Real, Accelerator::Kvm, " on KVM".to_owned()),
+        Some(Err(why)) if wants_real => (
+            Clock::Real,
+            Accelerator::Tcg,
+            format!(" without KVM ({why}), emulated, so that times mean little"),
+        ),
+        Some(Err(why)) => (Clock::Virtual, Accelerator::Tcg, format!(", for {why}")),
+    }
+}
+
+/// What the guest's disks are: in virtual time nothing may come from outside.
+fn disk(wishes: &GuestSettings, clock: Clock, catalog: &Catalog) -> anyhow::Result<GuestDisk> {
+    match (clock, wishes.disk.first()) {
+        (_, Some(name)) => model(name, wishes, catalog),
+        (Clock::Virtual, None) => model(DEFAULT_DISK, wishes, catalog),
+        (Clock::Real, None) if wishes.device => Ok(GuestDisk::Device {
+            cache: wishes.disk_cache.unwrap_or(DiskCache::None),
+        }),
+        (Clock::Real, None) => Ok(GuestDisk::Image {
+            cache: wishes.disk_cache.unwrap_or_default(),
+        }),
+    }
+}
+
+/// A disk in the guest's memory, where options for other disks mean nothing.
+fn model(name: &str, wishes: &GuestSettings, catalog: &Catalog) -> anyhow::Result<GuestDisk> {
+    let options = [
+        ("--device", wishes.device),
+        ("--disk-cache", wishes.disk_cache.is_some()),
+    ];
+    if let Some((option, _)) = options.into_iter().find(|(_, given)| *given) {
+        return Err(UsageError(format!(
+            "{option} means nothing for a disk in the guest's memory, which it is in virtual time and with \
+             --disk: leave it out"
+        ))
+        .into());
+    }
+    let model = catalog.disk(name)?;
+    Ok(GuestDisk::Model { model })
+}
+
+fn settle(
+    wishes: &GuestSettings,
+    load: GuestLoad<'_>,
+    clock: Clock,
+    accelerator: Accelerator,
+    disk: GuestDisk,
+    guest: &Guest,
+) -> Result<GuestConfig, UsageError> {
+    let disks = wishes.disks();
+    refuse_beside_device(wishes, load)?;
+    if clock == Clock::Real && wishes.jobs.is_some_and(|jobs| jobs > 1) {
+        return Err(UsageError(
+            "in real time cells would disturb each other: --jobs is for --clock virtual".into(),
+        ));
+    }
+    let memory = memory_for(wishes, load)?;
+    let processors = processors(wishes.processors, clock)?;
+    let cpu = QemuMachine {
+        clock,
+        accelerator,
+        ..QemuMachine::default()
+    }
+    .cpu();
+    Ok(GuestConfig {
+        memory,
+        processors,
+        accelerator,
+        cpu: cpu.to_owned(),
+        shift: wishes.machine.as_ref().map_or(0, |machine| machine.shift),
+        disks,
+        disk,
+        kernel: guest.release().to_owned(),
+        guest_name: guest.name().to_owned(),
+    })
+}
+
+/// A device of the user's is the one disk of all guests.
+fn refuse_beside_device(wishes: &GuestSettings, load: GuestLoad<'_>) -> Result<(), UsageError> {
+    if !wishes.device {
+        return Ok(());
+    }
+    let has_several = |c: &Contender| load.most_disks(c, wishes.disks()) > 1;
+    let contenders = load.contenders.iter();
+    match contenders.clone().find(|c| c.own.disk.is_some()) {
+        Some(contender) => Err(UsageError(format!(
+            "--device is the one disk of a guest, and {} has one of its own",
+            contender.name
+        ))),
+        None if contenders.clone().any(has_several) => Err(UsageError(
+            "--device is the one disk of a guest: leave --disks out".into(),
+        )),
+        None => Ok(()),
+    }
+}
+
+/// The memory of all guests whose contender has none of its own; their disks lie beside it.
+fn memory_for(wishes: &GuestSettings, load: GuestLoad<'_>) -> Result<Bytes, UsageError> {
+    for contender in load.contenders {
+        if let Some(asked) = contender.own.memory {
+            memory(Some(asked)).map_err(|UsageError(complaint)| {
+                UsageError(format!("{}: {complaint}", contender.name))
+            })?;
+        }
+    }
+    memory(wishes.memory)
+}
+
+/// What the disks of the guest that has most of them take, where they lie in its memory.
+fn beside(
+    wishes: &GuestSettings,
+    load: GuestLoad<'_>,
+    in_memory: bool,
+) -> Result<Bytes, UsageError> {
+    let mut most = Bytes(0);
+    for contender in load.contenders {
+        let disks = load.most_disks(contender, wishes.disks()) + u32::from(wishes.source);
+        let all = total_disk_size(load.size, disks)?;
+        if in_memory || contender.own.disk.is_some() {
+            most = most.max(all);
+        }
+    }
+    Ok(most)
+}
+
+/// The size of all disks of a guest.
+///
+/// # Errors
+/// When there is no such size.
+pub fn total_disk_size(size: Bytes, disks: u32) -> Result<Bytes, UsageError> {
+    let all = size.0.checked_mul(u64::from(disks)).map(Bytes);
+    let all = all.filter(|all| *all <= Bytes::MAX_UNITS);
+    all.ok_or_else(|| {
+        UsageError(format!(
+            "--size {size} for each of {disks} disks is too much: give a smaller one"
+        ))
+    })
+}
+
+fn memory(asked: Option<Bytes>) -> Result<Bytes, UsageError> {
+    match asked {
+        None => Ok(DEFAULT_MEMORY),
+        Some(memory) if memory >= MIN_MEMORY => Ok(memory),
+        Some(memory) => Err(UsageError(format!(
+            "--memory {memory} is too little for a guest; give {MIN_MEMORY} at least"
+        ))),
+    }
+}
+
+fn processors(asked: Option<u32>, clock: Clock) -> Result<u32, UsageError> {
+    match (clock, asked) {
+        (Clock::Virtual, None | Some(1)) => Ok(1),
+        (Clock::Virtual, Some(many)) => Err(UsageError(format!(
+            "--processors {many}: in virtual time a machine has one processor"
+        ))),
+        (Clock::Real, Some(asked)) => Ok(asked),
+        (Clock::Real, None) => {
+            let here = thread::available_parallelism().map_or(1, |n| n.get() as u32);
+            Ok(here.min(DEFAULT_PROCESSORS))
+        }
+    }
+}
+
+/// A kernel of the user's own may lack what disks are made with.
+fn require_modules(
+    guest: &Guest,
+    disk: &GuestDisk,
+    wishes: &GuestSettings,
+    load: GuestLoad<'_>,
+) -> Result<(), EnvironmentError> {
+    let contenders = load.contenders.iter();
+    let model = match disk {
+        GuestDisk::Model { model } => Some(model),
+        GuestDisk::Image { .. } | GuestDisk::Device { .. } => None,
+    };
+    let own = contenders.clone().filter_map(|c| c.own.disk.as_ref());
+    if let Some(model) = model.into_iter().chain(own).find(|m| !guest.can_make(m)) {
+        return Err(without_driver(guest, model));
+    }
+    let is_striped = { contenders }.any(|c| load.most_disks(c, wishes.disks()) > 1);
+    if !is_striped || guest.can_stripe() {
+        return Ok(());
+    }
+    let (module, does, bring) = (
+        guest::STRIPE_MODULE,
+        "puts several disks together",
+        "set CONFIG_MD_RAID0 to y or m, or leave --disks out",
+    );
+    let kernel = guest.release();
+    Err(EnvironmentError(format!(
+        "the guest's kernel ({kernel}) has no module {module}, which {does}: {bring}"
+    )))
+}
+
+/// A kernel for which there is no driver of disks that have a mechanism.
+fn without_driver(guest: &Guest, disk: &DiskModel) -> EnvironmentError {
+    let kernel = guest.release();
+    let name = &disk.name;
+    let why = guest.lacks_disk_driver();
+    let why = why.map_or_else(String::new, |why| format!(" ({why})"));
+    EnvironmentError(match guest.can_make(&DiskModel::ideal()) {
+        true => format!(
+            "for the guest's kernel ({kernel}) there is no driver of simulated disks such as {name}{why}; \
+             `--disk ideal` is the one that its null_blk makes, which takes no time and is never flushed"
+        ),
+        false => format!(
+            "the guest's kernel ({kernel}) can make no disk in its memory: set CONFIG_BLK_DEV_NULL_BLK to m for \
+             `--disk ideal`, or leave virtual time with --clock real"
+        ),
+    })
+}
+
+/// A disk that its driver refuses would fail in every guest, and its filesystem be blamed.
+///
+/// # Errors
+/// When the numbers of a disk make none of its size.
+pub fn reject_unsupported_disks(campaign: &Campaign) -> Result<(), UsageError> {
+    let tests = || campaign.suites.iter().flat_map(|suite| &suite.tests);
+    let contenders = campaign.contenders.iter();
+    let cells = contenders.flat_map(|contender| tests().map(move |test| (contender, test)));
+    for (contender, test) in cells {
+        // A size that is too small for the filesystem is refused with the filesystem's name.
+        let disk = machine::simulated_disk(campaign, contender, test);
+        let Some((model, size)) = disk.filter(|(_, size)| size.0 > 0) else {
+            continue;
+        };
+        let made = simdisk::MechanismParams::new(&model, size, 1).memory();
+        made.map_err(|why| UsageError(format!("--disk {}: {why}", model.name)))?;
+    }
+    Ok(())
+}
+
+/// A guest that this machine has no memory for would be killed, and its filesystem blamed. Its disks lie beside its own memory.
+fn require_room(
+    memory: Bytes,
+    disks: Bytes,
+    available: Option<Bytes>,
+) -> Result<(), EnvironmentError> {
+    let needed = memory.0.saturating_add(disks.0);
+    match available {
+        Some(available) if needed > available.0 => Err(EnvironmentError(format!(
+            "a guest of {memory} with disks of {disks} does not fit the {} of memory that are free here: give a smaller \
+             --size or --memory",
+            gibibytes(available)
+        ))),
+        _ => Ok(()),
+    }
+}
+
+/// What is free is never a round number.
+fn gibibytes(memory: Bytes) -> String {
+    format!("{:.1} GiB", memory.0 as f64 / f64::from(1 << 30))
+}
+
+/// What is to be said of contenders whose disks are smaller than the campaign's.
+pub fn smaller_disks(contenders: &[Contender], size: Bytes, count: u32) -> Option<String> {
+    let smaller = contenders.iter().filter_map(|contender| {
+        let largest = contender.filesystem.requires.largest?;
+        let count = contender.own.disks.unwrap_or(count);
+        let each = disk_size(contender, size, count, None);
+        (largest.0 / u64::from(count) < size.0)
+            .then(|| format!("{} gets {each}, its maximum", contender.name))
+    });
+    let smaller: Vec<String> = smaller.collect();
+    (!smaller.is_empty()).then(|| format!("instead of {size}, {}", smaller.join("; ")))
+}
+
+/// What is to be said of disks that hold less than the campaign asks for.
+pub fn smaller_models(campaign: &Campaign) -> Option<String> {
+    let machines: Vec<GuestConfig> = campaign.machines().collect();
+    let models = machines.iter().filter_map(GuestConfig::model);
+    let holds = models.filter_map(|model| Some((model.name.as_str(), model.capacity()?)));
+    let smaller: BTreeMap<&str, Bytes> = holds.filter(|(_, size)| *size < campaign.size).collect();
+    let smaller = smaller
+        .iter()
+        .map(|(name, size)| format!("the disk {name} holds {size}"));
+    let smaller: Vec<String> = smaller.collect();
+    (!smaller.is_empty()).then(|| format!("instead of {}, {}", campaign.size, smaller.join("; ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn wishes() -> GuestSettings {
+        GuestSettings::default()
+    }
+
+    fn refused(outcome: Result<impl std::fmt::Debug, impl Into<anyhow::Error>>) -> String {
+        outcome
+            .map_err(Into::<anyhow::Error>::into)
+            .unwrap_err()
+            .to_string()
+    }
+
+    #[test]
+    fn without_a_proof_of_kvm_time_is_that_of_a_model() {
+        let no = || Some(Err("it hangs".to_owned()));
+        let (time, accelerator, words) = clock(&wishes(), no());
+        assert_eq!((time, accelerator), (Clock::Virtual, Accelerator::Tcg));
+        assert_eq!(words, ", for it hangs");
+        let (time, accelerator, _) = clock(&wishes(), Some(Ok(())));
+        assert_eq!((time, accelerator), (Clock::Real, Accelerator::Kvm));
+        let real = GuestSettings {
+            clock: Some(Clock::Real),
+            ..wishes()
+        };
+        let (time, accelerator, words) = clock(&real, no());
+        assert_eq!((time, accelerator), (Clock::Real, Accelerator::Tcg));
+        assert!(words.contains("times mean little"));
+    }
+
+    #[test]
+    fn every_disk_is_announced_and_what_simulated_ones_are_worth_in_real_time() {
+        let catalog = Catalog::builtin().unwrap();
+        let disks = ["hdd-2003-7200", "nvme-consumer"];
+        let contender = |disk: &str| catalog.contender(&format!("ext4@{disk}")).unwrap();
+        let mut campaign = Campaign {
+            contenders: disks.map(contender).to_vec(),
+            suites: vec![
+                catalog
+                    .suite("tree", model::SizeProfile::Smoke)
+                    .unwrap()
+                    .clone(),
+            ],
+            guest: Some(orchestrate::in_memory::guest(
+                catalog.disk(disks[0]).unwrap(),
+            )),
+            clock: Clock::Virtual,
+            ..crate::fixture::campaign()
+        };
+        let said = announcement(&campaign, ", for once");
+        assert_eq!(said.len(), 1, "{said:?}");
+        assert!(said[0].starts_with("virtual time, for once: "));
+        let named = |text: &str| disks.iter().all(|disk| text.contains(disk));
+        assert!(named(&said[0]), "{said:?}");
+        campaign.clock = Clock::Real;
+        let said = announcement(&campaign, " on KVM");
+        assert!(named(&said[0]) && said[1] == IN_REAL_TIME, "{said:?}");
+        campaign.guest = None;
+        assert!(announcement(&campaign, "").is_empty());
+    }
+
+    #[test]
+    fn in_virtual_time_a_disk_is_a_model_and_no_device_of_this_machines() {
+        let catalog = Catalog::builtin().unwrap();
+        let model = disk(&wishes(), Clock::Virtual, &catalog).unwrap();
+        assert!(matches!(&model, GuestDisk::Model { model } if model.name == "nvme-consumer"));
+        let device = GuestSettings {
+            device: true,
+            ..wishes()
+        };
+        assert!(
+            refused(disk(&device, Clock::Virtual, &catalog)).contains("--device means nothing")
+        );
+        let cache = DiskCache::None;
+        assert_eq!(
+            disk(&device, Clock::Real, &catalog).unwrap(),
+            GuestDisk::Device { cache }
+        );
+        let wrong = GuestSettings {
+            disk: vec!["nvm".into()],
+            ..wishes()
+        };
+        assert!(refused(disk(&wrong, Clock::Real, &catalog)).contains("`nvme-consumer`"));
+    }
+
+    #[test]
+    fn memory_and_disks_are_asked_for_apart() {
+        let mib = Bytes::mib;
+        assert_eq!(memory(None).unwrap(), DEFAULT_MEMORY);
+        assert_eq!(memory(Some(mib(512))).unwrap(), mib(512));
+        assert!(refused(memory(Some(mib(64)))).contains("give 256 MiB at least"));
+    }
+
+    #[test]
+    fn the_guest_with_most_disks_says_what_they_take() {
+        let catalog = Catalog::builtin().unwrap();
+        let tree = catalog.suite("tree", model::SizeProfile::Smoke).unwrap();
+        let of = |specs: &[&str], disks: Option<u32>, in_memory: bool| {
+            let contenders: Vec<Contender> = specs
+                .iter()
+                .map(|s| catalog.contender(s).unwrap())
+                .collect();
+            let mut suite = tree.clone();
+            if let Some(disks) = disks {
+                suite.tests = suite
+                    .tests
+                    .iter()
+                    .map(|test| test.with_disks(disks))
+                    .collect();
+            }
+            let load = GuestLoad {
+                size: Bytes::mib(1024),
+                contenders: &contenders,
+                suites: &[suite],
+            };
+            memory_for(&wishes(), load)?;
+            beside(&wishes(), load, in_memory)
+        };
+        let mib = Bytes::mib;
+        assert_eq!(of(&["ext4"], None, false).unwrap(), mib(0));
+        assert_eq!(of(&["ext4"], None, true).unwrap(), mib(1024));
+        assert_eq!(of(&["ext4", "zfs@disks=4"], None, true).unwrap(), mib(4096));
+        assert_eq!(of(&["ext4"], Some(2), true).unwrap(), mib(2048));
+        let one = of(&["ext4", "xfs@nvme-consumer"], None, false);
+        assert_eq!(one.unwrap(), mib(1024));
+        let error = of(&["zfs@disks=4,memory=64MiB"], None, true).unwrap_err();
+        let error = error.to_string();
+        let told = "zfs@disks=4,memory=64MiB: --memory 64 MiB is too little";
+        assert!(error.starts_with(told), "{error}");
+    }
+
+    #[test]
+    fn disks_of_any_size_are_added_up_or_refused() {
+        assert_eq!(total_disk_size(Bytes::mib(3), 8).unwrap(), Bytes::mib(24));
+        assert_eq!(
+            total_disk_size(Bytes::MAX_UNITS, 1).unwrap(),
+            Bytes::MAX_UNITS
+        );
+        for (size, disks) in [(Bytes::MAX_UNITS, 2), (Bytes(1 << 62), 8)] {
+            assert!(refused(total_disk_size(size, disks)).contains("smaller"));
+        }
+    }
+
+    #[test]
+    fn in_virtual_time_there_is_one_processor() {
+        assert_eq!(processors(None, Clock::Virtual).unwrap(), 1);
+        assert_eq!(processors(Some(3), Clock::Real).unwrap(), 3);
+        assert!(refused(processors(Some(2), Clock::Virtual)).contains("one processor"));
+    }
+
+    #[test]
+    fn who_gets_a_smaller_disk_is_said() {
+        let catalog = Catalog::builtin().unwrap();
+        let contenders = ["fat12", "xfs"].map(|name| catalog.contender(name).unwrap());
+        let said = smaller_disks(&contenders, Bytes::mib(384), 1).unwrap();
+        assert!(said.ends_with("fat12 gets 255 MiB, its maximum"), "{said}");
+        assert_eq!(smaller_disks(&contenders, Bytes::mib(64), 1), None);
+    }
+
+    #[test]
+    fn what_only_a_guest_can_grant_is_known_by_its_option() {
+        assert_eq!(wishes().first_guest_only_option(), None);
+        let disks = GuestSettings {
+            disks: vec![2],
+            ..wishes()
+        };
+        assert_eq!(
+            disks.first_guest_only_option(),
+            None,
+            "images are several, too"
+        );
+        let processors = GuestSettings {
+            processors: Some(2),
+            ..wishes()
+        };
+        assert_eq!(processors.first_guest_only_option(), Some("--processors"));
+    }
+}

@@ -1,0 +1,20 @@
+//! From what the user asks for to one campaign, checked before anything runs.
+
+pub mod ages;
+pub mod analysis;
+pub mod campaign;
+pub mod campaign_text;
+pub mod contender_groups;
+pub mod contenders;
+pub mod directories;
+pub mod disk_sweep;
+pub mod external_programs;
+pub mod guest;
+pub mod resolve;
+pub mod rounds;
+pub mod select_campaign;
+pub mod source_choice;
+pub mod studies;
+pub mod test_machine;
+pub mod validate;
+pub mod versions;

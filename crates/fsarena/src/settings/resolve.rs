@@ -1,0 +1,327 @@
+//! What the user asks for: options win over the campaign file, the file over the profile.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+
+use config::{Catalog, DirectoryContender, ProfileDefaults, Settings, StudySource, campaign_file};
+use model::{BackendKind, Bytes, Campaign, Contender, GuestConfig, SizeProfile, Suite, Test};
+use nix::unistd::geteuid;
+
+use crate::args::run_args::RunArgs;
+use crate::output::exit::UsageError;
+use crate::output::progress::Progress;
+use crate::settings::campaign_text;
+use crate::settings::contenders::ContenderSelection;
+use crate::settings::directories;
+use crate::settings::external_programs;
+use crate::settings::rounds::Rounds;
+use crate::settings::source_choice;
+use crate::settings::test_machine::TestMachine;
+use crate::settings::validate::{reject_local_paths, reject_options_with_dir, reject_tiny_size};
+
+/// What the kernel reads ahead in.
+const PAGE: Bytes = Bytes::kib(4);
+
+/// A command line with its campaign file and its study, before the machine is looked at.
+pub struct ResolvedSettings<'a> {
+    /// The command line.
+    pub args: &'a RunArgs,
+    /// The campaign file, an empty one where none is given.
+    pub file: Settings,
+    /// How large tests are.
+    pub profile: SizeProfile,
+    /// Where contenders live.
+    pub backend: BackendKind,
+    /// The directories that compete.
+    pub directories: Vec<DirectoryContender>,
+    /// Size of the image, or of a guest's disk.
+    pub size: Bytes,
+    /// Memory that a cell may use.
+    pub memory: Option<Bytes>,
+    study: Option<StudySource>,
+    defaults: ProfileDefaults,
+}
+
+impl<'a> ResolvedSettings<'a> {
+    /// Reads what is asked for.
+    ///
+    /// # Errors
+    /// When the campaign file cannot be read, names what is not known, or does not go with the command line.
+    pub fn resolve(
+        args: &'a RunArgs,
+        catalog: &Catalog,
+        stop: &AtomicBool,
+    ) -> anyhow::Result<Self> {
+        let file = match &args.file {
+            Some(path) => campaign_file::load(path, &campaign_text::read(path, stop)?, catalog)?,
+            None => Settings::default(),
+        };
+        let study = args.study.as_ref().map(|name| catalog.study(name));
+        let study = study.transpose()?;
+        let usual = match study {
+            Some(_) => SizeProfile::Study,
+            None => file.profile.unwrap_or(SizeProfile::Quick),
+        };
+        let profile = args.profile.unwrap_or(usual);
+        // In another size a study has the volume and the memory that are usual there.
+        let in_its_size = study.as_ref().filter(|_| profile == SizeProfile::Study);
+        let defaults = catalog.profile(profile).with_study(in_its_size);
+        let directories = directories::directories(args, &file);
+        let backend = backend(args, &file, &directories)?;
+        // Whoever compares mounted directories may have no right to limit memory.
+        let of_study = defaults.memory.filter(|_| backend != BackendKind::Dir);
+        let asked = Self {
+            size: args.size.or(file.size).unwrap_or(defaults.size),
+            memory: args.memory.or(file.memory).or(of_study),
+            args,
+            file,
+            profile,
+            backend,
+            directories,
+            study,
+            defaults,
+        };
+        asked.refuse_what_its_backend_is_not_for()?;
+        Ok(asked)
+    }
+
+    fn refuse_what_its_backend_is_not_for(&self) -> anyhow::Result<()> {
+        let backend = self.backend;
+        if backend == BackendKind::Dir {
+            reject_options_with_dir(self.args)?;
+        }
+        match &self.args.host {
+            Some(_) => reject_local_paths(self.args, &self.file, backend, &self.directories)?,
+            None => machine::require_root(backend)?,
+        }
+        reject_tiny_size(self.size, backend)?;
+        match self.source() {
+            Some(wanted) => Ok(source_choice::require_reachable(wanted, backend)?),
+            None => Ok(()),
+        }
+    }
+
+    /// The disk to copy from.
+    pub fn source(&self) -> Option<&Path> {
+        let source = self.args.source.as_ref().or(self.file.source.as_ref());
+        source.map(PathBuf::as_path)
+    }
+
+    /// The device to use instead of an image.
+    pub fn device(&self) -> Option<&Path> {
+        let device = self.args.storage.device.as_ref();
+        let device = device.or(self.file.device.as_ref());
+        device.map(PathBuf::as_path)
+    }
+
+    /// The suites that are named, those of the study, or those that are usual.
+    pub fn suites(&self, catalog: &Catalog) -> anyhow::Result<Vec<Suite>> {
+        match &self.study {
+            Some(study) if self.profile == SizeProfile::Study => Ok(study.suites.clone()),
+            Some(study) => scaled(study, catalog, self.profile),
+            None => suites(
+                self.args,
+                &self.file.suites,
+                catalog,
+                self.profile,
+                self.backend,
+            ),
+        }
+    }
+
+    /// Who competes on a machine by these suites, each once and none aged.
+    pub fn contenders(
+        &self,
+        here: &TestMachine,
+        suites: &[Suite],
+        catalog: &Catalog,
+        progress: &Progress,
+    ) -> anyhow::Result<Vec<Contender>> {
+        if self.backend == BackendKind::Dir {
+            return directories::mounted(&self.directories, &here.directories, catalog);
+        }
+        let choice = ContenderSelection {
+            catalog,
+            backend: self.backend,
+            machine: &here.machine,
+        };
+        let among = self.study.as_ref().map(|study| study.contenders.as_slice());
+        let chosen = choice.contenders(&self.args.contenders, &self.file, among, progress)?;
+        choice.with_baselines(chosen, suites, progress)
+    }
+
+    /// What the campaign is called.
+    pub fn name(&self) -> String {
+        let given = self.args.name.as_ref().or(self.file.name.as_ref());
+        let of_study = self.study.as_ref().map(|study| &study.name);
+        let name = given.or(of_study).map(String::as_str);
+        name.unwrap_or(self.profile.name()).to_owned()
+    }
+
+    /// How often each test is run.
+    pub fn rounds(&self) -> Result<Rounds, UsageError> {
+        Rounds::resolve(self.args, &self.file, self.defaults.rounds)
+    }
+
+    /// The readahead of an image, which is one of fsarena's or a file of the user's; all else keeps what it has.
+    pub fn readahead(&self, here: &TestMachine) -> Result<Option<Bytes>, UsageError> {
+        let wanted = self.args.readahead.or(self.file.readahead);
+        let is_block_device = self.device().is_some() && here.is_block_device;
+        readahead(wanted, self.backend, is_block_device)
+    }
+
+    /// The most that may be written to disks of this machine's.
+    pub fn max_written(&self, guest: Option<&GuestConfig>) -> Result<Option<Bytes>, UsageError> {
+        max_written(self.args.max_written.or(self.file.max_written), guest)
+    }
+
+    /// Whether aged states are kept and used again.
+    pub fn keep_aged(&self) -> bool {
+        self.args.keep_aged || self.file.keep_aged.unwrap_or(false)
+    }
+}
+
+fn backend(
+    args: &RunArgs,
+    file: &Settings,
+    directories: &[DirectoryContender],
+) -> anyhow::Result<BackendKind> {
+    let guess = if directories.is_empty() {
+        BackendKind::Loop
+    } else {
+        BackendKind::Dir
+    };
+    let backend = args.backend.or(file.backend).unwrap_or(guess);
+    match (backend, directories.is_empty()) {
+        (BackendKind::Dir, true) => Err(UsageError(
+            "the dir backend compares mounted directories: give --dir".into(),
+        )
+        .into()),
+        (BackendKind::Loop | BackendKind::Vm, false) => {
+            let complaint = format!("--dir belongs to the dir backend, not to {backend}");
+            Err(UsageError(complaint).into())
+        }
+        _ => Ok(backend),
+    }
+}
+
+fn suites(
+    args: &RunArgs,
+    from_file: &[String],
+    catalog: &Catalog,
+    profile: SizeProfile,
+    backend: BackendKind,
+) -> anyhow::Result<Vec<Suite>> {
+    if !args.own_suites.is_empty() {
+        return Ok(args.own_suites.clone());
+    }
+    let names = if args.suites.is_empty() {
+        from_file
+    } else {
+        &args.suites
+    };
+    if names.is_empty() {
+        return Ok(catalog
+            .default_suites(profile)
+            .into_iter()
+            .cloned()
+            .collect());
+    }
+    let (peers, names) = external_programs::parse_program_suites(
+        names,
+        backend == BackendKind::Vm || geteuid().is_root(),
+    )?;
+    let mut suites = match names.as_slice() {
+        [] => Vec::new(),
+        names => catalog.chosen_suites(names, profile)?,
+    };
+    suites.extend(peers);
+    Ok(suites)
+}
+
+/// The tests of a study in another size.
+fn scaled(
+    study: &StudySource,
+    catalog: &Catalog,
+    profile: SizeProfile,
+) -> anyhow::Result<Vec<Suite>> {
+    let has = |suite: &Suite, test: &Test| {
+        let mut its = suite.tests.iter();
+        its.any(|of_study| of_study.sweep_name() == test.sweep_name())
+    };
+    let scaled = study.suites.iter().map(|of_study| {
+        let mut suite = catalog.suite(&of_study.name, profile)?.clone();
+        suite.tests.retain(|test| has(of_study, test));
+        Ok(suite)
+    });
+    scaled.collect()
+}
+
+fn readahead(
+    wanted: Option<Bytes>,
+    backend: BackendKind,
+    is_block_device: bool,
+) -> Result<Option<Bytes>, UsageError> {
+    let is_image = backend == BackendKind::Loop && !is_block_device;
+    match wanted {
+        None => Ok(is_image.then_some(Campaign::READAHEAD)),
+        Some(_) if !is_image => Err(UsageError(
+            "--readahead is for images: what is mounted, a device of yours and a guest's disk keep theirs; leave it out"
+                .into(),
+        )),
+        Some(size) if size.0 % PAGE.0 != 0 => Err(UsageError(format!(
+            "--readahead {size} is no multiple of {PAGE}, in which the kernel reads"
+        ))),
+        Some(size) => Ok(Some(size)),
+    }
+}
+
+/// The most that may be written, which means nothing where disks lie in memory.
+fn max_written(
+    wanted: Option<Bytes>,
+    guest: Option<&GuestConfig>,
+) -> Result<Option<Bytes>, UsageError> {
+    match guest.and_then(GuestConfig::model) {
+        Some(_) if wanted.is_some() => Err(UsageError(
+            "--max-written is for disks of this machine's, and a guest's disks lie in its memory: leave it out".into(),
+        )),
+        _ => Ok(wanted),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_limit_on_what_is_written_is_refused_where_disks_lie_in_memory() {
+        let catalog = Catalog::builtin().unwrap();
+        let mut guest = orchestrate::in_memory::guest(catalog.disk("nvme-consumer").unwrap());
+        let wanted = Some(Bytes(1));
+        assert_eq!(max_written(wanted, None).unwrap(), wanted);
+        assert_eq!(max_written(None, Some(&guest)).unwrap(), None);
+        assert!(max_written(wanted, Some(&guest)).is_err());
+        guest.disk = model::GuestDisk::Image {
+            cache: model::DiskCache::Writeback,
+        };
+        assert_eq!(max_written(wanted, Some(&guest)).unwrap(), wanted);
+    }
+
+    #[test]
+    fn readahead_is_pinned_on_images_and_refused_elsewhere() {
+        let kib = Bytes::kib;
+        let of = |wanted, backend, device| readahead(wanted, backend, device).unwrap();
+        assert_eq!(of(None, BackendKind::Loop, false), Some(kib(128)));
+        assert_eq!(of(None, BackendKind::Loop, true), None, "a block device");
+        assert_eq!(of(Some(kib(64)), BackendKind::Loop, false), Some(kib(64)));
+        for backend in [BackendKind::Dir, BackendKind::Vm] {
+            assert_eq!(of(None, backend, false), None);
+            assert!(readahead(Some(kib(64)), backend, false).is_err());
+        }
+        let error = readahead(Some(kib(6)), BackendKind::Loop, false).unwrap_err();
+        assert!(
+            error.to_string().contains("no multiple of 4 KiB"),
+            "{error}"
+        );
+    }
+}

@@ -1,0 +1,81 @@
+//! How often each test is run: so many rounds, or rounds until results are certain or a budget is spent.
+
+use config::{RoundSettings, Settings};
+use model::{Nanos, StoppingRule};
+
+use crate::args::run_args::RunArgs;
+use crate::output::exit::UsageError;
+
+/// Rounds at most where they are added, unless the user says otherwise.
+const MAX_ROUNDS: u32 = 20;
+
+/// How many rounds there are, and why there may be more.
+pub struct Rounds {
+    /// Those that there are anyway.
+    pub count: u32,
+    /// The rule by which more are added.
+    pub until: Option<StoppingRule>,
+    /// The time that may be spent on what is open after the first.
+    pub budget: Option<Nanos>,
+}
+
+impl Rounds {
+    /// Those of the command line, else of the file, else so many.
+    ///
+    /// # Errors
+    /// When limits of a rule are given without the rule, or allow fewer rounds than there are.
+    pub fn resolve(args: &RunArgs, file: &Settings, usual: u32) -> Result<Self, UsageError> {
+        let asks_otherwise = args.rounds.is_some() || args.until_width.is_some();
+        let of_file = file.rule.budget.filter(|_| !asks_otherwise);
+        if let Some(budget) = args.budget.or(of_file) {
+            // The second round is for what the first leaves open.
+            return Ok(Self {
+                count: 1,
+                until: None,
+                budget: Some(budget),
+            });
+        }
+        let said = args.rounds.or(file.rounds).or(args.rounds_by_default);
+        let count = said.unwrap_or(usual);
+        Ok(Self {
+            count,
+            until: until(args, &file.rule, count)?,
+            budget: None,
+        })
+    }
+}
+
+/// The rule by which rounds are added to those that there are anyway.
+fn until(
+    args: &RunArgs,
+    file: &RoundSettings,
+    rounds: u32,
+) -> Result<Option<StoppingRule>, UsageError> {
+    let rule = RoundSettings {
+        until_width: args.until_width.or(file.until_width),
+        until_share: args.until_share.or(file.until_share),
+        max_rounds: args.max_rounds.or(file.max_rounds),
+        max_time: args.max_time.or(file.max_time),
+        budget: None,
+    };
+    let Some(width) = rule.until_width else {
+        return match rule == RoundSettings::default() {
+            true => Ok(None),
+            false => Err(UsageError(
+                "--until-share, --max-rounds and --max-time limit what --until-width adds: give it, too"
+                    .into(),
+            )),
+        };
+    };
+    if let Some(most) = rule.max_rounds.filter(|most| *most < rounds) {
+        let complaint =
+            format!("--max-rounds {most} is less than the {rounds} rounds there are anyway");
+        return Err(UsageError(complaint));
+    }
+    Ok(Some(StoppingRule {
+        width,
+        share: rule.until_share.unwrap_or(1.0),
+        max_rounds: rule.max_rounds.unwrap_or(MAX_ROUNDS.max(rounds)),
+        max_time: rule.max_time,
+    }))
+}

@@ -1,0 +1,186 @@
+//! Which campaign is meant: by its number, by its name, or by a file.
+
+use std::collections::BTreeSet;
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::path::Path;
+
+use anyhow::Context;
+use model::{CampaignResults, Clock};
+use stats::{differ_only_by_host, differ_only_by_seed};
+
+use crate::args::cli::GlobalArgs;
+use crate::output::exit::UsageError;
+use crate::paths;
+
+/// How every SQLite database begins (SQLite's file format, §1.3).
+const SQLITE: &[u8] = b"SQLite format 3\0";
+
+/// The campaign that is meant, the latest where none is named.
+///
+/// A name that is a number is that of a campaign in the database. Any other is the name of a campaign,
+/// of which the latest is taken; or a file: a report in JSON, or a database, of which the latest
+/// campaign is taken.
+pub fn campaign(named: Option<&str>, globals: &GlobalArgs) -> anyhow::Result<CampaignResults> {
+    let Some(named) = named else {
+        let store = paths::existing_store(globals)?;
+        return Ok(store.load(paths::campaign_id(&store, None)?)?);
+    };
+    if let Ok(number) = named.parse::<i64>() {
+        let store = paths::existing_store(globals)?;
+        return Ok(store.load(paths::campaign_id(&store, Some(number))?)?);
+    }
+    if Path::new(named).is_file() {
+        return from_file(Path::new(named));
+    }
+    if Path::new(named).exists() {
+        return Err(UsageError(format!(
+            "{named} is no plain file: name a report or a database"
+        ))
+        .into());
+    }
+    let store = paths::existing_store(globals)?;
+    let known = store.campaigns()?;
+    let latest = known
+        .iter()
+        .filter(|c| c.name == named)
+        .max_by_key(|c| c.id);
+    match latest {
+        Some(campaign) => Ok(store.load(campaign.id)?),
+        None => Err(UsageError(format!(
+            "`{named}` is no campaign and no file: see `fsarena list campaigns`"
+        ))
+        .into()),
+    }
+}
+
+/// The most sessions that are taken together.
+pub const MAX_SESSIONS: u32 = 20;
+
+/// The campaign that is meant, and where a name is given the other sessions of the same thing that have this name: the same
+/// plan, machine and system, complete, the latest first.
+pub fn sessions(named: &str, globals: &GlobalArgs) -> anyhow::Result<Vec<CampaignResults>> {
+    let mut sessions = vec![campaign(Some(named), globals)?];
+    if named.parse::<i64>().is_ok() || Path::new(named).exists() {
+        return Ok(sessions);
+    }
+    let store = paths::existing_store(globals)?;
+    for known in store.campaigns()?.iter().rev() {
+        let is_other = known.name == named && known.id.0 != sessions[0].id;
+        if sessions.len() == MAX_SESSIONS as usize {
+            break;
+        }
+        if !is_other || known.done < known.planned {
+            continue;
+        }
+        let other = store.load(known.id)?;
+        if differ_only_by_seed(&sessions[0], &other) {
+            sessions.push(other);
+        }
+    }
+    Ok(sessions)
+}
+
+/// The campaign that is meant, or, where a name is given under which the same was run on several hosts, what ran on all of
+/// them: whole rounds alone, for what a host did before it went away in the middle of one is not mixed with the rest.
+pub fn campaigns_by_host(
+    named: &str,
+    globals: &GlobalArgs,
+) -> anyhow::Result<Vec<CampaignResults>> {
+    let latest = campaign(Some(named), globals)?;
+    let is_name = named.parse::<i64>().is_err() && !Path::new(named).exists();
+    if !is_name || latest.campaign.clock == Clock::Virtual {
+        return Ok(vec![latest]);
+    }
+    let store = paths::existing_store(globals)?;
+    let mut all = Vec::new();
+    for known in store.campaigns()?.iter().filter(|c| c.name == named) {
+        let mut other = store.load(known.id)?;
+        let is_same = differ_only_by_host(&latest, &other);
+        if is_same && drop_incomplete_rounds(&mut other) {
+            all.push(other);
+        }
+    }
+    let hosts: BTreeSet<_> = all.iter().map(|one| &one.campaign.host).collect();
+    Ok(match hosts.len() {
+        0 | 1 => vec![latest],
+        _ => all,
+    })
+}
+
+/// Leaves out the results of rounds that were not run to their end; whether any is left.
+pub fn drop_incomplete_rounds(results: &mut CampaignResults) -> bool {
+    let cells = &mut results.cells;
+    let open: BTreeSet<u32> = cells
+        .iter()
+        .filter(|stored| stored.result.is_none())
+        .map(|stored| stored.cell.round)
+        .collect();
+    for stored in cells.iter_mut() {
+        if open.contains(&stored.cell.round) {
+            stored.result = None;
+        }
+    }
+    cells.iter().any(|stored| stored.result.is_some())
+}
+
+fn from_file(path: &Path) -> anyhow::Result<CampaignResults> {
+    let shown = path.display();
+    let cannot = || format!("cannot read {shown}");
+    if is_database(path).with_context(cannot)? {
+        let store = paths::foreign_store(path)?;
+        return Ok(store.load(paths::campaign_id(&store, None)?)?);
+    }
+    let bytes = fs::read(path).with_context(cannot)?;
+    report::read_json(&bytes).map_err(|why| {
+        let wrong = format!(
+            "{shown} is neither a database nor what `fsarena report --format json` writes: {why}"
+        );
+        UsageError(wrong).into()
+    })
+}
+
+fn is_database(path: &Path) -> io::Result<bool> {
+    let mut begin = Vec::new();
+    let mut file = File::open(path)?.take(SQLITE.len() as u64);
+    file.read_to_end(&mut begin)?;
+    Ok(begin == SQLITE)
+}
+
+/// What a campaign is called in a sentence: by its number and its name.
+pub fn campaign_label(results: &CampaignResults) -> String {
+    format!(
+        "campaign {} “{}”",
+        results.id,
+        crate::output::text::line(&results.campaign.name)
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use config::Catalog;
+    use orchestrate::in_memory;
+
+    use super::*;
+
+    #[test]
+    fn a_round_that_was_broken_off_is_left_out() {
+        let catalog = Catalog::builtin().unwrap();
+        let contenders = ["ext4", "xfs"].map(|name| catalog.contender(name).unwrap());
+        let campaign = in_memory::campaign(contenders.into(), 3);
+        let mut results = in_memory::MemorySink::new(&campaign).read().clone();
+        assert!(!drop_incomplete_rounds(&mut results), "nothing has run");
+        let success = in_memory::ok_result(&in_memory::test());
+        for stored in &mut results.cells {
+            let is_open = stored.cell.round == 2 && stored.cell.contender == "xfs";
+            stored.result = (!is_open).then(|| success.clone());
+        }
+        assert!(drop_incomplete_rounds(&mut results));
+        let ran = results
+            .cells
+            .iter()
+            .filter(|stored| stored.result.is_some());
+        let rounds: BTreeSet<u32> = ran.map(|stored| stored.cell.round).collect();
+        assert_eq!(rounds, [1, 3].into());
+    }
+}

@@ -1,0 +1,250 @@
+//! The disk that the user wants to copy from (`--source`): what it is, and what the tests copy of it.
+
+use std::path::Path;
+
+use config::Catalog;
+use machine::source::needs_source;
+use model::{BackendKind, Bytes, CacheState, Contender, CopySource, Suite};
+use storage::HostInfo;
+use wire::machine::SourceScan;
+
+use crate::output::exit::{EnvironmentError, UsageError};
+use crate::paths;
+use crate::settings::contenders::ContenderSelection;
+
+/// The filesystem of a second image.
+const FILESYSTEM: &str = "ext4";
+
+/// Where the files of a source are to be copied to: what decides which sources can be had.
+pub struct CopyDestination<'a> {
+    /// Where its contenders live.
+    pub backend: BackendKind,
+    /// The size of an image, or of a guest's disk.
+    pub size: Bytes,
+    /// The directories that compete.
+    pub contenders: &'a [Contender],
+    /// The device that is used instead of an image.
+    pub device: Option<&'a Path>,
+    /// Where images are made.
+    pub work_dir: &'a Path,
+    /// This machine, and what the guest has.
+    pub machine: &'a HostInfo,
+    /// Looks through a source of the user's.
+    pub survey: &'a dyn Fn(SourceScan) -> anyhow::Result<CopySource>,
+}
+
+/// Refuses what no backend like this could copy from, before anything else is looked at.
+pub fn require_reachable(wanted: &Path, backend: BackendKind) -> Result<(), UsageError> {
+    let is_image = wanted == Path::new(CopySource::IMAGE);
+    let reason = match backend {
+        BackendKind::Dir if is_image => {
+            "is for images and guests: give a directory on another disk"
+        }
+        BackendKind::Vm if !is_image => {
+            "cannot be seen in a guest, which has disks of its own: give --source image"
+        }
+        BackendKind::Dir | BackendKind::Loop | BackendKind::Vm | BackendKind::Imported => {
+            return Ok(());
+        }
+    };
+    Err(UsageError(format!(
+        "--source {} {reason}",
+        wanted.display()
+    )))
+}
+
+/// The source that the user asks for, looked through; the tests that copy in copy what is there, and begin cold.
+pub fn choose(
+    wanted: &Path,
+    suites: &mut [Suite],
+    setting: &CopyDestination<'_>,
+    catalog: &Catalog,
+) -> anyhow::Result<CopySource> {
+    let copying = || {
+        suites
+            .iter()
+            .flat_map(|s| &s.tests)
+            .filter(|t| needs_source(t))
+    };
+    if copying().next().is_none() {
+        return Err(UsageError(
+            "--source: no test of these suites copies from it; choose one that does (-s tree, -s large-file)".into(),
+        )
+        .into());
+    }
+    let source = if wanted == Path::new(CopySource::IMAGE) {
+        image(model::source_image_size(copying()), setting, catalog)?
+    } else {
+        of_user(wanted, setting)?
+    };
+    for test in suites.iter_mut().flat_map(|s| &mut s.tests) {
+        if let Some(contents) = source.contents() {
+            contents.resolve_in(test);
+        }
+        let copying = test.phases.iter_mut().filter(|p| p.op.copies_from_source());
+        copying.for_each(|phase| phase.cache = CacheState::Cold);
+    }
+    Ok(source)
+}
+
+/// A second image; in a guest a second disk, which is as large as the first.
+fn image(
+    size: Bytes,
+    setting: &CopyDestination<'_>,
+    catalog: &Catalog,
+) -> anyhow::Result<CopySource> {
+    if setting.backend == BackendKind::Vm && size > setting.size {
+        return Err(UsageError(format!(
+            "--source image: what is copied from it needs a disk of {size}, and a guest's have {}: give a larger --size",
+            setting.size
+        ))
+        .into());
+    }
+    let contender = catalog.contender(FILESYSTEM)?;
+    let choice = ContenderSelection {
+        catalog,
+        backend: setting.backend,
+        machine: setting.machine,
+    };
+    if let Some(missing) = choice.missing(&contender.filesystem) {
+        return Err(EnvironmentError(format!(
+            "--source image is made with {FILESYSTEM}, which cannot run here: {missing}"
+        ))
+        .into());
+    }
+    Ok(CopySource::Image {
+        size,
+        contender: Box::new(contender),
+    })
+}
+
+/// A directory, a device or an image file of the user's, which the machine looks through that copies from it.
+fn of_user(wanted: &Path, setting: &CopyDestination<'_>) -> anyhow::Result<CopySource> {
+    paths::require_utf8("--source", wanted)?;
+    let competing = setting.contenders.iter();
+    let competing = competing.filter_map(|c| c.directory.clone());
+    (setting.survey)(SourceScan {
+        source: wanted.to_owned(),
+        backend: setting.backend,
+        device: setting.device.map(Path::to_owned),
+        in_use: competing.chain([setting.work_dir.to_owned()]).collect(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::PathBuf;
+    use std::sync::atomic::AtomicBool;
+
+    use machine::source::condition;
+    use model::{Phase, SizeProfile};
+
+    use super::*;
+
+    fn suites(catalog: &Catalog) -> Vec<Suite> {
+        let suite = |name| catalog.suite(name, SizeProfile::Smoke).unwrap().clone();
+        ["tree", "large-file"].map(suite).into()
+    }
+
+    fn chosen(wanted: &Path, suites: &mut [Suite], work_dir: &Path) -> anyhow::Result<CopySource> {
+        let setting = CopyDestination {
+            backend: BackendKind::Loop,
+            size: Bytes::mib(384),
+            contenders: &[],
+            device: None,
+            work_dir,
+            machine: &HostInfo::inspect(),
+            survey: &|survey| machine::source::survey(&survey, &AtomicBool::new(false)),
+        };
+        choose(wanted, suites, &setting, &Catalog::builtin().unwrap())
+    }
+
+    /// A directory of which a campaign copies, and one in which it works.
+    fn places() -> (tempfile::TempDir, PathBuf, PathBuf) {
+        let both = tempfile::tempdir().unwrap();
+        let [source, work] = ["source", "work"].map(|name| both.path().join(name));
+        fs::create_dir(&source).unwrap();
+        fs::create_dir(&work).unwrap();
+        fs::write(source.join("file"), [1; 70_000]).unwrap();
+        fs::write(source.join("small"), [1; 10]).unwrap();
+        (both, source, work)
+    }
+
+    fn of_op<'a>(suites: &'a [Suite], name: &str) -> &'a Phase {
+        let phases = suites.iter().flat_map(|s| &s.tests).flat_map(|t| &t.phases);
+        phases.into_iter().find(|p| p.name == name).unwrap()
+    }
+
+    #[test]
+    fn what_copies_in_copies_what_is_there_and_begins_cold() {
+        let catalog = Catalog::builtin().unwrap();
+        let (_both, path, work) = places();
+        let mut suites = suites(&catalog);
+        assert_eq!(of_op(&suites, "tree-in").cache, CacheState::Warm);
+        let source = chosen(&path, &mut suites, &work).unwrap();
+        assert_eq!(source.contents().unwrap().files, 2);
+        let (tree, file) = (of_op(&suites, "tree-in"), of_op(&suites, "copy-in"));
+        assert_eq!(
+            (tree.cache, file.cache),
+            (CacheState::Cold, CacheState::Cold)
+        );
+        assert!(matches!(
+            tree.op,
+            model::Op::CopyTreeIn(model::CopyTreeIn {
+                spec: model::TreeSpec {
+                    files: 2,
+                    bytes: Bytes(70_010),
+                    ..
+                },
+                ..
+            })
+        ));
+        assert!(matches!(
+            file.op,
+            model::Op::CopyFileIn(model::CopyFileIn {
+                size: Bytes(70_000),
+                ..
+            })
+        ));
+        assert_eq!(of_op(&suites, "prepare-file").cache, CacheState::Warm);
+        let said = condition(&source, "a disk").value;
+        assert!(
+            said.ends_with("2 files in 0 directories, 68.4 KiB (a disk)"),
+            "{said}"
+        );
+    }
+
+    #[test]
+    fn a_source_in_which_cells_work_is_refused() {
+        let catalog = Catalog::builtin().unwrap();
+        let (both, path, work) = places();
+        for (wanted, work) in [(both.path(), &work), (&path, &path.join("below"))] {
+            let error = chosen(wanted, &mut suites(&catalog), work)
+                .unwrap_err()
+                .to_string();
+            assert!(error.contains("lie in each other"), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_guest_and_a_directory_are_told_which_sources_they_have() {
+        let refused = |wanted: &str, backend| {
+            let outcome = require_reachable(Path::new(wanted), backend);
+            outcome.err().map(|error| error.to_string())
+        };
+        assert!(
+            refused("/srv", BackendKind::Vm)
+                .unwrap()
+                .contains("--source image")
+        );
+        assert!(
+            refused("image", BackendKind::Dir)
+                .unwrap()
+                .contains("a directory")
+        );
+        for (wanted, backend) in [("/srv", BackendKind::Dir), ("image", BackendKind::Vm)] {
+            assert_eq!(refused(wanted, backend), None);
+        }
+    }
+}

@@ -1,0 +1,42 @@
+//! Published comparisons with their figures and claims, by the name that a user gives.
+
+use config::Catalog;
+use studies::Study;
+
+use crate::args::cli::GlobalArgs;
+use crate::output::exit::UsageError;
+use crate::paths;
+
+/// Every study that has figures, by name.
+pub fn all(globals: &GlobalArgs) -> anyhow::Result<Vec<Study>> {
+    load_all(&paths::catalog(globals)?.studies()?)
+}
+
+/// Those of some studies that have figures.
+pub fn load_all(studies: &[config::StudySource]) -> anyhow::Result<Vec<Study>> {
+    let read = studies
+        .iter()
+        .filter_map(|study| Study::read(study).transpose());
+    Ok(read.collect::<Result<_, _>>()?)
+}
+
+/// The study of a name.
+pub fn study(name: &str, globals: &GlobalArgs) -> anyhow::Result<Study> {
+    load_from(name, &paths::catalog(globals)?)
+}
+
+/// The same of a catalog that was read already. Who names none that there is gets the list.
+pub fn load_from(name: &str, catalog: &Catalog) -> anyhow::Result<Study> {
+    let studies = catalog.studies()?;
+    let Some(study) = studies.iter().find(|study| study.name == name) else {
+        let names: Vec<&str> = studies.iter().map(|study| study.name.as_str()).collect();
+        let text = format!("there is no study `{name}`: there are {}", names.join(", "));
+        return Err(UsageError(text).into());
+    };
+    let published = Study::read(study)?;
+    Ok(published.ok_or_else(|| {
+        UsageError(format!(
+            "the study `{name}` has no figures: they belong into figures.csv beside its study.toml"
+        ))
+    })?)
+}

@@ -1,0 +1,91 @@
+//! The machine on whose kernel cells run, as far as it has to be known before contenders are chosen.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use config::{Catalog, DirectoryContender};
+use guest::Guest;
+use machine::{AgentTransport, MachineInfo};
+use model::BackendKind;
+use storage::HostInfo;
+use wire::machine::MountedDirectory;
+
+use crate::commands::guest as guest_command;
+use crate::output::exit::{EnvironmentError, UsageError};
+use crate::output::progress::Progress;
+use crate::paths;
+use crate::settings::guest::GuestSettings;
+
+/// Where cells run, as far as it has to be found out before contenders are chosen.
+pub struct TestMachine {
+    /// This machine, and what the guest has.
+    pub machine: HostInfo,
+    /// The guest that cells run in, where they do.
+    pub guest: Option<Arc<Guest>>,
+    /// Whether the device of the user's is one.
+    pub is_block_device: bool,
+    /// The directories that compete.
+    pub directories: Vec<MountedDirectory>,
+}
+
+impl TestMachine {
+    /// What the machine on whose kernel cells run says of itself.
+    pub fn inspect_host(
+        reach: &dyn AgentTransport,
+        catalog: &Catalog,
+        backend: BackendKind,
+        device: Option<&Path>,
+        directories: &[DirectoryContender],
+        stop: &AtomicBool,
+    ) -> anyhow::Result<Self> {
+        let programs = paths::programs(catalog);
+        let asked = directories.iter().map(|d| d.path.clone()).collect();
+        let MachineInfo {
+            machine,
+            is_block_device,
+            directories,
+        } = machine::inspect_machine(reach, programs, device, asked, stop)?;
+        if reach.is_remote() && backend == BackendKind::Loop && !machine.root {
+            let name = reach.name();
+            return Err(EnvironmentError(format!(
+                "the agent on {name} is not root, which mounting needs"
+            ))
+            .into());
+        }
+        Ok(Self {
+            machine,
+            guest: None,
+            is_block_device,
+            directories: directories
+                .into_iter()
+                .collect::<Result<_, _>>()
+                .map_err(UsageError)?,
+        })
+    }
+
+    /// Makes the guest, where it is not made yet and something is to be run.
+    pub fn prepare_guest(
+        wishes: &GuestSettings,
+        dry_run: bool,
+        catalog: &Catalog,
+        progress: &Progress,
+        stop: &Arc<AtomicBool>,
+    ) -> anyhow::Result<Self> {
+        let mut say = |text: &str| progress.note(text);
+        let guest = match dry_run {
+            true => guest_command::find_built(catalog, &wishes.build, stop, &mut say)?,
+            false => guest_command::obtain(catalog, &wishes.build, stop, &mut say)?,
+        };
+        let machine = HostInfo {
+            guest: Some(guest_command::contents(catalog, &guest)),
+            ..HostInfo::inspect()
+        };
+        Ok(Self {
+            machine,
+            guest: Some(Arc::new(guest)),
+            is_block_device: false,
+            directories: Vec::new(),
+        })
+    }
+}

@@ -1,0 +1,169 @@
+//! What cannot be run, or would not be what its user expects: refused in one line that says what to do.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use config::{DirectoryContender, Settings};
+use model::{BackendKind, Bytes, Campaign, Contender, CopySource, Nanos};
+
+use crate::args::run_args::RunArgs;
+use crate::output::exit::UsageError;
+use crate::settings::guest::GuestSettings;
+
+/// With less, a cell is hung before the agent can say its first word.
+const SHORTEST_STALL_TIMEOUT: Nanos = Nanos::from_secs(1);
+/// With less, the agent itself finds no room.
+const MIN_MEMORY: Bytes = Bytes::mib(8);
+
+/// A size that no disk has: most likely its unit was forgotten.
+pub fn reject_tiny_size(size: Bytes, backend: BackendKind) -> Result<(), UsageError> {
+    let (least, why) = match backend {
+        BackendKind::Vm => (Bytes::mib(1), "a guest's disk has"),
+        BackendKind::Loop => (Bytes::kib(64), "a filesystem needs"),
+        // What is mounted has its size.
+        BackendKind::Dir | BackendKind::Imported => return Ok(()),
+    };
+    match size < least {
+        true => Err(UsageError(format!(
+            "--size {size} is too little: {why} {least} at least; give a larger --size, such as 512MiB"
+        ))),
+        false => Ok(()),
+    }
+}
+
+/// Whoever names a filesystem or a device beside directories expects it to be compared.
+pub fn reject_options_with_dir(args: &RunArgs) -> Result<(), UsageError> {
+    let ignored = [
+        ("--contender", !args.contenders.is_empty()),
+        ("--device", args.storage.device.is_some()),
+        ("--size", args.size.is_some()),
+    ];
+    match ignored.into_iter().find(|(_, given)| *given) {
+        Some((option, _)) => Err(UsageError(format!(
+            "{option} means nothing for mounted directories; leave it or them out"
+        ))),
+        None => Ok(()),
+    }
+}
+
+/// Guests run here, and a relative path means something here.
+pub fn reject_local_paths(
+    args: &RunArgs,
+    file: &Settings,
+    backend: BackendKind,
+    directories: &[DirectoryContender],
+) -> Result<(), UsageError> {
+    if backend == BackendKind::Vm {
+        return Err(UsageError(
+            "--host and --backend vm: guests run on this machine; leave one of both out".into(),
+        ));
+    }
+    let source = args.source.as_ref().or(file.source.as_ref());
+    let source = source.filter(|source| *source != Path::new(CopySource::IMAGE));
+    let device = args.storage.device.as_ref().or(file.device.as_ref());
+    let directories = directories.iter().map(|d| ("--dir", &d.path));
+    let mut paths = directories
+        .chain(source.map(|path| ("--source", path)))
+        .chain(device.map(|path| ("--device", path)));
+    match paths.find(|(_, path)| path.is_relative()) {
+        Some((option, path)) => Err(UsageError(format!(
+            "{option} {} with --host: give an absolute path on that machine",
+            path.display()
+        ))),
+        None => Ok(()),
+    }
+}
+
+/// Whoever says what machine a guest is expects one.
+pub fn reject_guest_only_options(
+    wishes: &GuestSettings,
+    backend: BackendKind,
+) -> Result<(), UsageError> {
+    match wishes.first_guest_only_option() {
+        Some(option) if backend != BackendKind::Vm => Err(UsageError(format!(
+            "{option} is for guests: it means nothing on the {backend} backend, only with --backend vm"
+        ))),
+        _ => Ok(()),
+    }
+}
+
+/// With these, an error of a filesystem stops the whole kernel, which is well in a guest.
+pub fn reject_panic_options(contender: &Contender) -> Result<(), UsageError> {
+    const PANICS: [&str; 2] = ["errors=panic", "fatal_errors=panic"];
+    let mut mount_options = contender.mount_options.iter();
+    let of_mount = mount_options.find(|option| PANICS.contains(&option.as_str()));
+    // mke2fs takes it as a word of its own (`-e panic`) and behind letters (`-vepanic`).
+    let mut mkfs_options = contender.mkfs_options.iter();
+    let of_mkfs = mkfs_options.find(|option| option.to_lowercase().contains("panic"));
+    let (of, option) = match (of_mount, of_mkfs) {
+        (Some(option), _) => ("mount", option),
+        (None, Some(option)) => ("mkfs", option),
+        (None, None) => return Ok(()),
+    };
+    Err(UsageError(format!(
+        "{of} option `{option}` is refused: an error of the filesystem would end this machine; in a guest \
+         (--backend vm) it may"
+    )))
+}
+
+/// Every cell would die of these, and the filesystem would be blamed.
+pub fn reject_small_limits(memory: Option<Bytes>, stall_timeout: Nanos) -> Result<(), UsageError> {
+    let complaint = match memory {
+        Some(memory) if memory < MIN_MEMORY => {
+            format!(
+                "memory of {memory} is too little (--memory); a cell needs {MIN_MEMORY} at least"
+            )
+        }
+        _ if stall_timeout < SHORTEST_STALL_TIMEOUT => {
+            format!(
+                "--stall-timeout {stall_timeout} is too short; give {SHORTEST_STALL_TIMEOUT} at least"
+            )
+        }
+        _ => return Ok(()),
+    };
+    Err(UsageError(complaint))
+}
+
+/// Refuses what would be planned for longer than anybody waits.
+pub fn reject_too_many_cells(campaign: &Campaign) -> Result<(), UsageError> {
+    let cells = plan::max_cells(campaign);
+    if cells.is_some_and(|cells| cells <= plan::MAX_CELLS) {
+        return Ok(());
+    }
+    let count = cells.map_or_else(|| "more than 2^64".to_owned(), |cells| cells.to_string());
+    let tests: usize = campaign.suites.iter().map(|s| s.tests.len()).sum();
+    Err(UsageError(format!(
+        "{count} cells are too many, {} at most: {} contenders × {tests} tests × {} rounds; take fewer of them \
+         (-c, -s, --rounds, --max-rounds), or a smaller --profile, in which sweeps have fewer points",
+        plan::MAX_CELLS,
+        campaign.contenders.len(),
+        plan::max_rounds(campaign),
+    )))
+}
+
+/// Two of one name would look the same in every table.
+pub fn reject_duplicates<'a>(
+    what: &str,
+    mut names: impl Iterator<Item = &'a String>,
+) -> Result<(), UsageError> {
+    let mut seen = BTreeSet::new();
+    match names.find(|name| !seen.insert(*name)) {
+        Some(double) => Err(UsageError(format!("the {what} `{double}` is named twice"))),
+        None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_size_without_its_unit_is_refused() {
+        let refused = |size, backend| reject_tiny_size(size, backend).unwrap_err().0;
+        let told = "--size 1 B is too little: a filesystem needs 64 KiB at least; give a larger --size, such as 512MiB";
+        assert_eq!(refused(Bytes(1), BackendKind::Loop), told);
+        assert!(refused(Bytes::kib(64), BackendKind::Vm).contains("1 MiB at least"));
+        assert!(reject_tiny_size(Bytes::kib(880), BackendKind::Loop).is_ok());
+        assert!(reject_tiny_size(Bytes(1), BackendKind::Dir).is_ok());
+    }
+}

@@ -1,0 +1,233 @@
+//! A list of versions in the order in which they came: contenders, or one contender on kernels and with programs of
+//! different versions.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use model::{BackendKind, Clock};
+
+use crate::args::guest_args::BuildOptions;
+use crate::args::run_args::RunArgs;
+use crate::output::exit::UsageError;
+use crate::settings::validate::reject_duplicates;
+
+/// Where a kernel lies in a directory: as a user puts it there, or as a build leaves it.
+const IMAGES: [&str; 3] = ["bzImage", "vmlinux", "arch/x86/boot/bzImage"];
+/// Where programs and what they read lie in one.
+const PROGRAMS: [&str; 5] = ["bin", "sbin", "usr/bin", "usr/sbin", "etc"];
+
+/// A version.
+pub struct GuardedVersion {
+    /// What it is called: as the user names it.
+    pub name: String,
+    /// The campaign that runs it.
+    pub run: RunArgs,
+}
+
+/// The versions that are asked for, each with the campaign that runs it in virtual time.
+///
+/// # Errors
+/// When there are too few, two of one name, one that cannot be, or they cannot be compared one after the other.
+pub fn versions(
+    contenders: &[String],
+    over: &[String],
+    run: &RunArgs,
+    stop: &Arc<AtomicBool>,
+) -> anyhow::Result<Vec<GuardedVersion>> {
+    let run = in_virtual_time(run)?;
+    let versions: Vec<GuardedVersion> = match (over, contenders) {
+        ([], contenders) => contenders
+            .iter()
+            .map(|contender| GuardedVersion {
+                name: contender.clone(),
+                run: with_contender(&run, contender),
+            })
+            .collect(),
+        (over, [contender]) => {
+            require_none_of_its_own(&run.machine.build)?;
+            let run = with_contender(&run, contender);
+            let versions = over.iter().map(|word| in_guest(word, &run, stop));
+            versions.collect::<anyhow::Result<_>>()?
+        }
+        (_, contenders) => {
+            return Err(UsageError(format!(
+                "--over lists versions of one contender: name one, not {}",
+                contenders.len()
+            ))
+            .into());
+        }
+    };
+    if versions.len() < 2 {
+        let name = &versions.first().map_or("", |version| &version.name);
+        let why = format!("--over {name} is one version alone: a list has two or more");
+        return Err(UsageError(why).into());
+    }
+    reject_duplicates("version", versions.iter().map(|version| &version.name))?;
+    Ok(versions)
+}
+
+/// Campaigns one after the other say what differs between versions only where nothing else differs between campaigns.
+fn in_virtual_time(run: &RunArgs) -> Result<RunArgs, UsageError> {
+    let refuse = |why: &str| Err(UsageError(why.to_owned()));
+    let is_elsewhere = run
+        .backend
+        .is_some_and(|backend| backend != BackendKind::Vm);
+    if is_elsewhere || run.machine.clock == Some(Clock::Real) || run.storage.device.is_some() {
+        return refuse(
+            "a list of versions is searched in virtual time, where campaigns one after the other differ by nothing \
+             else: leave --backend, --clock and --device out, or guard two of them",
+        );
+    }
+    if run.machine.disk.len() > 1 {
+        return refuse("a list of versions is searched on one disk: give one --disk");
+    }
+    let mut run = run.clone();
+    run.backend = Some(BackendKind::Vm);
+    run.machine.clock = Some(Clock::Virtual);
+    let has_rule = run.budget.is_some() || run.until_width.is_some();
+    run.rounds_by_default = (!has_rule).then_some(1);
+    Ok(run)
+}
+
+fn with_contender(run: &RunArgs, contender: &str) -> RunArgs {
+    RunArgs {
+        contenders: vec![contender.to_owned()],
+        ..run.clone()
+    }
+}
+
+fn require_none_of_its_own(build: &BuildOptions) -> Result<(), UsageError> {
+    let own = [
+        ("--debian-kernel", build.debian_kernel.is_some()),
+        ("--kernel", build.kernel.is_some()),
+        ("--rootfs", build.rootfs.is_some()),
+    ];
+    match own.into_iter().find(|(_, given)| *given) {
+        Some((option, _)) => Err(UsageError(format!(
+            "--over says what each version runs on: leave {option} out"
+        ))),
+        None => Ok(()),
+    }
+}
+
+/// `6.12`, a directory, or either with a name: `NAME=DIRECTORY`.
+fn in_guest(word: &str, run: &RunArgs, stop: &Arc<AtomicBool>) -> anyhow::Result<GuardedVersion> {
+    let (name, what) = match word.split_once('=') {
+        Some((name, what)) if !Path::new(word).exists() => (name, what),
+        _ => (word, word),
+    };
+    let directory = Path::new(what);
+    let mut run = run.clone();
+    let build = &mut run.machine.build;
+    if directory.is_dir() {
+        from_directory(directory, build)?;
+    } else if guest::is_release(what) {
+        // A mirror of the user's is asked when the guest is made.
+        if build.mirror.is_none() {
+            guest::require_debian_kernel(what, stop)?;
+        }
+        build.debian_kernel = Some(what.to_owned());
+    } else {
+        return Err(UsageError(format!(
+            "--over {what}: give a release of Debian's kernel, such as 6.12, or a directory with a kernel or programs"
+        ))
+        .into());
+    }
+    Ok(GuardedVersion {
+        name: name.to_owned(),
+        run,
+    })
+}
+
+/// What a directory holds: a kernel with its modules, where there are any the headers, and programs.
+fn from_directory(directory: &Path, build: &mut BuildOptions) -> Result<(), UsageError> {
+    let below = |name: &str| directory.join(name);
+    let there = |name: &&str| below(name).exists();
+    build.kernel = IMAGES
+        .iter()
+        .find(|name| there(name))
+        .map(|name| below(name));
+    if build.kernel.is_none() {
+        build.kernel = only_image(&below("boot"));
+    }
+    build.rootfs = PROGRAMS.iter().any(there).then(|| directory.to_owned());
+    if build.kernel.is_none() && build.rootfs.is_none() {
+        return Err(UsageError(format!(
+            "--over {0}: there is no kernel (bzImage, boot/vmlinuz-…, with lib/modules) in {0} and there are no programs \
+             (sbin, usr/sbin)",
+            directory.display()
+        )));
+    }
+    if build.kernel.is_some() {
+        let in_usr = !there(&"lib/modules") && there(&"usr/lib/modules");
+        build.modules = Some(if in_usr {
+            below("usr")
+        } else {
+            directory.to_owned()
+        });
+        build.headers = there(&"usr/src").then(|| directory.to_owned());
+    }
+    Ok(())
+}
+
+/// The one kernel as packages and `make install` put it there.
+fn only_image(boot: &Path) -> Option<PathBuf> {
+    let entries = boot.read_dir().into_iter().flatten().flatten();
+    let is_image = |path: &PathBuf| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        name.starts_with("vmlinuz")
+    };
+    let mut images = entries.map(|entry| entry.path()).filter(is_image);
+    let first = images.next()?;
+    images.next().is_none().then_some(first)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn a_directory_is_taken_for_what_it_holds() {
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path();
+        let of = || {
+            let mut build = BuildOptions::default();
+            from_directory(root, &mut build).map(|()| build)
+        };
+        assert!(of().unwrap_err().0.contains("no kernel"));
+        fs::create_dir_all(root.join("usr/sbin")).unwrap();
+        let programs = of().unwrap();
+        assert_eq!(programs.rootfs.as_deref(), Some(root));
+        assert_eq!(programs.kernel, None);
+        fs::create_dir_all(root.join("boot")).unwrap();
+        fs::create_dir_all(root.join("usr/lib/modules/6.9.0")).unwrap();
+        fs::write(root.join("boot/vmlinuz-6.9.0"), "").unwrap();
+        let both = of().unwrap();
+        assert_eq!(both.kernel, Some(root.join("boot/vmlinuz-6.9.0")));
+        assert_eq!(both.modules, Some(root.join("usr")));
+        assert_eq!(both.headers, None);
+        // Which of two kernels is meant, nobody knows.
+        fs::write(root.join("boot/vmlinuz-6.8.0"), "").unwrap();
+        assert_eq!(of().unwrap().kernel, None);
+    }
+
+    #[test]
+    fn a_list_is_searched_in_virtual_time_alone() {
+        let asked = |change: &dyn Fn(&mut RunArgs)| {
+            let mut run = RunArgs::default();
+            change(&mut run);
+            in_virtual_time(&run)
+        };
+        let plain = asked(&|_| {}).unwrap();
+        assert_eq!(plain.backend, Some(BackendKind::Vm));
+        assert_eq!(plain.rounds_by_default, Some(1));
+        let refused = asked(&|run| run.backend = Some(BackendKind::Loop)).unwrap_err();
+        assert!(refused.0.contains("virtual time"), "{}", refused.0);
+        assert!(asked(&|run| run.machine.clock = Some(Clock::Real)).is_err());
+        let two = vec!["a".to_owned(), "b".to_owned()];
+        assert!(asked(&|run| run.machine.disk = two.clone()).is_err());
+    }
+}

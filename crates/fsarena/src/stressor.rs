@@ -1,0 +1,179 @@
+//! What may go on around a guest and must not reach its results: load, want of memory, and an emulator that is
+//! stopped or woken at moments of no meaning.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use model::SeededRng;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use sys::process;
+
+use crate::args::guest_args::SelftestCondition;
+
+/// Of the memory that is free, one part in so many is taken and given back, again and again.
+const SHARE_OF_MEMORY: u64 = 3;
+/// Where nobody knows how much is free.
+const DEFAULT_STRESS_MEMORY: u64 = 256 << 20;
+/// The longest that memory is held, in microseconds.
+const HELD: u64 = 1_000_000;
+/// The longest that an emulator is stopped, and that it runs in between, in microseconds.
+const STOPPED: u64 = 200_000;
+const RUNNING: u64 = 300_000;
+/// The longest between two signals that wake the emulator's main loop, in microseconds.
+const MAX_WAKE_INTERVAL_US: u64 = 60;
+
+/// Something that goes on until this is dropped.
+pub struct Stressor {
+    stop: Arc<AtomicBool>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+impl Stressor {
+    /// Begins what a condition says; what is stopped or woken is the emulator below a process.
+    ///
+    /// # Errors
+    /// When a thread cannot be started.
+    pub fn start(condition: SelftestCondition, below: Pid, seed: u64) -> io::Result<Self> {
+        let mut disturbance = Self {
+            stop: Arc::default(),
+            threads: Vec::new(),
+        };
+        let mut random = SeededRng::substream(seed, "disturbance");
+        match condition {
+            SelftestCondition::Again | SelftestCondition::OtherHost | SelftestCondition::Cold => {}
+            SelftestCondition::Busy => {
+                for _ in 0..thread::available_parallelism().map_or(1, usize::from) {
+                    disturbance.repeat(std::hint::spin_loop)?;
+                }
+            }
+            SelftestCondition::Memory => disturbance.repeat(move || {
+                let filled = memory();
+                pause(&mut random, HELD);
+                drop(filled);
+            })?,
+            SelftestCondition::Paused => disturbance.repeat(move || {
+                signal(below, Signal::SIGSTOP);
+                pause(&mut random, STOPPED);
+                signal(below, Signal::SIGCONT);
+                pause(&mut random, RUNNING);
+            })?,
+            SelftestCondition::Suspended => {
+                let mut known = None;
+                disturbance.repeat(move || {
+                    known = known.or_else(|| emulator(below).filter(takes_io));
+                    known = known.filter(|&emulator| kill(emulator, Signal::SIGIO).is_ok());
+                    let longest = if known.is_some() {
+                        MAX_WAKE_INTERVAL_US
+                    } else {
+                        RUNNING
+                    };
+                    pause(&mut random, longest);
+                })?;
+            }
+        }
+        Ok(disturbance)
+    }
+
+    fn repeat(&mut self, mut step: impl FnMut() + Send + 'static) -> io::Result<()> {
+        let stop = Arc::clone(&self.stop);
+        let repeated = move || {
+            while !stop.load(Ordering::Relaxed) {
+                step();
+            }
+        };
+        self.threads.push(thread::Builder::new().spawn(repeated)?);
+        Ok(())
+    }
+}
+
+impl Drop for Stressor {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        for thread in self.threads.drain(..) {
+            // It does nothing that could fail.
+            let _ = thread.join();
+        }
+    }
+}
+
+fn pause(random: &mut SeededRng, longest: u64) {
+    thread::sleep(Duration::from_micros(random.next_u64() % longest));
+}
+
+/// A share of the memory that is free, all of it written to.
+fn memory() -> Vec<u8> {
+    let free =
+        storage::available_memory().map_or(DEFAULT_STRESS_MEMORY * SHARE_OF_MEMORY, |free| free.0);
+    std::hint::black_box(vec![1; (free / SHARE_OF_MEMORY) as usize])
+}
+
+fn signal(below: Pid, signal: Signal) {
+    if let Some(emulator) = emulator(below) {
+        // It may have ended meanwhile.
+        let _ = kill(emulator, signal);
+    }
+}
+
+/// Whether QEMU has come to its main loop, which takes SIGIO and does nothing about it. Before that SIGIO ends it,
+/// though it blocks that for a moment while it starts a thread, with all other signals.
+fn takes_io(emulator: &Pid) -> bool {
+    let survives = |signal| process::ignores_signal(*emulator, signal);
+    survives(Signal::SIGIO) && !survives(Signal::SIGPROF)
+}
+
+/// The emulator among what descends from a process.
+fn emulator(below: Pid) -> Option<Pid> {
+    let family = process::descendants(below);
+    // The kernel cuts names off.
+    let is_emulator = |name: &str| !name.is_empty() && guest::QEMU.starts_with(name);
+    let found = family.iter().find(|process| is_emulator(&process.name));
+    found.map(|process| process.pid)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Read;
+    use std::process::Stdio;
+
+    #[test]
+    fn an_emulator_that_blocks_everything_is_not_in_its_main_loop() {
+        for (ignored, expected) in [("IO", true), ("IO PROF", false), ("PROF", false)] {
+            let script = format!("trap '' {ignored}; echo ready; exec sleep 600");
+            let mut command = std::process::Command::new("bash");
+            command.args(["-c", &script]).stdout(Stdio::piped());
+            let mut child = command.spawn().unwrap();
+            let mut ready = [0; 6];
+            child.stdout.take().unwrap().read_exact(&mut ready).unwrap();
+            let taken = takes_io(&Pid::from_raw(child.id().cast_signed()));
+            child.kill().unwrap();
+            child.wait().unwrap();
+            assert_eq!(taken, expected, "{ignored}");
+        }
+    }
+
+    #[test]
+    fn what_goes_on_ends_when_it_is_dropped() {
+        for condition in [
+            SelftestCondition::Busy,
+            SelftestCondition::Paused,
+            SelftestCondition::Suspended,
+        ] {
+            let disturbance = Stressor::start(condition, Pid::this(), 1).unwrap();
+            let stop = Arc::clone(&disturbance.stop);
+            assert!(!disturbance.threads.is_empty());
+            drop(disturbance);
+            assert!(stop.load(Ordering::Relaxed));
+            assert_eq!(Arc::strong_count(&stop), 1);
+        }
+    }
+
+    #[test]
+    fn only_an_emulator_is_stopped_or_woken() {
+        assert_eq!(emulator(Pid::this()), None);
+    }
+}

@@ -1,0 +1,301 @@
+//! The first filesystem of a guest that boots: the agent, modules in the order in which they load, and programs.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use model::{Bytes, ProgramRequirements};
+
+use crate::archive::Archive;
+use crate::build::{BASE, MACHINE_MODULES, TOOL_NAMES};
+use crate::driver::{DRIVER, NULL_BLK};
+use crate::guest::Guest;
+use crate::program_tree::ProgramTree;
+use crate::{GuestError, MemoryDisk, elf, files};
+
+/// What the module of disks in memory is told: no disk but those that are asked for.
+const NO_MEMORY_DISKS: &str = "nr_devices=0";
+
+/// What is put into a guest for one cell.
+#[derive(Clone, Copy, Debug)]
+pub struct InitramfsContents<'a> {
+    /// The program that is also the agent.
+    pub agent: &'a Path,
+    /// Modules that load first, with what they need. Of several the last is the filesystem; those before
+    /// it that the kernel does not have are left out.
+    pub modules: &'a [String],
+    /// Programs, with what they need: of one filesystem, for two trees may each have one of the same name.
+    pub programs: &'a [String],
+    /// Programs of the suite, with what they need; those that the guest does not have are left out.
+    pub commands: &'a ProgramRequirements,
+    /// Archives of sources, by name.
+    pub archives: &'a [(String, PathBuf)],
+    /// Disks in the guest's memory, and how much memory its kernel manages.
+    pub disk: Option<(&'a MemoryDisk, Bytes)>,
+    /// The agent's job, where it does not come through the channel.
+    pub job: Option<&'a str>,
+}
+
+/// The directory of archives in a guest's first filesystem.
+pub const ARCHIVES_DIR: &str = "archives";
+
+impl Guest {
+    /// Writes the first filesystem of a guest that boots with all that it is to have.
+    ///
+    /// # Errors
+    /// When the kernel does not have the filesystem's module, a file cannot be read or written, or one of the
+    /// guest's is no longer what it was when the guest was taken.
+    pub fn write_initramfs(
+        &self,
+        contents: &InitramfsContents<'_>,
+        to: &Path,
+    ) -> Result<(), GuestError> {
+        let modules = self.modules.load_order(&self.wanted(contents))?;
+        let parts = self.parts(contents, modules)?;
+        self.boots_with(contents.agent, &parts, to)
+    }
+
+    /// Writes the first filesystem that all guests have in common which find the rest on a [card](crate::Card).
+    ///
+    /// # Errors
+    /// As for [`Guest::first_filesystem`].
+    pub fn write_common_initramfs(&self, agent: &Path, to: &Path) -> Result<(), GuestError> {
+        let modules = self.modules.load_order(&MACHINE_MODULES)?;
+        let parts = Parts {
+            order: order(&modules, None),
+            modules,
+            ..Parts::default()
+        };
+        self.boots_with(agent, &parts, to)
+    }
+
+    /// Writes what a card holds: all that [`Guest::common_filesystem`] does not.
+    ///
+    /// # Errors
+    /// As for [`Guest::first_filesystem`].
+    pub fn write_cell_archive(
+        &self,
+        contents: &InitramfsContents<'_>,
+        to: &Path,
+    ) -> Result<(), GuestError> {
+        let common = self.modules.load_order(&MACHINE_MODULES)?;
+        let mut modules = self.modules.load_order(&self.wanted(contents))?;
+        modules.retain(|(name, _)| common.iter().all(|(known, _)| known != name));
+        let parts = self.parts(contents, modules)?;
+        let write = || {
+            let mut archive = Archive::new(BufWriter::new(File::create(to)?));
+            parts.add_to(&mut archive)?;
+            archive.finish()
+        };
+        write().map_err(GuestError::io("write", to))
+    }
+
+    fn boots_with(&self, agent: &Path, parts: &Parts, to: &Path) -> Result<(), GuestError> {
+        let base = self.manifest.read(&self.directory.join(BASE))?;
+        let agent = fs::read(agent).map_err(GuestError::io("read", agent))?;
+        let write = || {
+            let mut out = BufWriter::new(File::create(to)?);
+            out.write_all(&base)?;
+            let mut archive = Archive::new(out);
+            archive.program("init", &elf::strip(&agent))?;
+            parts.add_to(&mut archive)?;
+            archive.finish()
+        };
+        write().map_err(GuestError::io("write", to))
+    }
+
+    /// What is put into a guest, with these modules.
+    fn parts(
+        &self,
+        contents: &InitramfsContents<'_>,
+        modules: Vec<(String, Vec<u8>)>,
+    ) -> Result<Parts, GuestError> {
+        let mut tools = self.programs(&contents.commands.programs)?;
+        if let Some(tree) = self.tree_of(&contents.commands.programs) {
+            tools.extend(tree.files(&contents.commands.files)?);
+        }
+        tools.extend(self.programs(contents.programs)?);
+        let archive = |(name, path): &(String, PathBuf)| {
+            let content = files::read(path).map_err(GuestError::io("read", path))?;
+            Ok((name.clone(), content))
+        };
+        let archives = contents.archives.iter().map(archive);
+        let disk = contents.disk.filter(|_| !self.has_disk_driver());
+        Ok(Parts {
+            tools,
+            order: order(&modules, contents.disk),
+            modules,
+            archives: archives.collect::<Result<_, GuestError>>()?,
+            disk: disk.map(|(disk, _)| disk.null_blk_settings()),
+            job: contents.job.map(str::to_owned),
+        })
+    }
+
+    /// The modules of the machine and of the filesystem.
+    fn wanted<'c>(&self, contents: &InitramfsContents<'c>) -> Vec<&'c str> {
+        let memory_disk = contents.disk.map(|_| self.disk_module());
+        let machine = MACHINE_MODULES.into_iter().chain(memory_disk);
+        let (filesystem, helpers) = match contents.modules.split_last() {
+            Some((last, before)) => (Some(last.as_str()), before),
+            None => (None, contents.modules),
+        };
+        let helpers = helpers.iter().map(String::as_str);
+        let helpers = helpers.filter(|helper| self.has(helper));
+        machine.chain(helpers).chain(filesystem).collect()
+    }
+
+    /// Programs with what they need, all out of one tree: the first that has them all. Two trees may each
+    /// have a program of the same name.
+    fn programs(&self, names: &[String]) -> Result<BTreeMap<String, Vec<u8>>, GuestError> {
+        let tree = self.tree_of(names);
+        tree.map_or_else(|| Ok(BTreeMap::new()), |tree| tree.needed(names))
+    }
+
+    pub(crate) fn tree_of(&self, names: &[String]) -> Option<&ProgramTree> {
+        let own = |name: &&String| !TOOL_NAMES.contains(&name.as_str());
+        let has_all = |tree: &&ProgramTree| names.iter().filter(own).all(|name| tree.has(name));
+        self.tools.iter().find(has_all).or(self.tools.last())
+    }
+}
+
+/// What is put into a guest, read.
+#[derive(Default)]
+struct Parts {
+    tools: BTreeMap<String, Vec<u8>>,
+    modules: Vec<(String, Vec<u8>)>,
+    order: String,
+    archives: Vec<(String, Vec<u8>)>,
+    disk: Option<String>,
+    job: Option<String>,
+}
+
+impl Parts {
+    fn add_to<W: Write>(&self, archive: &mut Archive<W>) -> io::Result<()> {
+        add_files(archive, &self.tools)?;
+        for (name, content) in &self.modules {
+            archive.file(&format!("modules/{name}.ko"), content)?;
+        }
+        archive.file("modules/order", self.order.as_bytes())?;
+        if !self.archives.is_empty() {
+            archive.directory(ARCHIVES_DIR)?;
+        }
+        for (name, content) in &self.archives {
+            archive.file(&format!("{ARCHIVES_DIR}/{name}"), content)?;
+        }
+        for (name, text) in [("disk", &self.disk), ("job", &self.job)] {
+            if let Some(text) = text {
+                archive.file(name, text.as_bytes())?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Modules in the order in which they load, a line each with what it is told.
+fn order(modules: &[(String, Vec<u8>)], disk: Option<(&MemoryDisk, Bytes)>) -> String {
+    let lines = modules.iter();
+    lines
+        .map(|(name, _)| format!("{name}.ko {}\n", parameters(name, disk)))
+        .collect()
+}
+
+/// Files, each behind the directories it lies in. Whatever came with a package is made executable: that is
+/// right for programs and libraries, and does no harm to settings.
+fn add_files<W: Write>(
+    archive: &mut Archive<W>,
+    files: &BTreeMap<String, Vec<u8>>,
+) -> io::Result<()> {
+    let mut made = BTreeSet::new();
+    for (path, content) in files {
+        let ends = path.match_indices('/').map(|(end, _)| &path[..end]);
+        for directory in ends {
+            if made.insert(directory) {
+                archive.directory(directory)?;
+            }
+        }
+        archive.program(path, content)?;
+    }
+    Ok(())
+}
+
+/// What a module is told when it loads.
+fn parameters(module: &str, disk: Option<(&MemoryDisk, Bytes)>) -> String {
+    match (module, disk) {
+        (DRIVER, Some((disk, memory))) => disk.module_parameters(memory),
+        (NULL_BLK, _) => NO_MEMORY_DISKS.to_owned(),
+        _ => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture::guest;
+
+    /// zpool of zfs-fuse and that of OpenZFS are two programs.
+    #[test]
+    fn programs_come_from_the_first_tree_that_has_them_all() {
+        let directory = tempfile::tempdir().unwrap();
+        let trees: [(&str, &[&str]); 2] =
+            [("tools-zfs", &["zpool"]), ("tools", &["zfs-fuse", "zpool"])];
+        let guest = guest(directory.path(), &[], &trees);
+        let content = |programs: &[&str]| {
+            let programs: Vec<String> = programs.iter().map(|&p| p.to_owned()).collect();
+            let files = guest.programs(&programs).unwrap();
+            String::from_utf8(files["usr/sbin/zpool"].clone()).unwrap()
+        };
+        assert_eq!(content(&["zpool", "sh"]), "zpool of tools-zfs");
+        assert_eq!(content(&["zfs-fuse", "zpool"]), "zpool of tools");
+    }
+
+    #[test]
+    fn helpers_that_a_kernel_lacks_are_left_out_and_its_filesystem_is_not() {
+        let directory = tempfile::tempdir().unwrap();
+        let guest = guest(directory.path(), &["ext4", "crc16"], &[("tools", &[])]);
+        let write = |modules: &[&str]| {
+            let modules: Vec<String> = modules.iter().map(|&m| m.to_owned()).collect();
+            let contents = InitramfsContents {
+                agent: Path::new("/dev/null"),
+                modules: &modules,
+                programs: &[],
+                commands: &ProgramRequirements::default(),
+                archives: &[],
+                disk: None,
+                job: None,
+            };
+            guest.write_initramfs(&contents, &directory.path().join("first"))
+        };
+        write(&["crc32c-intel", "crc16", "ext4"]).unwrap();
+        let first = fs::read(directory.path().join("first")).unwrap();
+        let first = String::from_utf8_lossy(&first);
+        assert!(first.contains("crc16.ko \next4.ko \n"), "{first}");
+        let error = write(&["ext4", "btrfs"]).unwrap_err().to_string();
+        assert!(error.ends_with("has no module btrfs"), "{error}");
+    }
+
+    /// The kernel makes no directory that an archive of its first filesystem does not name before what lies in it.
+    #[test]
+    fn sources_lie_in_a_directory_of_the_first_filesystem() {
+        let directory = tempfile::tempdir().unwrap();
+        let guest = guest(directory.path(), &[], &[("tools", &[])]);
+        let source = directory.path().join("lua.tar.gz");
+        fs::write(&source, "a source").unwrap();
+        let contents = InitramfsContents {
+            agent: Path::new("/dev/null"),
+            modules: &[],
+            programs: &[],
+            commands: &ProgramRequirements::default(),
+            archives: &[("lua".to_owned(), source)],
+            disk: None,
+            job: None,
+        };
+        let first = directory.path().join("first");
+        guest.write_initramfs(&contents, &first).unwrap();
+        let first = fs::read(first).unwrap();
+        let first = String::from_utf8_lossy(&first);
+        let at = |text: &str| first.find(text);
+        assert!(at("archives\0").unwrap() < at("archives/lua\0").unwrap());
+        assert!(at("a source") > at("archives/lua"));
+    }
+}

@@ -1,0 +1,306 @@
+//! What is brought for a recipe: apt's answers, turned into names of packages and what each is for.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use crate::build_dir::BuildDir;
+use crate::driver;
+use crate::mirrors::{self, AptListKind};
+use crate::packages::{Apt, Package};
+use crate::rebuild::{self, Rebuild};
+use crate::recipe::DkmsPackage;
+use crate::{GuestError, Recipe};
+
+/// Changes when what is made of the same packages changes.
+const VERSION: u32 = 6;
+/// One static program that is `mount`, `umount`, `sh` and others.
+pub const TOOLS: &str = "busybox-static";
+
+/// What is asked for, as one text: apt's answers and this text say what is made.
+pub fn request_text(recipe: &Recipe) -> String {
+    let rebuilds = rebuild::description(&rebuild::required_by(&recipe.modules));
+    let driver = driver::description();
+    format!("{VERSION}\n{recipe:?}\n{rebuilds}{driver}")
+}
+
+/// What is brought, and what for.
+pub struct PackageSelection<'a> {
+    /// Who brings it.
+    pub apt: Apt<'a>,
+    /// The package of the kernel.
+    pub kernel: String,
+    /// Packages of its headers.
+    pub headers: Vec<String>,
+    /// The package of its source, where it is needed.
+    pub source: Option<String>,
+    /// Modules that are built of it.
+    pub rebuilds: Vec<&'static Rebuild>,
+    /// Packages of programs, with all that they depend on.
+    pub programs: Vec<String>,
+    /// Drivers that come as source, each with the packages of its programs.
+    pub add_ons: Vec<(DkmsPackage, Vec<String>)>,
+    /// All of it, as apt would bring it.
+    pub packages: Vec<Package>,
+    /// The compiler.
+    compiler: String,
+}
+
+impl<'a> PackageSelection<'a> {
+    /// Asks apt. `state` is that of its lists, `kept` a place for lists of another apt, where this machine's does
+    /// not know all packages or is not to be asked.
+    pub fn of(
+        recipe: &Recipe,
+        kept: &Path,
+        state: &str,
+        workshop: &'a BuildDir<'_>,
+        say: &mut dyn FnMut(&str),
+    ) -> Result<Self, GuestError> {
+        let apt = choose(recipe, kept, state, workshop, say)?;
+        let kernel = match &recipe.kernel {
+            Some(release) => apt.kernel(release)?,
+            None => apt.newest_kernel()?,
+        };
+        let source = source_of(&kernel);
+        let known = apt.filter_known(&named(recipe).chain([source.as_str()]).collect())?;
+        // The package of the source has that of the newest kernel alone.
+        let rebuilds = match known.contains(source.as_str()) && recipe.kernel.is_none() {
+            true => rebuild::required_by(&recipe.modules),
+            false => Vec::new(),
+        };
+        let compiler = rebuild::compiler(workshop.programs())?;
+        let headers = headers_of(&apt, &kernel)?;
+        let mut add_ons = Vec::new();
+        for add_on in &recipe.add_ons {
+            add_ons.push((add_on.clone(), programs_of(&apt, add_on)?));
+        }
+        let programs = programs(&apt, recipe, &known)?;
+        let mut order = Self {
+            programs,
+            add_ons,
+            source: (!rebuilds.is_empty()).then_some(source),
+            packages: Vec::new(),
+            apt,
+            kernel,
+            headers,
+            rebuilds,
+            compiler,
+        };
+        order.packages = order.apt.resolve(&order.names())?;
+        Ok(order)
+    }
+
+    fn names(&self) -> BTreeSet<&str> {
+        let add_ons = self.add_ons.iter();
+        let add_ons =
+            add_ons.flat_map(|(add_on, programs)| programs.iter().chain([&add_on.source]));
+        let names = self.headers.iter().chain(&self.source);
+        let names = names
+            .chain(&self.programs)
+            .chain(add_ons)
+            .chain([&self.kernel]);
+        names.map(String::as_str).chain([TOOLS]).collect()
+    }
+
+    /// Everything that goes into the guest, a line each.
+    pub fn text(&self, recipe: &Recipe) -> String {
+        let modules = recipe.modules.join(" ");
+        let programs = [&recipe.programs[..], &recipe.files[..]].concat().join(" ");
+        let compiler = &self.compiler;
+        let mut text = format!("{VERSION}\n{modules}\n{programs}\n{compiler}\n");
+        text += &driver::description();
+        text += &rebuild::description(&self.rebuilds);
+        for (add_on, _) in &self.add_ons {
+            text += &format!("{}\n", add_on.name);
+        }
+        for package in &self.packages {
+            text += &format!("{} {}\n", package.file, package.digest);
+        }
+        text
+    }
+
+    /// Of the release that its packages name.
+    pub fn release(&self) -> &str {
+        release_of(&self.kernel)
+    }
+}
+
+/// This machine's apt where it knows every package, or else one that sees more of Debian.
+fn choose<'a>(
+    recipe: &Recipe,
+    kept: &Path,
+    state: &str,
+    workshop: &'a BuildDir<'_>,
+    say: &mut dyn FnMut(&str),
+) -> Result<Apt<'a>, GuestError> {
+    let own = Apt::system(workshop.programs());
+    if let Some(mirror) = &recipe.mirror {
+        return mirrors::separate_apt(
+            AptListKind::Packages,
+            Some(mirror),
+            kept,
+            state,
+            workshop,
+            say,
+        );
+    }
+    let names: BTreeSet<&str> = named(recipe).collect();
+    if own.filter_known(&names)? == names {
+        return Ok(own);
+    }
+    match mirrors::separate_apt(AptListKind::Packages, None, kept, state, workshop, say) {
+        Err(interrupted @ GuestError::Interrupted { .. }) => Err(interrupted),
+        // What this machine's apt knows is better than nothing.
+        Err(error) => {
+            say(&format!("some packages are left out: {error}"));
+            Ok(own)
+        }
+        other => other,
+    }
+}
+
+/// All packages that a recipe names.
+fn named(recipe: &Recipe) -> impl Iterator<Item = &str> {
+    let of_add_ons = recipe.add_ons.iter();
+    let of_add_ons = of_add_ons.flat_map(|add_on| add_on.packages.iter().chain([&add_on.source]));
+    let all = recipe.packages.iter().flatten().chain(of_add_ons);
+    all.map(String::as_str)
+}
+
+/// Packages that get along are asked for together; where some do not, set by set.
+fn programs(
+    apt: &Apt<'_>,
+    recipe: &Recipe,
+    known: &BTreeSet<&str>,
+) -> Result<Vec<String>, GuestError> {
+    let set = |set: &Vec<String>| -> Vec<String> {
+        let names = set.iter().filter(|name| known.contains(name.as_str()));
+        names.cloned().collect()
+    };
+    let sets: Vec<Vec<String>> = recipe.packages.iter().map(set).collect();
+    let all: BTreeSet<&str> = sets.iter().flatten().map(String::as_str).collect();
+    if all.is_empty() {
+        return Ok(Vec::new());
+    }
+    let all: Vec<&str> = all.into_iter().collect();
+    if let Ok(names) = apt.with_dependencies(&all) {
+        return Ok(names);
+    }
+    let mut names = BTreeSet::new();
+    for set in sets.iter().filter(|set| !set.is_empty()) {
+        let set: Vec<&str> = set.iter().map(String::as_str).collect();
+        names.extend(apt.with_dependencies(&set)?);
+    }
+    Ok(names.into_iter().collect())
+}
+
+fn programs_of(apt: &Apt<'_>, add_on: &DkmsPackage) -> Result<Vec<String>, GuestError> {
+    let names: Vec<&str> = add_on.packages.iter().map(String::as_str).collect();
+    match names.is_empty() {
+        true => Ok(Vec::new()),
+        false => apt.with_dependencies(&names),
+    }
+}
+
+/// The headers themselves, and of what they depend on all but the compiler, which is this machine's.
+fn headers_of(apt: &Apt<'_>, kernel: &str) -> Result<Vec<String>, GuestError> {
+    let headers = format!("linux-headers-{}", release_of(kernel));
+    let needed = apt.depends(&headers)?.into_iter();
+    let needed = needed.filter(|name| {
+        ["linux-headers-", "linux-kbuild-"]
+            .iter()
+            .any(|prefix| name.starts_with(prefix))
+    });
+    Ok(needed.chain([headers.clone()]).collect())
+}
+
+/// `linux-image-6.1.0-1-amd64` is the kernel `6.1.0-1-amd64`.
+fn release_of(kernel: &str) -> &str {
+    kernel.strip_prefix("linux-image-").unwrap_or(kernel)
+}
+
+/// The source of `linux-image-6.1.0-1-amd64` is `linux-source-6.1`.
+fn source_of(kernel: &str) -> String {
+    let numbers: Vec<&str> = release_of(kernel).split('.').take(2).collect();
+    format!("linux-source-{}", numbers.join("."))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::process_runner::ProcessRunner;
+    use std::sync::LazyLock;
+
+    /// Programs that are never run.
+    static NONE: LazyLock<ProcessRunner> = LazyLock::new(ProcessRunner::default);
+
+    fn order(digest: &str) -> PackageSelection<'static> {
+        PackageSelection {
+            apt: Apt::system(&NONE),
+            kernel: "linux-image-6.1.0-1-amd64".into(),
+            headers: Vec::new(),
+            source: None,
+            rebuilds: Vec::new(),
+            programs: vec!["jfsutils".into()],
+            add_ons: Vec::new(),
+            packages: vec![Package {
+                file: "linux.deb".into(),
+                digest: digest.into(),
+            }],
+            compiler: String::new(),
+        }
+    }
+
+    fn recipe(module: &str) -> Recipe {
+        Recipe {
+            modules: vec![module.to_owned()],
+            ..Recipe::default()
+        }
+    }
+
+    #[test]
+    fn a_guest_is_named_by_all_that_goes_into_it() {
+        let compiled = PackageSelection {
+            compiler: "gcc 12".into(),
+            ..order("1")
+        };
+        let rebuilt = PackageSelection {
+            rebuilds: rebuild::required_by(&["ufs".into()]),
+            ..order("1")
+        };
+        let texts = [
+            order("1").text(&recipe("affs")),
+            order("1").text(&recipe("hpfs")),
+            order("2").text(&recipe("affs")),
+            compiled.text(&recipe("affs")),
+            rebuilt.text(&recipe("affs")),
+        ];
+        for (index, one) in texts.iter().enumerate() {
+            assert!(!texts[..index].contains(one), "{index}");
+        }
+        assert_eq!(texts[0], order("1").text(&recipe("affs")));
+    }
+
+    #[test]
+    fn a_change_to_a_drivers_source_is_another_question() {
+        let question = request_text(&recipe("ufs"));
+        assert!(question.contains("CONFIG_UFS_FS_WRITE"), "{question}");
+        assert_ne!(question, super::request_text(&recipe("jfs")));
+    }
+
+    #[test]
+    fn a_kernels_package_names_those_of_its_source_and_headers() {
+        assert_eq!(source_of("linux-image-6.1.0-56-amd64"), "linux-source-6.1");
+        assert_eq!(
+            source_of("linux-image-6.12.48+deb13-amd64"),
+            "linux-source-6.12"
+        );
+        assert_eq!(order("1").release(), "6.1.0-1-amd64");
+    }
+
+    #[test]
+    fn everything_is_brought_at_once() {
+        let order = order("1");
+        let names: Vec<&str> = order.names().into_iter().collect();
+        assert_eq!(names, [TOOLS, "jfsutils", "linux-image-6.1.0-1-amd64"]);
+    }
+}

@@ -1,0 +1,145 @@
+//! A process group for the programs that make a guest: it ends with whoever began it, whatever ends that, and
+//! with it all that its programs have started.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use nix::sys::signal::{Signal, killpg};
+use nix::unistd::Pid;
+
+/// How often a stop that the user asked for is noticed.
+const ATTENTION: Duration = Duration::from_millis(20);
+/// How long what was killed may take to go away before it is given up.
+const REAP_TIMEOUT: Duration = Duration::from_millis(300);
+/// Standard input ends when this process does, be it killed: nobody else holds the other end.
+const GUARD: &str = "read line; kill -KILL 0";
+
+/// A process group. When it is dropped, everything in it has ended.
+#[derive(Debug)]
+pub struct ProcessGroup {
+    /// Its first process, which kills the group when this process has gone.
+    guard: Child,
+    watcher: Option<JoinHandle<()>>,
+    over: Arc<AtomicBool>,
+}
+
+impl ProcessGroup {
+    /// Begins a group, which is killed as soon as `stop` rises. While anything of it lives, it holds `lock`.
+    pub fn spawn(stop: &Arc<AtomicBool>, lock: Option<&File>) -> io::Result<Self> {
+        let held = match lock {
+            Some(lock) => Stdio::from(lock.try_clone()?),
+            None => Stdio::null(),
+        };
+        let guard = Command::new("sh")
+            .args(["-c", GUARD])
+            .stdin(Stdio::piped())
+            .stdout(held)
+            .stderr(Stdio::null())
+            .process_group(0)
+            .spawn()?;
+        let mut group = Self {
+            guard,
+            watcher: None,
+            over: Arc::default(),
+        };
+        group.watcher = Some(group.watch(Arc::clone(stop))?);
+        Ok(group)
+    }
+
+    /// Its number.
+    pub fn id(&self) -> Pid {
+        Pid::from_raw(self.guard.id().cast_signed())
+    }
+
+    /// Kills the group again and again once `stop` has risen: a program may just be starting.
+    fn watch(&self, stop: Arc<AtomicBool>) -> io::Result<JoinHandle<()>> {
+        let (id, over) = (self.id(), Arc::clone(&self.over));
+        thread::Builder::new().spawn(move || {
+            while !over.load(Ordering::Acquire) {
+                if stop.load(Ordering::Relaxed) {
+                    end(id);
+                }
+                thread::park_timeout(ATTENTION);
+            }
+        })
+    }
+}
+
+impl Drop for ProcessGroup {
+    fn drop(&mut self) {
+        self.over.store(true, Ordering::Release);
+        if let Some(watcher) = self.watcher.take() {
+            watcher.thread().unpark();
+            // It does nothing that could fail.
+            let _ = watcher.join();
+        }
+        end(self.id());
+        // Until it is waited for, no other group can have its number.
+        let _ = self.guard.wait();
+        let start = Instant::now();
+        while killpg(self.id(), None).is_ok() && start.elapsed() < REAP_TIMEOUT {
+            thread::sleep(Duration::from_millis(1));
+        }
+    }
+}
+
+/// What has ended already need not be killed.
+fn end(group: Pid) {
+    let _ = killpg(group, Signal::SIGKILL);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Read;
+
+    /// A program that has started another; both live until they are killed, and hold the end of a pipe that
+    /// is returned.
+    fn start(group: &ProcessGroup) -> (Child, impl Read + use<>) {
+        let mut child = Command::new("sh")
+            .args(["-c", "sleep 600 & echo; wait"])
+            .stdout(Stdio::piped())
+            .process_group(group.id().as_raw())
+            .spawn()
+            .unwrap();
+        let mut said = child.stdout.take().unwrap();
+        said.read_exact(&mut [0]).unwrap();
+        (child, said)
+    }
+
+    #[test]
+    fn what_a_program_has_started_ends_with_its_group() {
+        let group = ProcessGroup::spawn(&Arc::default(), None).unwrap();
+        let (mut child, mut said) = start(&group);
+        drop(group);
+        // The pipe is closed only when the program that was started by the program has ended, too.
+        assert_eq!(said.read(&mut [0]).unwrap(), 0);
+        assert!(!child.wait().unwrap().success());
+    }
+
+    #[test]
+    fn a_stop_that_is_asked_for_ends_the_group() {
+        let stop = Arc::new(AtomicBool::new(false));
+        let group = ProcessGroup::spawn(&stop, None).unwrap();
+        let (mut child, mut said) = start(&group);
+        stop.store(true, Ordering::Relaxed);
+        assert_eq!(said.read(&mut [0]).unwrap(), 0);
+        assert!(!child.wait().unwrap().success());
+    }
+
+    /// The end of this process closes the guard's standard input.
+    #[test]
+    fn a_group_ends_with_whoever_began_it() {
+        let mut group = ProcessGroup::spawn(&Arc::default(), None).unwrap();
+        let (mut child, mut said) = start(&group);
+        drop(group.guard.stdin.take());
+        assert_eq!(said.read(&mut [0]).unwrap(), 0);
+        assert!(!child.wait().unwrap().success());
+    }
+}

@@ -1,0 +1,325 @@
+//! Programs that a guest is made with: run until they end or the user asks to stop, listened to while they run,
+//! and told by the reason they give when they fail. Knows nothing of what they do.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, ErrorKind, Read, Write};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, Scope, ScopedJoinHandle};
+
+use crate::GuestError;
+use crate::process_group::ProcessGroup;
+
+/// Runs programs. Those that still run when it is dropped are ended, with all that they have started.
+#[derive(Debug, Default)]
+pub struct ProcessRunner {
+    /// Nothing where they end by themselves as soon as nobody listens.
+    group: Option<ProcessGroup>,
+    stop: Arc<AtomicBool>,
+    /// Where they put what they need for a while.
+    temporary: Option<PathBuf>,
+}
+
+impl ProcessRunner {
+    /// Programs that end as soon as `stop` rises, or when this process does.
+    pub fn new(stop: &Arc<AtomicBool>) -> Result<Self, GuestError> {
+        Self::begin(stop, None, None)
+    }
+
+    /// The same for what is made in a place of its own; they hold its lock while they live.
+    pub fn with_lock(
+        stop: &Arc<AtomicBool>,
+        lock: &File,
+        temporary: &Path,
+    ) -> Result<Self, GuestError> {
+        Self::begin(stop, Some(lock), Some(temporary.to_owned()))
+    }
+
+    fn begin(
+        stop: &Arc<AtomicBool>,
+        lock: Option<&File>,
+        temporary: Option<PathBuf>,
+    ) -> Result<Self, GuestError> {
+        let group = ProcessGroup::spawn(stop, lock).map_err(|source| GuestError::Program {
+            program: "sh".to_owned(),
+            package: "dash",
+            source,
+        })?;
+        Ok(Self {
+            group: Some(group),
+            stop: Arc::clone(stop),
+            temporary,
+        })
+    }
+
+    /// Looks whether the user has asked to stop.
+    pub fn check_stop(&self) -> Result<(), GuestError> {
+        match self.stop.load(Ordering::Relaxed) {
+            true => Err(GuestError::Interrupted { left: None }),
+            false => Ok(()),
+        }
+    }
+
+    /// Starts a program; `package` is what brings it where it is missing.
+    pub fn start(&self, command: &mut Command, package: &'static str) -> Result<Child, GuestError> {
+        self.check_stop()?;
+        command.env("LC_ALL", "C");
+        if let Some(group) = &self.group {
+            command.process_group(group.id().as_raw());
+        }
+        if let Some(temporary) = &self.temporary {
+            command.env("TMPDIR", temporary);
+        }
+        command
+            .spawn()
+            .map_err(|source| not_started(command, package, source))
+    }
+
+    /// Runs a program to its end and returns what it wrote.
+    pub fn run(&self, command: &mut Command, package: &'static str) -> Result<String, GuestError> {
+        let mut text = String::new();
+        self.run_lines(command, package, &mut |line| {
+            text += line;
+            text.push('\n');
+        })?;
+        Ok(text)
+    }
+
+    /// Runs a program to its end; each line that it writes is heard as it comes.
+    pub fn run_lines(
+        &self,
+        command: &mut Command,
+        package: &'static str,
+        heard: &mut dyn FnMut(&str),
+    ) -> Result<(), GuestError> {
+        let piped = command
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        let mut child = self.start(piped, package)?;
+        let stdout = child.stdout.take().expect("piped above");
+        let mut stderr = child.stderr.take().expect("piped above");
+        let complaint = thread::scope(|scope| {
+            let complaint = spawn_scoped(scope, move || {
+                let mut bytes = Vec::new();
+                // What cannot be read is not told; the program's end is what counts.
+                let _ = stderr.read_to_end(&mut bytes);
+                bytes
+            })?;
+            for line in BufReader::new(stdout).split(b'\n').map_while(Result::ok) {
+                heard(&String::from_utf8_lossy(&line));
+            }
+            Ok::<_, GuestError>(complaint.join().unwrap_or_default())
+        })?;
+        let status = child
+            .wait()
+            .map_err(|source| not_started(command, package, source))?;
+        match status.success() {
+            true => Ok(()),
+            false => Err(self.failed(command, &complaint)),
+        }
+    }
+
+    /// Runs a program over data and returns what it made of them. They are written by a thread of their own, for
+    /// the program may fill its output before it has read all.
+    pub fn filter(
+        &self,
+        command: &mut Command,
+        package: &'static str,
+        input: &[u8],
+    ) -> Result<Vec<u8>, GuestError> {
+        let piped = command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        let mut child = self.start(piped, package)?;
+        let mut stdin = child.stdin.take().expect("piped above");
+        let output = thread::scope(|scope| {
+            // A program that does not want it all says why at its end.
+            spawn_scoped(scope, move || stdin.write_all(input))?;
+            let output = child.wait_with_output();
+            output.map_err(|source| not_started(command, package, source))
+        })?;
+        match output.status.success() {
+            true => Ok(output.stdout),
+            false => Err(self.failed(command, &output.stderr)),
+        }
+    }
+
+    /// Runs programs, each on what the one before wrote. Says which of them ended well, and what they complained of.
+    pub fn pipe<const N: usize>(
+        &self,
+        steps: [(Command, &'static str); N],
+    ) -> Result<([bool; N], String), GuestError> {
+        let no_pipe =
+            |error| GuestError::UnexpectedOutput(format!("no pipe for a program: {error}"));
+        let (mut complaints, complain) = io::pipe().map_err(no_pipe)?;
+        let mut children: Vec<Child> = Vec::with_capacity(N);
+        for (mut command, package) in steps {
+            let before = children.last_mut().and_then(|child| child.stdout.take());
+            let is_last = children.len() == N - 1;
+            command
+                .stdin(before.map_or_else(Stdio::null, Stdio::from))
+                .stdout(if is_last {
+                    Stdio::null()
+                } else {
+                    Stdio::piped()
+                })
+                .stderr(complain.try_clone().map_err(no_pipe)?);
+            children.push(self.start(&mut command, package)?);
+        }
+        drop(complain);
+        let mut complaint = Vec::new();
+        // What cannot be read is not told; how they end is what counts.
+        let _ = complaints.read_to_end(&mut complaint);
+        let mut ended = [false; N];
+        for (child, well) in children.iter_mut().zip(&mut ended) {
+            *well = child.wait().is_ok_and(|status| status.success());
+        }
+        self.check_stop()?;
+        let complaint = String::from_utf8_lossy(&complaint);
+        Ok((ended, reason(&complaint).to_owned()))
+    }
+
+    /// Why a program failed; one that was ended because the user asked to stop has not.
+    fn failed(&self, command: &Command, complaint: &[u8]) -> GuestError {
+        match self.check_stop() {
+            Err(interrupted) => interrupted,
+            Ok(()) => GuestError::Failed {
+                command: line(command),
+                complaint: reason(&String::from_utf8_lossy(complaint)).to_owned(),
+            },
+        }
+    }
+}
+
+/// Why a program did not even start.
+fn not_started(command: &Command, package: &'static str, source: io::Error) -> GuestError {
+    match source.kind() {
+        ErrorKind::NotFound => GuestError::Program {
+            program: command.get_program().to_string_lossy().into_owned(),
+            package,
+            source,
+        },
+        _ => GuestError::UnexpectedOutput(format!("`{}`: {source}", line(command))),
+    }
+}
+
+/// The command as a person would type it; of very many words the first ones.
+fn line(command: &Command) -> String {
+    const MAX_PROGRAMS_SIZE: usize = 12;
+    let words = std::iter::once(command.get_program()).chain(command.get_args());
+    let mut words: Vec<_> = words.map(|w| w.to_string_lossy()).collect();
+    if words.len() > MAX_PROGRAMS_SIZE {
+        words.truncate(MAX_PROGRAMS_SIZE);
+        words.push("…".into());
+    }
+    words.join(" ")
+}
+
+/// How programs, and the kernel, say that there is no room.
+pub const NO_ROOM: [&str; 3] = [
+    "No space left on device",
+    "Disk quota exceeded",
+    "enough free space in",
+];
+
+/// Of all that a program complained about, the line that says why: that there is no room, or what a compiler or
+/// a loader said, after which make says only that it failed; else the last.
+fn reason(complaint: &str) -> &str {
+    const MARKS: [&str; 3] = [" error: ", ": not found", "error while loading"];
+    let lines = || complaint.lines().filter(|line| !line.trim().is_empty());
+    let first = |marks: &[&str]| lines().find(|line| marks.iter().any(|mark| line.contains(mark)));
+    first(&NO_ROOM)
+        .or_else(|| first(&MARKS))
+        .or_else(|| lines().next_back())
+        .unwrap_or("it said nothing")
+}
+
+/// Starts a thread beside this one; that there may be no more is an error and no panic.
+pub fn spawn_scoped<'scope, T: Send + 'scope>(
+    scope: &'scope Scope<'scope, '_>,
+    work: impl FnOnce() -> T + Send + 'scope,
+) -> Result<ScopedJoinHandle<'scope, T>, GuestError> {
+    let thread = thread::Builder::new().spawn_scoped(scope, work);
+    thread.map_err(|error| GuestError::UnexpectedOutput(format!("cannot start a thread: {error}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_that_fails_is_told_with_its_last_word() {
+        let mut command = Command::new("sh");
+        command.args(["-c", "echo a >&2; echo b >&2; exit 1"]);
+        let programs = ProcessRunner::default();
+        let error = programs.run(&mut command, "dash").unwrap_err();
+        assert!(error.to_string().ends_with("failed: b"), "{error}");
+        let mut missing = Command::new("no-such-program");
+        let error = programs.run(&mut missing, "none").unwrap_err();
+        assert!(
+            error.to_string().contains("apt-get install none"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn a_compilers_reason_is_told_and_not_makes_last_word() {
+        let said = "make[1]: x\nsuper.c:7:1: error: no such thing\nmake: *** [all] Error 2\n";
+        assert_eq!(reason(said), "super.c:7:1: error: no such thing");
+        assert_eq!(
+            reason("/bin/sh: 1: gcc-12: not found\nmake: *** Error 127"),
+            "/bin/sh: 1: gcc-12: not found"
+        );
+        let full = "x.c:7:1: error: y\ncc1: No space left on device\nmake: *** Error 1";
+        assert_eq!(reason(full), "cc1: No space left on device");
+        assert_eq!(reason("\n"), "it said nothing");
+    }
+
+    #[test]
+    fn what_a_program_writes_is_heard_line_by_line() {
+        let mut heard = Vec::new();
+        let mut command = Command::new("printf");
+        command.arg("one\ntwo");
+        let mut hear = |line: &str| heard.push(line.to_owned());
+        let programs = ProcessRunner::default();
+        programs
+            .run_lines(&mut command, "coreutils", &mut hear)
+            .unwrap();
+        assert_eq!(heard, ["one", "two"]);
+    }
+
+    #[test]
+    fn in_a_pipe_each_has_what_the_one_before_wrote_and_all_may_complain() {
+        let steps = |scripts: [&str; 2]| {
+            scripts.map(|script| {
+                let mut command = Command::new("sh");
+                command.args(["-c", script]);
+                (command, "dash")
+            })
+        };
+        let programs = ProcessRunner::default();
+        let ended = programs.pipe(steps(["echo a", "grep -q a"])).unwrap();
+        assert_eq!(ended, ([true, true], "it said nothing".to_owned()));
+        let ended = programs.pipe(steps(["echo b; echo bad >&2; exit 1", "cat"]));
+        assert_eq!(ended.unwrap(), ([false, true], "bad".to_owned()));
+    }
+
+    #[test]
+    fn a_program_is_ended_by_a_stop_and_none_is_started_afterwards() {
+        let stop = Arc::new(AtomicBool::new(false));
+        let programs = ProcessRunner::new(&stop).unwrap();
+        let mut command = Command::new("sh");
+        command.args(["-c", "echo; sleep 600; true"]);
+        let heard = programs.run_lines(&mut command, "dash", &mut |_| {
+            stop.store(true, Ordering::Relaxed);
+        });
+        assert!(matches!(heard, Err(GuestError::Interrupted { .. })));
+        let next = programs.run(&mut Command::new("true"), "coreutils");
+        assert!(matches!(next, Err(GuestError::Interrupted { .. })));
+    }
+}

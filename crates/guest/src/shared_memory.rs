@@ -1,0 +1,90 @@
+//! A card with memory, on which a guest finds what is its own: so all guests of a kind can boot alike, or begin where one of
+//! them was saved.
+//!
+//! The card is QEMU's `ivshmem-plain` (docs/specs/ivshmem-spec.rst of QEMU), whose second memory is a file of this
+//! machine's. Beside it there is a watchdog (`ib700`), which stops the machine when the agent is about to look at the card,
+//! if it is to be saved.
+
+use std::fs::{self, File};
+use std::io;
+use std::path::Path;
+use std::process::Command;
+
+use model::Bytes;
+
+use crate::machine::memory_backend_args;
+
+/// The smallest card, so that most guests have one of the same size, and can be saved once for all.
+const MIN_CARD_SIZE: Bytes = Bytes::mib(64);
+
+/// A card: a file, which is as large as the card.
+#[derive(Clone, Copy, Debug)]
+pub struct SharedMemoryFile<'a> {
+    file: &'a Path,
+    size: Bytes,
+}
+
+impl<'a> SharedMemoryFile<'a> {
+    /// A card that holds what the file does, behind which there are zeros. Its size is a power of two, as that of each
+    /// memory of a PCI device is.
+    ///
+    /// # Errors
+    /// When the file cannot be made as large.
+    pub fn of(file: &'a Path) -> io::Result<Self> {
+        let holds = fs::metadata(file)?.len();
+        let size = Bytes(holds.next_power_of_two().max(MIN_CARD_SIZE.0));
+        File::options().write(true).open(file)?.set_len(size.0)?;
+        Ok(Self { file, size })
+    }
+
+    /// An empty card of the same size as another, in a file that is made.
+    ///
+    /// # Errors
+    /// When that cannot be.
+    pub fn empty(file: &'a Path, like: &SharedMemoryFile<'_>) -> io::Result<Self> {
+        let SharedMemoryFile { size, .. } = *like;
+        File::create(file)?.set_len(size.0)?;
+        Ok(Self { file, size })
+    }
+
+    /// Its size.
+    pub const fn size(&self) -> Bytes {
+        self.size
+    }
+
+    pub(crate) fn add_to(&self, command: &mut Command) {
+        command
+            .arg("-object")
+            .arg(memory_backend_args(
+                "card",
+                self.file,
+                &self.size.0.to_string(),
+            ))
+            .args(["-device", "ivshmem-plain,memdev=card,master=on"])
+            .args(["-device", "ib700"]);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_card_is_a_power_of_two_with_zeros_behind_what_it_holds() {
+        let directory = tempfile::tempdir().unwrap();
+        let (small, large) = (directory.path().join("s"), directory.path().join("l"));
+        fs::write(&small, "content").unwrap();
+        File::create(&large)
+            .unwrap()
+            .set_len((64 << 20) + 1)
+            .unwrap();
+        let card = SharedMemoryFile::of(&small).unwrap();
+        assert_eq!(card.size(), MIN_CARD_SIZE);
+        let bytes = fs::read(&small).unwrap();
+        assert!(bytes.starts_with(b"content\0") && bytes.len() as u64 == MIN_CARD_SIZE.0);
+        let card = SharedMemoryFile::of(&large).unwrap();
+        assert_eq!(card.size(), Bytes::mib(128));
+        SharedMemoryFile::empty(&small, &card).unwrap();
+        assert_eq!(fs::metadata(&small).unwrap().len(), card.size().0);
+    }
+}

@@ -1,0 +1,132 @@
+//! Whether a report in JSON holds what a database can: such a file comes from anywhere, and what is wrong in it is told
+//! of it, and not of the database.
+
+use std::collections::BTreeSet;
+
+use model::{CampaignResults, Cell, CellId, CellResult, Metric, check_name};
+
+/// Looks through a campaign before it is stored.
+///
+/// # Errors
+/// When a cell is there twice, is of no contender or test of the campaign, or its result is of no session; when a name
+/// is none, or a phase has one metric twice. In one line.
+pub fn validate(results: &CampaignResults) -> Result<(), String> {
+    let campaign = &results.campaign;
+    for suite in &campaign.suites {
+        name(&suite.name)?;
+        let tests = suite.tests.iter();
+        let phases = tests.clone().flat_map(|test| &test.phases);
+        let names = tests.map(|test| &test.name);
+        names
+            .chain(phases.map(|phase| &phase.name))
+            .try_for_each(|called| name(called))?;
+    }
+    let contenders = campaign.contenders.iter().map(|one| one.name.as_str());
+    let contenders: BTreeSet<&str> = contenders.collect();
+    let tests = campaign.suites.iter().flat_map(|suite| {
+        let tests = suite.tests.iter();
+        tests.map(|test| (suite.name.as_str(), test.name.as_str()))
+    });
+    let tests: BTreeSet<(&str, &str)> = tests.collect();
+    let (mut numbers, mut cells) = (BTreeSet::new(), BTreeSet::new());
+    for stored in &results.cells {
+        let Cell {
+            id: CellId(id),
+            contender,
+            suite,
+            test,
+            round,
+            ..
+        } = &stored.cell;
+        if !contenders.contains(contender.as_str()) {
+            return Err(format!("cell {id} is of no contender of the campaign"));
+        }
+        if !tests.contains(&(suite.as_str(), test.as_str())) {
+            return Err(format!("cell {id} is of no test of the campaign"));
+        }
+        if !numbers.insert(id) || !cells.insert((contender, suite, test, round)) {
+            return Err(format!("cell {id} is there twice"));
+        }
+        if let Some(result) = &stored.result {
+            if results.environments.is_empty() {
+                return Err(format!("cell {id} has a result, and there is no session"));
+            }
+            of_cell(result).map_err(|why| format!("cell {id}: {why}"))?;
+        }
+    }
+    Ok(())
+}
+
+fn of_cell(result: &CellResult) -> Result<(), String> {
+    for phase in &result.phases {
+        name(&phase.phase)?;
+        let mut metrics: BTreeSet<Metric> = BTreeSet::new();
+        for stated in &phase.stated {
+            if !metrics.insert(stated.metric) {
+                return Err(format!("{} has {} twice", phase.phase, stated.metric));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn name(called: &str) -> Result<(), String> {
+    check_name(called).map_err(|error| error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use stats::fixture;
+
+    use super::*;
+
+    fn told(change: impl FnOnce(&mut CampaignResults)) -> String {
+        let mut results = fixture::plain();
+        assert_eq!(validate(&results), Ok(()));
+        change(&mut results);
+        validate(&results).unwrap_err()
+    }
+
+    #[test]
+    fn reports_of_fsarena_are_sound() {
+        let all = [
+            fixture::realistic(),
+            fixture::swept(),
+            fixture::calibrated(),
+            fixture::aged(),
+        ];
+        for results in all {
+            assert_eq!(validate(&results), Ok(()));
+        }
+    }
+
+    #[test]
+    fn what_no_database_can_hold_is_told() {
+        let twice = told(|results| {
+            let mut again = results.cells[0].clone();
+            again.cell.id = CellId(9999);
+            results.cells.push(again);
+        });
+        assert_eq!(twice, "cell 9999 is there twice");
+        let number = told(|results| {
+            results.cells[1].cell.id = results.cells[0].cell.id;
+        });
+        assert!(number.ends_with("is there twice"), "{number}");
+        let session = told(|results| results.environments.clear());
+        assert!(session.ends_with("there is no session"), "{session}");
+        let other = told(|results| results.cells[0].cell.contender = "x".into());
+        assert!(other.contains("no contender"), "{other}");
+        let other = told(|results| results.cells[0].cell.test = "x".into());
+        assert!(other.contains("no test"), "{other}");
+        let name = told(|results| results.campaign.suites[0].tests[0].name = "A b".into());
+        assert!(name.contains("A b"), "{name}");
+        let phase = told(|results| {
+            let result = results
+                .cells
+                .iter_mut()
+                .find_map(|cell| cell.result.as_mut());
+            result.unwrap().phases[0].phase = "é".into();
+        });
+        assert!(phase.contains('é'), "{phase}");
+    }
+}

@@ -1,0 +1,250 @@
+//! AFFS, the filesystem of the Amiga: its older form (OFS) and its faster one (FFS).
+//!
+//! Layout after "The .ADF (Amiga Disk File) format FAQ" of Laurent Clévy (chapters 4 and 5) and the
+//! structures in Linux fs/affs/amigaffs.h. All numbers are big-endian; a block has 512 bytes, that is, 128
+//! words of 32 bits.
+//!
+//! ```text
+//! block 0, 1            the boot block: "DOS", then a byte that says which form it is
+//! block 2 …             free
+//! (blocks + 1) / 2      the root block, in the middle, where drivers look for it
+//! behind it             bitmap blocks, one for each 4064 blocks; a bit set means free
+//! behind them           blocks that list the bitmap blocks which find no place in the root block
+//! ```
+//!
+//! Bitmaps do not count the two blocks of the boot block. A driver finds the root block by the size of
+//! the device alone, so a volume must be as large as the device it is on.
+
+use std::io::{Seek, Write};
+
+use model::Bytes;
+
+use crate::medium::BlockWriter;
+use crate::sector::SectorBuilder;
+use crate::{BLOCK, FormatError, FormattedVolume};
+
+const WORDS: usize = 128;
+/// Blocks before the first that can be used for anything.
+const RESERVED: u32 = 2;
+/// Blocks of which one bitmap block keeps account: all its bits but those of the checksum.
+const PER_BITMAP: u32 = 127 * 32;
+/// Bitmap blocks that the root block can name.
+const IN_ROOT: u32 = 25;
+/// Bitmap blocks that an extension can name.
+const IN_EXTENSION: u32 = 127;
+/// Entries of the root's hash table: the block without 56 words for other purposes.
+const HASH_TABLE: u32 = 72;
+const MIN_AFFS_SIZE: Bytes = Bytes::kib(64);
+/// Linux counts blocks in a signed number of 32 bits.
+const MAX_AFFS_SIZE: Bytes = Bytes((i32::MAX as u64) * BLOCK.0);
+const MAX_LABEL: usize = 30;
+/// Days from 1970 to 1978, when the Amiga's calendar begins.
+const CALENDAR_BEGINS: u64 = 8 * 365 + 2;
+const DAY: u64 = 86_400;
+const TICKS_A_SECOND: u64 = 50;
+
+/// How files are kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AffsVariant {
+    /// OFS: each data block has a header and a checksum, which leaves 488 bytes of it to the file.
+    Ofs,
+    /// FFS: data blocks hold nothing but data.
+    Ffs,
+}
+
+/// A volume that is to be made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Affs {
+    /// How files are kept.
+    pub data: AffsVariant,
+    /// Whether letters with accents have their capitals, too, when names are compared.
+    pub international: bool,
+    /// What it is called: 1 to 30 characters of Latin-1, without `:` and `/`.
+    pub label: String,
+    /// When it was made, in seconds since 1970; before 1978 counts as 1978.
+    pub created: u64,
+}
+
+impl Affs {
+    /// Makes the volume on a medium of this size in bytes.
+    ///
+    /// # Errors
+    /// When the size is below 64 KiB or beyond what Linux counts, the label is none, or writing fails.
+    pub fn write<W: Write + Seek>(
+        &self,
+        size: Bytes,
+        out: &mut W,
+    ) -> Result<FormattedVolume, FormatError> {
+        let label = label(&self.label)?;
+        let geometry = Geometry::of(size)?;
+        let mut medium = BlockWriter::new(out, size.0);
+        medium.clear_ends()?;
+        medium.write(0, self.boot_block().bytes())?;
+        let mut free = 0;
+        for index in 0..geometry.bitmaps {
+            let (bitmap, count) = geometry.bitmap(index);
+            free += count;
+            medium.write(geometry.bitmap_block(index).into(), bitmap.bytes())?;
+        }
+        for index in 0..geometry.extensions {
+            let extension = geometry.extension(index);
+            medium.write(geometry.extension_block(index).into(), extension.bytes())?;
+        }
+        // The root comes last: what was cut short is no volume.
+        let root = self.root_block(&geometry, &label);
+        medium.write(geometry.root.into(), root.bytes())?;
+        medium.finish()?;
+        Ok(FormattedVolume {
+            blocks: geometry.blocks.into(),
+            free,
+        })
+    }
+
+    /// Without a program to boot, the type is all that the boot block holds.
+    fn boot_block(&self) -> SectorBuilder {
+        let mut block = SectorBuilder::new(2 * BLOCK.as_usize());
+        let fast = u8::from(self.data == AffsVariant::Ffs);
+        let international = u8::from(self.international) << 1;
+        block.put(0, b"DOS").byte(3, fast | international);
+        block
+    }
+
+    fn root_block(&self, geometry: &Geometry, label: &[u8]) -> SectorBuilder {
+        const HEADER: u32 = 2;
+        const ROOT: u32 = 1;
+        const VALID: u32 = u32::MAX;
+        let mut block = SectorBuilder::new(BLOCK.as_usize());
+        block.word(0, HEADER).word(3, HASH_TABLE).word(78, VALID);
+        for index in 0..geometry.bitmaps.min(IN_ROOT) {
+            block.word(79 + index as usize, geometry.bitmap_block(index));
+        }
+        if geometry.extensions > 0 {
+            block.word(104, geometry.extension_block(0));
+        }
+        // The last change of the root directory, the last change of the volume, its creation.
+        for word in [105, 118, 121] {
+            self.put_date(&mut block, word);
+        }
+        block.byte(108 * 4, label.len() as u8);
+        block.put(108 * 4 + 1, label);
+        block.word(127, ROOT);
+        let rest = block.sum().wrapping_neg();
+        block.word(5, rest);
+        block
+    }
+
+    /// Days since 1978, minutes of the day, fiftieths of a second of the minute.
+    fn put_date(&self, block: &mut SectorBuilder, word: usize) {
+        let seconds = self.created.saturating_sub(CALENDAR_BEGINS * DAY);
+        let days = u32::try_from(seconds / DAY).unwrap_or(u32::MAX);
+        block
+            .word(word, days)
+            .word(word + 1, (seconds % DAY / 60) as u32)
+            .word(word + 2, (seconds % 60 * TICKS_A_SECOND) as u32);
+    }
+}
+
+/// Where everything lies.
+struct Geometry {
+    blocks: u32,
+    root: u32,
+    bitmaps: u32,
+    extensions: u32,
+}
+
+impl Geometry {
+    fn of(size: Bytes) -> Result<Self, FormatError> {
+        if size < MIN_AFFS_SIZE {
+            let smallest = MIN_AFFS_SIZE;
+            return Err(FormatError::TooSmall { size, smallest });
+        }
+        let blocks = match i32::try_from(size.0 / BLOCK.0) {
+            Ok(blocks) => blocks.unsigned_abs(),
+            Err(_) => {
+                let largest = MAX_AFFS_SIZE;
+                return Err(FormatError::TooLarge { size, largest });
+            }
+        };
+        let bitmaps = (blocks - RESERVED).div_ceil(PER_BITMAP);
+        Ok(Self {
+            blocks,
+            root: blocks.div_ceil(2),
+            bitmaps,
+            extensions: bitmaps.saturating_sub(IN_ROOT).div_ceil(IN_EXTENSION),
+        })
+    }
+
+    const fn bitmap_block(&self, index: u32) -> u32 {
+        self.root + 1 + index
+    }
+
+    const fn extension_block(&self, index: u32) -> u32 {
+        self.root + 1 + self.bitmaps + index
+    }
+
+    /// Root, bitmaps and extensions lie together and are all that is in use.
+    const fn is_free(&self, block: u32) -> bool {
+        let used = block >= self.root && block < self.extension_block(self.extensions);
+        block < self.blocks && !used
+    }
+
+    /// The bitmap block of this index, and how many blocks are free by it.
+    fn bitmap(&self, index: u32) -> (SectorBuilder, u64) {
+        let mut sector = SectorBuilder::new(BLOCK.as_usize());
+        let mut count = 0;
+        for word in 1..WORDS as u32 {
+            let first = RESERVED + index * PER_BITMAP + (word - 1) * 32;
+            let bits = self.word_of_32(first);
+            count += u64::from(bits.count_ones());
+            sector.word(word as usize, bits);
+        }
+        let rest = sector.sum().wrapping_neg();
+        sector.word(0, rest);
+        (sector, count)
+    }
+
+    /// A bit for each of 32 blocks, the first block in the lowest.
+    fn word_of_32(&self, first: u32) -> u32 {
+        let end = self.extension_block(self.extensions);
+        if first + 32 <= self.root || (first >= end && first + 32 <= self.blocks) {
+            return u32::MAX;
+        }
+        (0..32).fold(0, |bits, bit| {
+            bits | u32::from(self.is_free(first + bit)) << bit
+        })
+    }
+
+    /// Names of bitmap blocks, and in the last word the next extension. It has no checksum.
+    fn extension(&self, index: u32) -> SectorBuilder {
+        let mut sector = SectorBuilder::new(BLOCK.as_usize());
+        let first = IN_ROOT + index * IN_EXTENSION;
+        for bitmap in first..self.bitmaps.min(first + IN_EXTENSION) {
+            sector.word((bitmap - first) as usize, self.bitmap_block(bitmap));
+        }
+        if index + 1 < self.extensions {
+            sector.word(WORDS - 1, self.extension_block(index + 1));
+        }
+        sector
+    }
+}
+
+fn label(text: &str) -> Result<Vec<u8>, FormatError> {
+    let refused = |why| FormatError::Label {
+        label: text.to_owned(),
+        why,
+    };
+    let bytes: Option<Vec<u8>> = text.chars().map(latin_1).collect();
+    match bytes {
+        Some(bytes) if (1..=MAX_LABEL).contains(&bytes.len()) => Ok(bytes),
+        Some(_) => Err(refused("it must have 1 to 30 characters")),
+        None => Err(refused(
+            "it must be printable Latin-1, without colon and slash",
+        )),
+    }
+}
+
+fn latin_1(character: char) -> Option<u8> {
+    let byte = u8::try_from(character).ok()?;
+    let printable = matches!(byte, 0x20..=0x7e | 0xa0..=0xff);
+    (printable && !matches!(byte, b':' | b'/')).then_some(byte)
+}

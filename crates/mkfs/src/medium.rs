@@ -1,0 +1,57 @@
+//! What a volume is written to, addressed by blocks of 512 bytes.
+
+use std::io::{self, Seek, SeekFrom, Write};
+
+use crate::BLOCK;
+
+/// At both ends, so much is cleared: there the signatures of other filesystems stand.
+const END: u64 = 1 << 20;
+const CHUNK: usize = 64 << 10;
+
+/// A file, a device or anything else of a known size.
+pub struct BlockWriter<'a, W> {
+    out: &'a mut W,
+    size: u64,
+}
+
+impl<'a, W: Write + Seek> BlockWriter<'a, W> {
+    /// The medium with its size in bytes.
+    pub const fn new(out: &'a mut W, size: u64) -> Self {
+        Self { out, size }
+    }
+
+    /// Writes at a block.
+    pub fn write(&mut self, block: u64, bytes: &[u8]) -> io::Result<()> {
+        self.write_at(block * BLOCK.0, bytes)
+    }
+
+    fn write_at(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()> {
+        debug_assert!(offset + bytes.len() as u64 <= self.size);
+        self.out.seek(SeekFrom::Start(offset))?;
+        self.out.write_all(bytes)
+    }
+
+    /// Writes zeros over both ends, so that nothing takes the volume for what it was before.
+    pub fn clear_ends(&mut self) -> io::Result<()> {
+        let first = self.size.min(END);
+        let last = self.size.saturating_sub(END) / BLOCK.0 * BLOCK.0;
+        self.clear(0, first)?;
+        self.clear(last.max(first), self.size)
+    }
+
+    fn clear(&mut self, from: u64, to: u64) -> io::Result<()> {
+        let zeros = [0; CHUNK];
+        let mut offset = from;
+        while offset < to {
+            let length = (to - offset).min(CHUNK as u64);
+            self.write_at(offset, &zeros[..length as usize])?;
+            offset += length;
+        }
+        Ok(())
+    }
+
+    /// Hands over what is still held back.
+    pub fn finish(self) -> io::Result<()> {
+        self.out.flush()
+    }
+}

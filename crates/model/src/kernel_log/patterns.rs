@@ -1,0 +1,202 @@
+//! By what lines of a kernel log are known. Pure.
+//!
+//! Sources, all of the kernel: `kernel/panic.c` and `lib/bug.c` (warnings and bugs), `arch/x86/kernel/dumpstack.c` and
+//! `arch/x86/mm/fault.c` (oopses), `mm/oom_kill.c`, `mm/memcontrol.c` and `mm/page_alloc.c` (memory),
+//! `kernel/hung_task.c`, `kernel/watchdog.c` and `kernel/rcu/tree_stall.h` (what does not go on).
+
+/// With what a warning or a bug begins.
+const CUT_HERE: &str = "------------[ cut here ]";
+/// With what it ends.
+const END_TRACE: &str = "---[ end trace";
+/// What the kernel says of a program that asked for more memory than there was.
+const OUT_OF_MEMORY: &str = " invoked oom-killer";
+/// What it has done about that.
+const KILLED: &str = "Killed process ";
+
+/// What begins a report of many lines that has no mark of its own.
+const HEADS: [&str; 10] = [
+    "BUG: ",
+    "WARNING: ",
+    "kernel BUG at ",
+    "Oops: ",
+    "general protection fault",
+    "double fault: ",
+    " blocked for more than ",
+    "self-detected stall",
+    "detected stalls on CPUs",
+    "page allocation failure: ",
+];
+
+/// What is part of a report that has begun, wherever it stands.
+const PARTS: [&str; 50] = [
+    "Call Trace:",
+    "<TASK>",
+    "</TASK>",
+    "<IRQ>",
+    "</IRQ>",
+    "<NMI>",
+    "</NMI>",
+    "<SOFTIRQ>",
+    "</SOFTIRQ>",
+    "CPU: ",
+    "Hardware name: ",
+    "Workqueue: ",
+    "Modules linked in: ",
+    "Unloaded tainted modules: ",
+    "last unloaded: ",
+    "Tainted: ",
+    "Not tainted ",
+    "RIP: ",
+    "Code: ",
+    "RSP: ",
+    "RAX: ",
+    "RDX: ",
+    "RBP: ",
+    "R10: ",
+    "R13: ",
+    "FS: ",
+    "CS: ",
+    "CR2: ",
+    "DR0: ",
+    "DR3: ",
+    "PKRU: ",
+    "#PF: ",
+    "PGD ",
+    "task:",
+    "\"echo 0 > /proc/sys/kernel/hung_task_timeout_secs\"",
+    "INFO: lockdep is turned off",
+    "irq event stamp: ",
+    "hardirqs last ",
+    "softirqs last ",
+    "Sending NMI from CPU",
+    "NMI backtrace for cpu ",
+    "rcu: \t",
+    "rcu: rcu_",
+    "(detected by ",
+    "(t=",
+    "Mem-Info:",
+    "---[ end ",
+    "note: ",
+    "Kernel Offset: ",
+    "Rebooting in ",
+];
+
+/// What comes of a report, as its consequence.
+const CONSEQUENCES: [&str; 3] = ["Oops: ", "Kernel panic", "Shutting down cpus"];
+
+/// Names of block devices before their number.
+const NUMBERED: [&str; 8] = [
+    "loop", "nvme", "dm-", "nullb", "fsd", "zram", "mmcblk", "sr",
+];
+/// Names of block devices before their letter.
+const LETTERED: [&str; 3] = ["sd", "vd", "xvd"];
+
+/// `<level> text` as `text`, without blanks around it.
+pub fn strip_level(line: &str) -> &str {
+    split(line).map_or(line, |(_, text)| text).trim()
+}
+
+/// The level of `<level> text`.
+pub(super) fn level(line: &str) -> Option<u8> {
+    split(line).map(|(level, _)| level)
+}
+
+fn split(line: &str) -> Option<(u8, &str)> {
+    let (level, text) = line.strip_prefix('<')?.split_once('>')?;
+    Some((level.parse().ok()?, text))
+}
+
+/// The first of the gravest lines but for marks, traces and consequences: that one tells most.
+pub(super) fn title(lines: &[String]) -> &str {
+    let telling = lines.iter().filter(|line| {
+        let text = strip_level(line);
+        !starts_warning(text) && !is_part(text) && !is_consequence(text)
+    });
+    let gravest = telling.min_by_key(|line| level(line).unwrap_or(u8::MAX));
+    gravest.or(lines.first()).map_or("", String::as_str)
+}
+
+/// The line without what differs from one occurrence to the next: words that hold a digit.
+pub(super) fn kind(line: &str) -> String {
+    let words = line.split_whitespace().map(|word| {
+        let differs = word.contains(|c: char| c.is_ascii_digit());
+        if differs { "#" } else { word }
+    });
+    words.collect::<Vec<_>>().join(" ")
+}
+
+pub(super) fn starts_warning(text: &str) -> bool {
+    text.starts_with(CUT_HERE)
+}
+
+pub(super) fn ends_warning(text: &str) -> bool {
+    text.starts_with(END_TRACE)
+}
+
+pub(super) fn starts_oom(text: &str) -> bool {
+    text.contains(OUT_OF_MEMORY)
+}
+
+/// Whether memory is there again: a process was killed for it.
+pub(super) fn ends_oom(text: &str) -> bool {
+    text.contains(KILLED)
+}
+
+/// What is told of a process that was killed, and of those that are to go with it.
+pub(super) fn continues_oom(text: &str) -> bool {
+    text.starts_with("oom_reaper: ")
+        || text.starts_with("Tasks in ")
+        || (text.starts_with("Memory cgroup out of memory: ") && text.contains(KILLED))
+}
+
+pub(super) fn starts_report(text: &str) -> bool {
+    HEADS.iter().any(|head| text.contains(head))
+}
+
+pub(super) fn is_consequence(text: &str) -> bool {
+    CONSEQUENCES.iter().any(|sign| text.starts_with(sign))
+}
+
+/// Whether a line can only be part of what was told before it.
+pub(super) fn is_part(text: &str) -> bool {
+    PARTS.iter().any(|part| text.starts_with(part)) || is_frame(text) || is_dump(text)
+}
+
+/// A frame of a stack trace: `? ext4_lookup+0x1a/0x2c0 [ext4]`.
+fn is_frame(text: &str) -> bool {
+    let place = text.strip_prefix("? ").unwrap_or(text);
+    let function = place.split_whitespace().next().unwrap_or_default();
+    let offset = function.split_once("+0x").map(|(_, rest)| rest);
+    offset.is_some_and(|rest| rest.contains("/0x"))
+}
+
+/// A line of a dump of bytes: `00000010: 58 41 47 46`.
+fn is_dump(text: &str) -> bool {
+    let offset = text.split_once(": ").map(|(offset, _)| offset);
+    offset.is_some_and(|o| o.len() == 8 && o.bytes().all(|b| b.is_ascii_hexdigit()))
+}
+
+/// The words of a line, of which block devices are some; the number of a journal on a device (`loop0-8`) is none.
+pub(super) fn split_words(line: &str) -> impl Iterator<Item = &str> {
+    let words = line.split(|c: char| !c.is_ascii_alphanumeric() && c != '-');
+    words.map(|word| match word.starts_with("dm-") {
+        true => word,
+        false => word.split('-').next().unwrap_or(word),
+    })
+}
+
+/// Whether a word is what the kernel calls a block device: `loop0`, `sda1`, `nvme0n1p2`, `dm-0`.
+pub(super) fn is_block_device(word: &str) -> bool {
+    let digits = |text: &str| text.bytes().all(|b| b.is_ascii_digit());
+    let numbered = NUMBERED.iter().any(|name| {
+        let rest = word.strip_prefix(name).unwrap_or_default();
+        let mut parts = rest.split(['n', 'p']);
+        rest.starts_with(|c: char| c.is_ascii_digit()) && parts.all(digits)
+    });
+    let lettered = LETTERED.iter().any(|name| {
+        let rest = word.strip_prefix(name).unwrap_or_default();
+        let number = rest.trim_start_matches(|c: char| c.is_ascii_lowercase());
+        rest.len() == number.len() + 1 && digits(number)
+    });
+    numbered || lettered
+}

@@ -1,0 +1,54 @@
+//! What another program did and measured.
+
+use serde::{Deserialize, Serialize};
+
+use super::{OpUnit, OpInfo, OpExecutor, FsState, OpName, WorkEstimate};
+use crate::{CacheState, SyncAtEnd, WorkloadCategory, Metric};
+
+/// Something that was not done by fsarena: no suite can ask for it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct External {
+    /// The number by which its results are ranked.
+    pub metric: Metric,
+    /// What it asked of the filesystem, where that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub group: Option<WorkloadCategory>,
+    /// Whether its time is that of the other phases of its test together.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub total: bool,
+}
+
+impl OpInfo for External {
+    fn op_names() -> &'static [OpName] {
+        &[]
+    }
+
+    fn apply(&self, _: &mut FsState) -> WorkEstimate {
+        WorkEstimate::new(0, 0, 1)
+    }
+
+    fn perform<S: OpExecutor>(&self, stage: &mut S) -> Result<(), S::Error> {
+        Err(stage.unsupported("another program did it, and fsarena does not know how"))
+    }
+
+    fn group(&self) -> Option<WorkloadCategory> {
+        self.group
+    }
+
+    fn primary_metric(&self) -> Metric {
+        self.metric
+    }
+
+    fn each(&self) -> OpUnit {
+        OpUnit::Nothing
+    }
+
+    fn allowed_caches(&self) -> &'static [CacheState] {
+        &[]
+    }
+
+    fn allowed_ends(&self) -> &'static [SyncAtEnd] {
+        &[]
+    }
+}

@@ -1,0 +1,276 @@
+//! What lies on the filesystem while a test is followed phase by phase, what its operations do to that, and whether
+//! what one of them needs is there.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use super::{Op, VolumeStep, WorkEstimate};
+use crate::Bytes;
+
+/// What operations work on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ObjectKind {
+    /// A file, or one for each thread.
+    File,
+    /// Many files or directories alike.
+    Set,
+    /// Directories and files below one directory.
+    Tree,
+    /// What the replay of a trace has left in a directory.
+    Replayed,
+}
+
+impl fmt::Display for ObjectKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::File => "file",
+            Self::Set => "set",
+            Self::Tree => "tree",
+            Self::Replayed => "replayed directory",
+        })
+    }
+}
+
+/// A thing on the filesystem.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FsObject {
+    kind: ObjectKind,
+    /// Names in it.
+    pub entries: u64,
+    /// Bytes in all of it.
+    pub bytes: u64,
+}
+
+/// What an operation did to a thing, as far as that has to be taken back before the operation can be done again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FsChange {
+    /// It was made.
+    Made(ObjectKind, String),
+    /// It was removed.
+    Removed(ObjectKind, String),
+    /// A file became longer.
+    Grown(String),
+    /// The entries of a set have other names, in other directories where that is said.
+    Renamed {
+        /// The set.
+        set: String,
+        /// Whether they are in other directories.
+        across: bool,
+    },
+    /// The files of a set have another size.
+    Resized {
+        /// The set.
+        set: String,
+        /// The size.
+        size: Bytes,
+    },
+    /// The content or the size of a file is another one; it is to be written again.
+    AllocationChanged(String),
+    /// Nobody knows what: it cannot be taken back.
+    Unknown,
+    /// It holds something else, or has other attributes: done again, the same becomes of it.
+    Overwritten(ObjectKind, String),
+}
+
+/// Whether there is a filesystem, and whether it is mounted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum MountState {
+    /// Before the first phase.
+    #[default]
+    Start,
+    Unmounted,
+    Mounted,
+}
+
+/// Follows a test: what its operations have made so far. What cannot be is remembered, and things go on as if it were.
+#[derive(Debug, Default)]
+pub struct FsState {
+    state: MountState,
+    there: BTreeMap<String, FsObject>,
+    /// Sets that a mix has changed: nothing but another mix knows what is in them.
+    mixed: BTreeMap<String, FsObject>,
+    /// Bytes in what has no name here.
+    nameless: u64,
+    /// What the last operation did.
+    changes: Vec<FsChange>,
+    /// Whether the last operation looked for something.
+    uses: bool,
+    complaint: Option<String>,
+}
+
+impl FsState {
+    /// Takes in the next operation and gives its work.
+    pub fn apply(&mut self, op: &Op) -> WorkEstimate {
+        self.changes.clear();
+        self.uses = false;
+        self.complaint = None;
+        match op.info().step() {
+            Some(step) => self.step(step),
+            None if self.state == MountState::Unmounted => {
+                self.reject("the filesystem is not mounted here".into());
+            }
+            // A test that makes no filesystem itself finds one made and mounted.
+            None => self.state = MountState::Mounted,
+        }
+        op.info().apply(self)
+    }
+
+    fn step(&mut self, step: VolumeStep) {
+        use MountState::{Mounted, Start, Unmounted};
+        let (state, complaint) = match (step, self.state) {
+            (VolumeStep::Mkfs, Start) => (Unmounted, None),
+            (VolumeStep::Mkfs, state) => (
+                state,
+                Some("mkfs can only be the first phase: the others would be made on what is gone"),
+            ),
+            (VolumeStep::Mount, Unmounted) => (Mounted, None),
+            (VolumeStep::Unmount, Start | Mounted) => (Unmounted, None),
+            (VolumeStep::Fsck, Unmounted) => (Unmounted, None),
+            (_, Start | Mounted) => (Mounted, Some("the filesystem is mounted here")),
+            (_, Unmounted) => (Unmounted, Some("the filesystem is not mounted here")),
+        };
+        self.state = state;
+        complaint.into_iter().for_each(|c| self.reject(c.into()));
+    }
+
+    /// Why the last operation cannot come where it does.
+    pub fn violation(&self) -> Option<&str> {
+        self.complaint.as_deref()
+    }
+
+    /// What the last operation did.
+    pub fn changes(&self) -> &[FsChange] {
+        &self.changes
+    }
+
+    /// Whether the last operation works on what is there.
+    pub const fn depends_on_state(&self) -> bool {
+        self.uses
+    }
+
+    /// What lies on the filesystem now, as files have it.
+    pub fn bytes(&self) -> Bytes {
+        let all = self.there.values().chain(self.mixed.values());
+        let each = all.map(|thing| thing.bytes);
+        Bytes(each.fold(self.nameless, u64::saturating_add))
+    }
+
+    /// The size of a file, where there is one.
+    pub fn size_of(&self, file: &str) -> Option<Bytes> {
+        self.there.get(file).map(|thing| Bytes(thing.bytes))
+    }
+
+    /// The operation makes no sense here, for this reason.
+    pub fn reject(&mut self, complaint: String) {
+        self.complaint.get_or_insert(complaint);
+    }
+
+    /// The operation makes a thing of so many names and bytes.
+    pub fn add(&mut self, kind: ObjectKind, name: &str, entries: u64, bytes: u64) {
+        let thing = FsObject {
+            kind,
+            entries,
+            bytes,
+        };
+        let mixed = self.mixed.get(name).copied();
+        if let Some(there) = self.there.insert(name.to_owned(), thing).or(mixed) {
+            self.reject(format!("a {} `{name}` is there already", there.kind));
+        }
+        self.changes.push(FsChange::Made(kind, name.to_owned()));
+    }
+
+    /// The operation works on a thing that an earlier one made.
+    pub fn find(&mut self, kind: ObjectKind, name: &str) -> FsObject {
+        self.uses = true;
+        let found = self.there.get(name).copied();
+        match found {
+            Some(thing) if thing.kind == kind => {}
+            Some(thing) => self.reject(format!("`{name}` is a {} and no {kind}", thing.kind)),
+            None if self.mixed.contains_key(name) => self.reject(format!(
+                "a mix has changed the {kind} `{name}`: only another mix can use it"
+            )),
+            None => self.reject(format!(
+                "no earlier phase made a {kind} `{name}`, or one removed it"
+            )),
+        }
+        found.unwrap_or(FsObject {
+            kind,
+            entries: 0,
+            bytes: 0,
+        })
+    }
+
+    /// A set as a mix finds it, which another mix may have changed.
+    pub(super) fn find_dynamic(&mut self, set: &str) -> FsObject {
+        self.uses = true;
+        match self.mixed.get(set) {
+            Some(mixed) => *mixed,
+            None => self.find(ObjectKind::Set, set),
+        }
+    }
+
+    /// The same, without looking for it anew.
+    pub(super) fn mixed(&self, set: &str) -> FsObject {
+        let found = self.mixed.get(set).or_else(|| self.there.get(set));
+        found.copied().unwrap_or(FsObject {
+            kind: ObjectKind::Set,
+            entries: 0,
+            bytes: 0,
+        })
+    }
+
+    /// A mix leaves a set like this.
+    pub(super) fn set_mixed(&mut self, set: &str, left: FsObject) {
+        self.there.remove(set);
+        self.mixed.insert(set.to_owned(), left);
+    }
+
+    /// The operation removes a thing.
+    pub fn remove(&mut self, kind: ObjectKind, name: &str) -> FsObject {
+        let thing = self.find(kind, name);
+        self.there.remove(name);
+        self.changes.push(FsChange::Removed(kind, name.to_owned()));
+        thing
+    }
+
+    /// The operation makes a thing like another.
+    pub fn copy(&mut self, kind: ObjectKind, from: &str, to: &str) -> FsObject {
+        let thing = self.find(kind, from);
+        self.add(kind, to, thing.entries, thing.bytes);
+        thing
+    }
+
+    /// The operation makes a file longer by so many bytes.
+    pub fn grow(&mut self, file: &str, bytes: u64) {
+        let there = self.find(ObjectKind::File, file);
+        let bytes = there.bytes.saturating_add(bytes);
+        self.there
+            .insert(file.to_owned(), FsObject { bytes, ..there });
+        self.changes.push(FsChange::Grown(file.to_owned()));
+    }
+
+    /// The operation changes the space of a file, which has this many bytes then.
+    pub fn change_allocation(&mut self, file: &str, bytes: u64) {
+        let there = self.find(ObjectKind::File, file);
+        self.there
+            .insert(file.to_owned(), FsObject { bytes, ..there });
+        self.changes
+            .push(FsChange::AllocationChanged(file.to_owned()));
+    }
+
+    /// The operation does what nobody knows: about so many bytes come from it, and so many of others' go.
+    pub fn change_unknown(&mut self, bytes: u64, freed: u64) {
+        self.nameless = self.nameless.saturating_add(bytes).saturating_sub(freed);
+        self.changes.push(FsChange::Unknown);
+    }
+
+    /// The operation only seems to do what it does: there is nothing to take back.
+    pub fn mark_unchanged(&mut self) {
+        self.changes.clear();
+    }
+
+    /// The operation changes what is there, in one of the other ways.
+    pub fn change(&mut self, change: FsChange) {
+        self.changes.push(change);
+    }
+}

@@ -1,0 +1,107 @@
+//! A tree of directories and files whose content is made in memory.
+
+use serde::{Deserialize, Serialize};
+
+use super::keys::{FromKeys, count, keyed, name, size};
+use super::{KeyError, KeySource, ObjectKind, Op, OpInfo, OpExecutor, FsState, OpName, WorkEstimate};
+use crate::{Bytes, WorkloadCategory};
+
+keyed! {
+    /// What a tree is made of.
+    #[derive(Copy)]
+    pub struct TreeSpec {
+        /// Number of files.
+        files: u64 = count,
+        /// Number of directories.
+        directories: u64 = count,
+        /// Bytes in all files together.
+        bytes: Bytes = size,
+        /// Size of the smallest file.
+        smallest: Bytes = size,
+        /// Size of the largest file.
+        largest: Bytes = size,
+    }
+}
+
+/// Write a tree of directories and files whose content is made in memory.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct GenerateTree {
+    /// Name of the tree's top directory.
+    pub tree: String,
+    /// What it is made of.
+    #[serde(flatten)]
+    pub spec: TreeSpec,
+}
+
+impl TreeSpec {
+    /// Whether so many files can hold so many bytes.
+    pub(super) fn check(&self) -> Result<(), String> {
+        let Self {
+            files,
+            bytes,
+            smallest,
+            largest,
+            ..
+        } = self;
+        let least = files.saturating_mul(smallest.0);
+        let most = files.saturating_mul(largest.0);
+        if smallest > largest {
+            Err(format!(
+                "`smallest` ({smallest}) is above `largest` ({largest})"
+            ))
+        } else if !(least..=most).contains(&bytes.0) {
+            Err(format!(
+                "{files} files of {smallest} to {largest} cannot hold {bytes} together"
+            ))
+        } else {
+            Ok(())
+        }
+    }
+
+    /// Follows a tree that is made like this.
+    pub(super) fn apply_to(&self, tree: &str, things: &mut FsState) -> WorkEstimate {
+        let entries = self.files.saturating_add(self.directories);
+        things.add(ObjectKind::Tree, tree, entries, self.bytes.0);
+        WorkEstimate::new(0, self.bytes.0, entries)
+    }
+}
+
+impl OpInfo for GenerateTree {
+    fn op_names() -> &'static [OpName] {
+        fn read(keys: &dyn KeySource) -> Result<Op, KeyError> {
+            Ok(Op::GenerateTree(GenerateTree {
+                tree: name(keys, "tree")?,
+                spec: TreeSpec::read(keys)?,
+            }))
+        }
+        &[OpName {
+            name: "plant-tree",
+            keys: &[
+                "tree",
+                "files",
+                "directories",
+                "bytes",
+                "smallest",
+                "largest",
+            ],
+            read,
+        }]
+    }
+
+    fn apply(&self, things: &mut FsState) -> WorkEstimate {
+        self.spec.apply_to(&self.tree, things)
+    }
+
+    fn perform<S: OpExecutor>(&self, stage: &mut S) -> Result<(), S::Error> {
+        stage.generate_tree(&self.tree, &self.spec)
+    }
+
+    fn group(&self) -> Option<WorkloadCategory> {
+        Some(WorkloadCategory::Trees)
+    }
+
+    fn check(&self) -> Result<(), String> {
+        self.spec.check()
+    }
+}

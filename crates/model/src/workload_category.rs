@@ -1,0 +1,122 @@
+//! Groups of tests that ask the same of a filesystem, by what a phase does.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::Phase;
+
+/// What a phase asks of a filesystem. Weights of uses are over these.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum WorkloadCategory {
+    /// Large files written front to back, appended to, rewritten or copied.
+    StreamWrite,
+    /// Large files read front to back, back to front or with strides.
+    StreamRead,
+    /// Requests at random places of a file that read.
+    RandomRead,
+    /// Requests at random places of a file, or at one place again and again, that write.
+    RandomWrite,
+    /// Writes and new files of which each one, or every few, is made durable before the next.
+    Durable,
+    /// Many files and directories made, linked and removed.
+    ManyFiles,
+    /// Names and attributes looked up, listed and changed.
+    Names,
+    /// Trees of files of mixed sizes written, copied, read and removed.
+    Trees,
+    /// The filesystem made, mounted, unmounted and checked. Older reports call it `upkeep`.
+    #[serde(alias = "upkeep")]
+    Maintenance,
+    /// Space left to files.
+    Space,
+}
+
+impl WorkloadCategory {
+    /// Every group, in the order of the reports.
+    pub const ALL: [Self; 10] = [
+        Self::StreamWrite,
+        Self::StreamRead,
+        Self::RandomRead,
+        Self::RandomWrite,
+        Self::Durable,
+        Self::ManyFiles,
+        Self::Names,
+        Self::Trees,
+        Self::Maintenance,
+        Self::Space,
+    ];
+
+    /// Each group by its word.
+    pub const WORDS: [(&'static str, Self); 10] = {
+        let mut words = [("", Self::Space); 10];
+        let mut at = 0;
+        while at < words.len() {
+            words[at] = (Self::ALL[at].name(), Self::ALL[at]);
+            at += 1;
+        }
+        words
+    };
+
+    /// The word in data files and exports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::StreamWrite => "stream-write",
+            Self::StreamRead => "stream-read",
+            Self::RandomRead => "random-read",
+            Self::RandomWrite => "random-write",
+            Self::Durable => "durable",
+            Self::ManyFiles => "many-files",
+            Self::Names => "names",
+            Self::Trees => "trees",
+            Self::Maintenance => "maintenance",
+            Self::Space => "space",
+        }
+    }
+
+    /// What it is, as a caption says it.
+    pub const fn title(self) -> &'static str {
+        match self {
+            Self::StreamWrite => "large files written",
+            Self::StreamRead => "large files read",
+            Self::RandomRead => "random reads",
+            Self::RandomWrite => "random writes",
+            Self::Durable => "durable writes",
+            Self::ManyFiles => "many files made and removed",
+            Self::Names => "names and attributes",
+            Self::Trees => "trees of files",
+            Self::Maintenance => "make, mount, check",
+            Self::Space => "space left",
+        }
+    }
+
+    /// The group of a phase; `None` where it only tries what a filesystem can do,
+    /// or does nothing with it.
+    pub fn of_phase(phase: &Phase) -> Option<Self> {
+        phase.op.info().group()
+    }
+}
+
+impl fmt::Display for WorkloadCategory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_the_words_of_exports_and_unique() {
+        let names: std::collections::BTreeSet<_> =
+            WorkloadCategory::ALL.iter().map(|g| g.name()).collect();
+        assert_eq!(names.len(), WorkloadCategory::ALL.len());
+        for group in WorkloadCategory::ALL {
+            let word = serde_json::to_string(&group).unwrap();
+            assert_eq!(word, format!("\"{}\"", group.name()));
+        }
+    }
+}

@@ -1,0 +1,300 @@
+//! How far two campaigns agree on who is better, in words: one sentence, a table of groups and one of phases, and every
+//! pair that they call different ways. As text for a terminal and as Markdown.
+
+use stats::{Agreement, Disagreement, DisagreementCause, PairAgreement, PhaseAgreement};
+
+use crate::documents::compare::{SideLabels, TextStyle};
+use crate::tables::table::Table;
+use crate::text::conclusions::listed;
+use crate::text::labels::{percent, pluralize};
+use crate::text::scale::three_digits;
+use crate::text::text::sanitize_line;
+
+/// The most pairs that are named.
+const MAX_PAIRS: usize = 25;
+/// What is not known.
+const NONE: &str = "–";
+
+/// The agreement in words.
+pub fn agreement_text(found: &Agreement, sides: SideLabels<'_>, form: TextStyle) -> String {
+    let mut out = form.line(&verdict(found, sides));
+    out += &form.settings(&found.settings, [sides.before, sides.after]);
+    out += &(form.heading("Groups of tests") + &form.table(&groups(found)));
+    out += &format!("\n{}", form.line(LEGEND));
+    out += &(form.heading("Phases") + &form.table(&phases(found)));
+    out += &disagreements(found, sides, form);
+    out += &left_out(found, form);
+    out
+}
+
+const LEGEND: &str = "Different: pairs that both call different by more than the margin. Tau-b: rank correlation over all \
+                      pairs within a phase, 1 where all orders are the same. Ratio of ratios: how many times as far apart \
+                      the first sets a pair as the second does; the median, and between what the middle half lies.";
+
+/// What it comes to.
+fn verdict(found: &Agreement, sides: SideLabels<'_>) -> String {
+    let all = &found.all;
+    let mut text = match all.share() {
+        None => format!(
+            "No pair of contenders is called different by both {} and {}.",
+            sanitize_line(sides.before),
+            sanitize_line(sides.after)
+        ),
+        Some(share) => format!(
+            "Both order {} of {} alike ({}), of those that {} and {} both call different; tau-b over all {} is {}.",
+            all.same_order,
+            pluralize(all.both_different, "pair"),
+            percent(share),
+            sanitize_line(sides.before),
+            sanitize_line(sides.after),
+            pluralize(all.pairs, "pair"),
+            tau(all)
+        ),
+    };
+    let withheld = found.phases.iter().filter(|p| p.withheld.is_some());
+    let (withheld, counted_pairs) = (withheld.count(), &found.counted);
+    if let (1.., Some(share)) = (withheld, counted_pairs.share()) {
+        text += &format!(
+            " Without {} that {} not counted in virtual time it is {} of {} ({}).",
+            pluralize(withheld as u64, "phase"),
+            if withheld == 1 { "is" } else { "are" },
+            counted_pairs.same_order,
+            counted_pairs.both_different,
+            percent(share)
+        );
+    }
+    text
+}
+
+fn tau(counts: &PairAgreement) -> String {
+    counts
+        .tau_b
+        .map_or_else(|| NONE.to_owned(), |tau| format!("{tau:.2}"))
+}
+
+fn cells(counts: &PairAgreement) -> [String; 6] {
+    let share = counts.share().map_or_else(|| NONE.to_owned(), percent);
+    let ratio = counts.ratio_of_ratios.map(|q| {
+        let [low, median, high] = [q.low, q.median, q.high].map(three_digits);
+        format!("{median} ({low} … {high})")
+    });
+    [
+        counts.pairs.to_string(),
+        counts.both_different.to_string(),
+        counts.same_order.to_string(),
+        share,
+        tau(counts),
+        ratio.unwrap_or_else(|| NONE.to_owned()),
+    ]
+}
+
+const COUNTS: [&str; 6] = [
+    ">pairs",
+    ">different",
+    ">same order",
+    ">share",
+    ">tau-b",
+    "ratio of ratios",
+];
+
+fn groups(found: &Agreement) -> Table {
+    let mut table = Table::new(&[&["group"][..], &COUNTS[..]].concat());
+    for group in &found.groups {
+        let name = vec![group.group.title().to_owned()];
+        table.push([name, cells(&group.counts).to_vec()].concat());
+        if group.counted != group.counts {
+            let name = vec!["… what counts".to_owned()];
+            table.push([name, cells(&group.counted).to_vec()].concat());
+        }
+    }
+    let name = vec!["all".to_owned()];
+    table.push([name, cells(&found.all).to_vec()].concat());
+    if found.counted != found.all {
+        let name = vec!["… what counts".to_owned()];
+        table.push([name, cells(&found.counted).to_vec()].concat());
+    }
+    table
+}
+
+fn phases(found: &Agreement) -> Table {
+    let mut table = Table::new(&[&["phase"][..], &COUNTS[..], &["counts"][..]].concat());
+    for phase in &found.phases {
+        let PhaseAgreement {
+            test,
+            phase,
+            withheld,
+            counts,
+            ..
+        } = phase;
+        let counts_or_why = match withheld {
+            None => "yes".to_owned(),
+            Some(reason) => format!("no, because {}", sanitize_line(reason)),
+        };
+        let name = vec![format!("{}/{}", sanitize_line(test), sanitize_line(phase))];
+        table.push([name, cells(counts).to_vec(), vec![counts_or_why]].concat());
+    }
+    table
+}
+
+fn disagreements(found: &Agreement, sides: SideLabels<'_>, form: TextStyle) -> String {
+    let all = &found.disagreements;
+    if all.is_empty() {
+        return String::new();
+    }
+    let shown = all.len().min(MAX_PAIRS);
+    let title = match shown < all.len() {
+        true => format!(
+            "In different orders: {}, the {shown} farthest apart",
+            pluralize(all.len() as u64, "pair")
+        ),
+        false => "In different orders".to_owned(),
+    };
+    let ratio = |side: &str| format!(">{}", sanitize_line(side));
+    let mut table = Table::new(&[
+        "phase",
+        "worse beside better",
+        &ratio(sides.before),
+        &ratio(sides.after),
+        "what is not alike",
+    ]);
+    for one in &all[..shown] {
+        table.push(vec![
+            format!(
+                "{}/{}{}",
+                sanitize_line(&one.test),
+                sanitize_line(&one.phase),
+                if one.counts { "" } else { " (not counted)" }
+            ),
+            format!(
+                "{} beside {}",
+                sanitize_line(&one.worse),
+                sanitize_line(&one.better)
+            ),
+            three_digits(one.costs[0].ratio),
+            three_digits(one.costs[1].ratio),
+            why(one),
+        ]);
+    }
+    let note = format!(
+        "What the worse one costs as a multiple of the better one, who is better as {} has it.",
+        sanitize_line(sides.after)
+    );
+    form.heading(&title) + &form.table(&table) + &format!("\n{}", form.line(&note))
+}
+
+/// What the campaigns did not do alike.
+fn why(one: &Disagreement) -> String {
+    let causes: Vec<String> = one.causes.iter().map(cause).collect();
+    match causes.is_empty() {
+        true => NONE.to_owned(),
+        false => causes.join("; "),
+    }
+}
+
+fn cause(cause: &DisagreementCause) -> String {
+    let pair = |values: &[f64; 2], shown: &dyn Fn(f64) -> String| listed(&values.map(shown), "and");
+    match cause {
+        DisagreementCause::Flushes { contender, times } => format!(
+            "{} flushes {} times",
+            sanitize_line(contender),
+            pair(times, &|n| format!("{n:.0}"))
+        ),
+        DisagreementCause::Moved {
+            contender,
+            metric,
+            bytes,
+        } => format!(
+            "{} {} {}",
+            sanitize_line(contender),
+            match metric {
+                model::Metric::DeviceRead => "reads",
+                _ => "writes",
+            },
+            pair(bytes, &|b| model::Bytes(b as u64).to_string())
+        ),
+        DisagreementCause::Processor { contender, share } => format!(
+            "{} has the processor for {}",
+            sanitize_line(contender),
+            pair(share, &|s| percent(s / 100.0))
+        ),
+    }
+}
+
+fn left_out(found: &Agreement, form: TextStyle) -> String {
+    let mut lines = Vec::new();
+    if !found.only_in_one.is_empty() {
+        let names: Vec<String> = found
+            .only_in_one
+            .iter()
+            .map(|name| sanitize_line(name))
+            .collect();
+        lines.push(format!("Only in one: {}.", listed(&names, "and")));
+    }
+    for one in &found.not_the_same {
+        lines.push(format!(
+            "{}/{}: {}.",
+            sanitize_line(&one.test),
+            sanitize_line(&one.phase),
+            one.reason
+        ));
+    }
+    match lines.is_empty() {
+        true => String::new(),
+        false => {
+            let items: String = lines.iter().map(|line| form.list_item(line)).collect();
+            form.heading("Not compared") + &items
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: TextStyle = TextStyle::Text { columns: None };
+    use model::{Clock, ExcludedPhase};
+    use stats::{AnalysedCampaign, Margin, agreement, analyse, analyse_with_margin, fixture};
+
+    /// Two campaigns that agree on who reads and not on who writes.
+    fn text(withheld: &[ExcludedPhase], form: TextStyle) -> String {
+        let real = fixture::plain();
+        let mut other = fixture::plain();
+        other.campaign.clock = Clock::Virtual;
+        for stored in &mut other.cells {
+            let name = stored.cell.contender.clone();
+            let phases = stored.result.iter_mut().flat_map(|r| &mut r.phases);
+            for phase in phases.filter(|phase| phase.phase == "write" && name == "slow") {
+                phase.elapsed = model::Nanos(phase.elapsed.0 / 8);
+                phase.device.get_or_insert_default().flushes = 0;
+            }
+        }
+        let analyses = [
+            analyse_with_margin(&other, Margin::default(), withheld),
+            analyse(&real),
+        ];
+        let [first, second] = [(&other, &analyses[0]), (&real, &analyses[1])]
+            .map(|(results, analysis)| AnalysedCampaign::new(results, analysis));
+        let found = agreement(first, second, Margin::default()).unwrap();
+        let sides = SideLabels {
+            before: "virtual time",
+            after: "real time",
+        };
+        agreement_text(&found, sides, form)
+    }
+
+    #[test]
+    fn what_agrees_and_what_does_not() {
+        insta::assert_snapshot!(text(&[], TEXT));
+    }
+
+    #[test]
+    fn what_is_withheld_is_marked_and_told_apart() {
+        let withheld = ExcludedPhase {
+            phase: "file/write".parse().unwrap(),
+            reason: "nothing waits for the disk".to_owned(),
+            same_order: 1,
+            pairs: 3,
+        };
+        insta::assert_snapshot!(text(&[withheld], TextStyle::Markdown));
+    }
+}

@@ -1,0 +1,688 @@
+//! Two campaigns side by side, in words: what differs in the setting, what got worse, what better, and
+//! what is not significantly different. As text for a terminal and as Markdown.
+
+use stats::{
+    CampaignComparison, ComparisonVerdict, HostBlock, OverallChange, ResultChange, SettingChange,
+};
+
+use crate::UnitScale;
+use crate::documents::{advice::wrapped, markdown};
+use crate::tables::table::{Table, ratio};
+use crate::text::conclusions::{bound_prefix, describe, format_excess, listed};
+use crate::text::labels::{arrow, percent, pluralize};
+use crate::text::text::sanitize_line;
+
+/// The most differences that are shown though nothing is known of them.
+const MAX_OPEN: usize = 10;
+/// What only a larger regression would show is no longer told in numbers.
+const MAX_DETECTABLE: f64 = 1.0;
+
+/// The head of ratios with their intervals.
+const RATIO: &str = "cost (95 %)";
+
+/// What is compared, in words.
+#[derive(Clone, Copy, Debug)]
+pub struct SideLabels<'a> {
+    /// What was before: `campaign 3 “nightly”`.
+    pub before: &'a str,
+    /// What is after.
+    pub after: &'a str,
+}
+
+/// How a comparison is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TextStyle {
+    /// For a terminal of so many columns, or a file, in which lines are of any length.
+    Text {
+        /// The columns.
+        columns: Option<usize>,
+    },
+    /// For a wiki or a merge request.
+    Markdown,
+}
+
+impl TextStyle {
+    pub(super) fn heading(self, text: &str) -> String {
+        match self {
+            Self::Text { .. } => format!("\n{text}\n"),
+            Self::Markdown => format!("\n## {}\n\n", markdown::escape(text)),
+        }
+    }
+
+    pub(super) fn table(self, table: &Table) -> String {
+        match self {
+            Self::Text { columns } => table.text_within("  ", columns.unwrap_or(usize::MAX)),
+            Self::Markdown => table.markdown(markdown::escape),
+        }
+    }
+
+    pub(super) fn line(self, text: &str) -> String {
+        match self {
+            Self::Text { .. } => format!("{}\n", wrapped(text)),
+            Self::Markdown => format!("{}\n", markdown::escape(text.trim())),
+        }
+    }
+
+    pub(super) fn list_item(self, text: &str) -> String {
+        match self {
+            Self::Text { .. } => format!("  {text}\n"),
+            Self::Markdown => format!("- {}\n", markdown::escape(text)),
+        }
+    }
+
+    /// What differs in the setting of two sides of these names.
+    pub(super) fn settings(self, settings: &[SettingChange], sides: [&str; 2]) -> String {
+        settings_section(settings, sides).map_or_else(String::new, |section| self.section(&section))
+    }
+
+    fn section(self, section: &Section) -> String {
+        let table = section.table.as_ref();
+        let table = table.map(|table| self.table(table)).unwrap_or_default();
+        let lines = section.lines.iter().map(|line| self.list_item(line));
+        self.heading(&section.title) + &table + &lines.collect::<String>()
+    }
+}
+
+/// What a part of a comparison is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ComparisonPart {
+    /// What differs in the setting.
+    Setting,
+    /// Contenders over all their results.
+    Overall,
+    /// What fails after and did not before.
+    Failures,
+    /// Results that are worse.
+    Worse,
+    /// Results that are better.
+    Better,
+    /// Results of which nothing is known.
+    Open,
+    /// How many are equal.
+    Equal,
+    /// What was not compared.
+    NotCompared,
+}
+
+/// A part of a comparison under a heading of its own: a table, lines, or the heading alone.
+pub(crate) struct Section {
+    /// What it is about.
+    pub part: ComparisonPart,
+    /// The heading.
+    pub title: String,
+    /// A table.
+    pub table: Option<Table>,
+    /// Lines below it.
+    pub lines: Vec<String>,
+}
+
+fn settings_section(settings: &[SettingChange], sides: [&str; 2]) -> Option<Section> {
+    let [before, after] = sides.map(sanitize_line);
+    let mut table = Table::new(&["what", &before, &after]);
+    for setting in settings {
+        let value = |text: &str| match text.is_empty() {
+            true => "–".to_owned(),
+            false => sanitize_line(text),
+        };
+        table.push(vec![
+            sanitize_line(&setting.setting),
+            value(&setting.before),
+            value(&setting.after),
+        ]);
+    }
+    (!settings.is_empty()).then(|| Section {
+        part: ComparisonPart::Setting,
+        title: "What differs in the setting".to_owned(),
+        table: Some(table),
+        lines: Vec::new(),
+    })
+}
+
+/// The comparison in words.
+pub fn compare_text(found: &CampaignComparison, sides: SideLabels<'_>, form: TextStyle) -> String {
+    let title = format!(
+        "{} → {}",
+        sanitize_line(sides.before),
+        sanitize_line(sides.after)
+    );
+    let mut out = match form {
+        TextStyle::Text { .. } => format!("{title}\n"),
+        TextStyle::Markdown => format!("# {}\n\n", markdown::escape(&title)),
+    };
+    out += &form.line(&verdict(found));
+    for section in sections(found) {
+        out += &form.section(&section);
+    }
+    out
+}
+
+/// The parts of a comparison that have something to say, in the order of the text.
+pub(crate) fn sections(found: &CampaignComparison) -> Vec<Section> {
+    let of = |wanted: ChangeKind| {
+        let changes = found.changes.iter();
+        changes.filter(move |change| ChangeKind::of(&change.compared.verdict) == wanted)
+    };
+    let sections = [
+        settings_section(&found.settings, names(found)),
+        hosts(found),
+        overall(found),
+        failures(found),
+        changes(ComparisonPart::Worse, "Worse", of(ChangeKind::Worse), found),
+        changes(
+            ComparisonPart::Better,
+            "Better",
+            of(ChangeKind::Better),
+            found,
+        ),
+        open(of(ChangeKind::Open).collect(), found),
+        equal(found, of(ChangeKind::Equal).count()),
+        not_compared(found),
+    ];
+    sections.into_iter().flatten().collect()
+}
+
+/// What the sides are called: two contenders by their names.
+fn names(found: &CampaignComparison) -> [&str; 2] {
+    let within = found.within.as_ref();
+    within.map_or(["before", "after"], |names| {
+        names.each_ref().map(String::as_str)
+    })
+}
+
+/// The hosts of a comparison over several, and in what they differ.
+fn hosts(found: &CampaignComparison) -> Option<Section> {
+    let names = found.hosts.iter().map(|host| sanitize_line(&host.name));
+    let names: Vec<String> = names.collect();
+    let mut heads = vec!["what"];
+    heads.extend(names.iter().map(String::as_str));
+    let mut table = Table::new(&heads);
+    let mut push = |what: &str, of: &dyn Fn(&HostBlock) -> String| {
+        let mut cells = vec![sanitize_line(what)];
+        cells.extend(found.hosts.iter().map(of));
+        table.push(cells);
+    };
+    push("campaigns", &|host| {
+        let numbers: Vec<String> = host.campaigns.iter().map(i64::to_string).collect();
+        numbers.join(", ")
+    });
+    push("rounds", &|host| host.rounds.to_string());
+    let first = found.hosts.first()?;
+    for (number, (what, _)) in first.differs.iter().enumerate() {
+        push(what, &|host| match host.differs[number].1.as_str() {
+            "" => "–".to_owned(),
+            value => sanitize_line(value),
+        });
+    }
+    Some(Section {
+        part: ComparisonPart::Setting,
+        title: match first.differs.is_empty() {
+            true => "Hosts, which differ in nothing that is recorded".to_owned(),
+            false => "Hosts, and in what they differ".to_owned(),
+        },
+        table: Some(table),
+        lines: Vec::new(),
+    })
+}
+
+fn equal(found: &CampaignComparison, count: usize) -> Option<Section> {
+    let (margin, results) = (percent(found.margin.0), pluralize(count as u64, "result"));
+    (count > 0).then(|| Section {
+        part: ComparisonPart::Equal,
+        title: format!("Equal within {margin}: {results}"),
+        table: None,
+        lines: Vec::new(),
+    })
+}
+
+/// What a result came to.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum ChangeKind {
+    Worse,
+    Better,
+    Equal,
+    Open,
+}
+
+impl ChangeKind {
+    const fn of(verdict: &ComparisonVerdict) -> Self {
+        match verdict {
+            ComparisonVerdict::WorseByAtLeast(_) => Self::Worse,
+            ComparisonVerdict::BetterByAtLeast(_) => Self::Better,
+            ComparisonVerdict::EqualWithin(_) | ComparisonVerdict::Identical => Self::Equal,
+            ComparisonVerdict::NotEnoughRounds { .. } => Self::Open,
+        }
+    }
+}
+
+/// What it comes to, in a few sentences.
+pub(crate) fn verdict(found: &CampaignComparison) -> String {
+    if found.changes.is_empty() {
+        let phases = pluralize(found.new_failures.len() as u64, "phase");
+        let [before, after] = on_each_side(found);
+        return format!("Nothing could be compared: {phases} failed {after} and not {before}.");
+    }
+    let [before, after] = on_each_side(found);
+    let than = match &found.within {
+        Some(_) => format!(" {after} than {before}"),
+        None => String::new(),
+    };
+    let margin = percent(found.margin.0);
+    let count = |wanted: ChangeKind| {
+        let all = found.changes.iter();
+        all.filter(|change| ChangeKind::of(&change.compared.verdict) == wanted)
+            .count()
+    };
+    let results = pluralize(found.changes.len() as u64, "result");
+    let mut text = format!(
+        "Of {results} {} worse{than} by more than {margin}, {} better, {} equal within {margin}; {} undecided.",
+        counted_are(count(ChangeKind::Worse)),
+        count(ChangeKind::Better),
+        count(ChangeKind::Equal),
+        counted_are(count(ChangeKind::Open))
+    );
+    for (overall, share) in found.worse_overall() {
+        let contender = sanitize_line(&overall.contender);
+        text += &format!(
+            " Over all its results {contender} costs {}{}.",
+            bound_prefix(overall.cost.is_some_and(|cost| cost.is_exact())),
+            format_excess(share)
+        );
+    }
+    if !found.new_failures.is_empty() {
+        let phases = pluralize(found.new_failures.len() as u64, "phase");
+        text += &format!(" {phases} failed {after} and not {before}.");
+    }
+    if count(ChangeKind::Worse) > 0 {
+        text += " Up to 5 % of what is called worse may be chance.";
+    }
+    if let Some(detectable) = found.minimum_detectable_effect() {
+        text += &match detectable < MAX_DETECTABLE {
+            true => format!(
+                " Every result that cost {} or more would have been called worse.",
+                format_excess(detectable)
+            ),
+            false => format!(
+                " With so few {} even a result that costs twice as much may have been missed.",
+                unit(found)
+            ),
+        };
+    }
+    let [old, new] = found.disturbed;
+    if old[0] + new[0] > 0 {
+        text += &format!(
+            " While {} of {} cells {before} and {} of {} {after} ran, other processes were busy.",
+            old[0], old[1], new[0], new[1]
+        );
+    }
+    text += &of_sessions(found);
+    text += &of_hosts(found);
+    if found
+        .settings
+        .iter()
+        .any(|setting| setting.setting == "host")
+    {
+        text += " They ran on different hosts, which may be all that differs: `fsarena run --hosts` compares contenders over hosts.";
+    }
+    text + " Numbers below are geometric means over rounds (`report` has medians), the cost is their ratio, in brackets with the \
+            95 % interval of that result alone; what it comes to allows for all of them."
+}
+
+/// The sides as the end of a sentence: `before`, or `with ext4`.
+fn on_each_side(found: &CampaignComparison) -> [String; 2] {
+    names(found).map(|name| match found.within {
+        Some(_) => format!("with {}", sanitize_line(name)),
+        None => name.to_owned(),
+    })
+}
+
+/// `2 are`, `1 is`.
+fn counted_are(count: usize) -> String {
+    format!("{count} {}", if count == 1 { "is" } else { "are" })
+}
+
+/// What is known of the variation between sessions.
+fn of_sessions(found: &CampaignComparison) -> String {
+    match &found.sessions {
+        Some(sessions) => {
+            let [before, after] = sessions.each_ref().map(|numbers| {
+                let names: Vec<String> = numbers.iter().map(i64::to_string).collect();
+                listed(&names, "and")
+            });
+            format!(
+                " Compared are the means of campaigns: {before} before, {after} after (by number each is compared alone)."
+            )
+        }
+        None if found.elsewhere => String::new(),
+        None if !found.paired => {
+            " By how much two campaigns of the same thing differ, these rounds do not say. `fsarena run --sessions 3 --name NAME` \
+             for each side shows it, and `fsarena guard` runs both sides in one campaign."
+                .to_owned()
+        }
+        None => String::new(),
+    }
+}
+
+/// What is compared over hosts, and what is not known where there are few.
+fn of_hosts(found: &CampaignComparison) -> String {
+    match found.hosts.len() {
+        0 => String::new(),
+        1 => " One host says nothing of others.".to_owned(),
+        hosts => format!(
+            " Both ran on each of {hosts} hosts and are compared there, round by round; each host counts once, and how much \
+             the answer differs between hosts decides."
+        ),
+    }
+}
+
+/// What more of would tell more.
+const fn unit(found: &CampaignComparison) -> &'static str {
+    if !found.hosts.is_empty() {
+        "hosts"
+    } else if found.sessions.is_some() {
+        "sessions"
+    } else {
+        "rounds"
+    }
+}
+
+fn overall(found: &CampaignComparison) -> Option<Section> {
+    let with_cost = |o: &&OverallChange| o.cost.is_some() && o.results > 1;
+    let mut table = Table::new(&["contender", ">results", RATIO, "what it comes to"]);
+    let mut any = false;
+    for overall in found.overall.iter().filter(with_cost) {
+        let Some(cost) = &overall.cost else { continue };
+        any = true;
+        table.push(vec![
+            sanitize_line(&overall.contender),
+            overall.results.to_string(),
+            ratio(cost),
+            describe(cost, unit(found)),
+        ]);
+    }
+    any.then(|| Section {
+        part: ComparisonPart::Overall,
+        title: "Over all its results (geometric mean)".to_owned(),
+        table: Some(table),
+        lines: Vec::new(),
+    })
+}
+
+fn failures(found: &CampaignComparison) -> Option<Section> {
+    let [before, after] = on_each_side(found);
+    let lines = found.new_failures.iter().map(|failure| {
+        let why = match failure.reason.is_empty() {
+            true => String::new(),
+            false => format!(": {}", sanitize_line(&failure.reason)),
+        };
+        format!(
+            "{}, {}/{}: {} in {} of {} rounds{why}",
+            sanitize_line(&failure.contender),
+            sanitize_line(&failure.test),
+            sanitize_line(&failure.phase),
+            failure.outcome,
+            failure.rounds,
+            failure.planned_rounds
+        )
+    });
+    (!found.new_failures.is_empty()).then(|| Section {
+        part: ComparisonPart::Failures,
+        title: format!("Failed {after}, and not {before}"),
+        table: None,
+        lines: lines.collect(),
+    })
+}
+
+fn changes<'a>(
+    part: ComparisonPart,
+    title: &str,
+    changes: impl Iterator<Item = &'a ResultChange>,
+    found: &CampaignComparison,
+) -> Option<Section> {
+    let mut changes: Vec<&ResultChange> = changes.collect();
+    // The largest first, whichever way.
+    changes.sort_by(|a, b| size(b).total_cmp(&size(a)));
+    (!changes.is_empty()).then(|| Section {
+        part,
+        title: title.to_owned(),
+        table: Some(table(&changes, found)),
+        lines: Vec::new(),
+    })
+}
+
+fn size(change: &ResultChange) -> f64 {
+    change.compared.ratio.ln().abs()
+}
+
+/// A row for each change, without columns that would say the same in each: who it is of two contenders, and that it is open.
+fn table(changes: &[&ResultChange], found: &CampaignComparison) -> Table {
+    let unit = unit(found);
+    let open = format!("not enough {unit}");
+    let comes_to = |change: &ResultChange| describe(&change.compared, unit);
+    let is_said = changes.iter().any(|change| comes_to(change) != open);
+    let [before, after] = names(found).map(|name| format!(">{}", sanitize_line(name)));
+    let mut heading = vec!["result", &before, &after, "unit", RATIO];
+    if found.within.is_none() {
+        heading.insert(0, "contender");
+    }
+    if is_said {
+        heading.push("what it comes to");
+    }
+    let mut table = Table::new(&heading);
+    for change in changes {
+        let scale = UnitScale::for_metric(change.metric, change.means);
+        let result = format!("{}/{}:{}", change.test, change.phase, change.metric);
+        let mut row = vec![
+            sanitize_line(&result),
+            scale.number(change.means[0]),
+            scale.number(change.means[1]),
+            format!("{} {}", scale.symbol(), arrow(change.direction)),
+            ratio(&change.compared),
+        ];
+        if found.within.is_none() {
+            row.insert(0, sanitize_line(&change.contender));
+        }
+        if is_said {
+            row.push(comes_to(change));
+        }
+        table.push(row);
+    }
+    table
+}
+
+/// The largest of those of which nothing is known.
+fn open(mut open: Vec<&ResultChange>, found: &CampaignComparison) -> Option<Section> {
+    let unit = unit(found);
+    open.sort_by(|a, b| size(b).total_cmp(&size(a)));
+    let shown = open.len().min(MAX_OPEN);
+    let title = match shown < open.len() {
+        true => format!("Not enough {unit}: {}, the {shown} largest", open.len()),
+        false => format!("Not enough {unit}"),
+    };
+    (!open.is_empty()).then(|| Section {
+        part: ComparisonPart::Open,
+        title,
+        table: Some(table(&open[..shown], found)),
+        lines: Vec::new(),
+    })
+}
+
+fn not_compared(found: &CampaignComparison) -> Option<Section> {
+    let alone = found.only_in_one.iter();
+    let alone = alone.map(|name| format!("{}: only on one side", sanitize_line(name)));
+    let others = found.not_the_same.iter();
+    let others = others.map(|n| {
+        format!(
+            "{}/{}: {}",
+            sanitize_line(&n.test),
+            sanitize_line(&n.phase),
+            n.reason
+        )
+    });
+    let lines: Vec<String> = alone.chain(others).collect();
+    (!lines.is_empty()).then(|| Section {
+        part: ComparisonPart::NotCompared,
+        title: "Not compared".to_owned(),
+        table: None,
+        lines,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: TextStyle = TextStyle::Text { columns: None };
+    use model::{CampaignResults, Nanos, Status};
+    use stats::{
+        AnalysedCampaign, CompareFilter, analyse, compare_campaigns, compare_contenders, fixture,
+    };
+
+    /// A campaign of so many rounds, and the same one where `middle` writes in half the time, `slow`
+    /// takes a third more, and `fast` fails to read once, on another kernel.
+    fn sides(rounds: u32) -> (CampaignResults, CampaignResults) {
+        let plain = fixture::plain();
+        let mut before = fixture::campaign(
+            "nightly",
+            plain.campaign.contenders.clone(),
+            plain.campaign.suites[0].tests.clone(),
+            rounds,
+            |cell, _| {
+                let like = |c: &&model::CellRecord| c.cell.contender == cell.contender;
+                let mut result = plain.cells.iter().find(like)?.result.clone()?;
+                for phase in &mut result.phases {
+                    phase.elapsed = Nanos(phase.elapsed.0 + u64::from(cell.round) * 1_000_000);
+                }
+                Some(result)
+            },
+        );
+        before.id = 3;
+        let mut after = before.clone();
+        after.id = 4;
+        after.environments[0].kernel = "Linux 7.0 | <next>".to_owned();
+        for stored in &mut after.cells {
+            let phases = &mut stored.result.as_mut().unwrap().phases;
+            match stored.cell.contender.as_str() {
+                "middle" => phases[0].elapsed = Nanos(phases[0].elapsed.0 / 2),
+                "slow" => phases[0].elapsed = Nanos(phases[0].elapsed.0 / 3 * 4),
+                _ if stored.cell.round == 2 => phases[1].status = Status::Failed,
+                _ => {}
+            }
+        }
+        (before, after)
+    }
+
+    fn shown(rounds: u32, form: TextStyle) -> String {
+        let (before, after) = sides(rounds);
+        let (old, new) = (analyse(&before), analyse(&after));
+        let found = compare_campaigns(
+            AnalysedCampaign::new(&before, &old),
+            AnalysedCampaign::new(&after, &new),
+            &CompareFilter::default(),
+        );
+        let sides = SideLabels {
+            before: "campaign 3",
+            after: "campaign 4",
+        };
+        compare_text(&found.unwrap(), sides, form)
+    }
+
+    #[test]
+    fn a_comparison_as_text() {
+        insta::assert_snapshot!(shown(7, TEXT));
+    }
+
+    #[test]
+    fn a_comparison_as_markdown() {
+        insta::assert_snapshot!(shown(7, TextStyle::Markdown));
+    }
+
+    #[test]
+    fn what_could_have_been_seen_is_said() {
+        let text = shown(3, TEXT).replace('\n', " ");
+        assert!(text.contains("would have been called worse"), "{text}");
+    }
+
+    #[test]
+    fn campaigns_of_different_hosts_are_told_to_be() {
+        let (before, mut after) = sides(3);
+        let said = |after: &CampaignResults| {
+            let (old, new) = (analyse(&before), analyse(after));
+            let [old, new] =
+                [(&before, &old), (after, &new)].map(|(r, a)| AnalysedCampaign::new(r, a));
+            let found = compare_campaigns(old, new, &CompareFilter::default()).unwrap();
+            verdict(&found).contains("They ran on different hosts")
+        };
+        assert!(!said(&after));
+        after.campaign.host = Some("n2".to_owned());
+        assert!(said(&after));
+    }
+
+    /// All cells of a campaign were once counted on both sides, which were called before and after.
+    #[test]
+    fn two_contenders_are_called_by_their_names_and_each_has_its_own_cells() {
+        let (_, after) = sides(3);
+        let analysis = analyse(&after);
+        let side = AnalysedCampaign::new(&after, &analysis);
+        let found = compare_contenders(side, "middle", "slow", &CompareFilter::default()).unwrap();
+        assert_eq!(found.disturbed, [[0, 3]; 2]);
+        let shown = SideLabels {
+            before: "middle",
+            after: "slow",
+        };
+        let form = TextStyle::Text { columns: Some(80) };
+        let text = compare_text(&found, shown, form);
+        assert!(text.contains("worse with slow than with middle"), "{text}");
+        assert!(
+            !text.contains("BEFORE") && !text.contains("after"),
+            "{text}"
+        );
+        let widest = text.lines().map(|line| line.chars().count()).max();
+        assert!(widest <= Some(80), "{text}");
+    }
+
+    /// What others measured is not to be run again here.
+    #[test]
+    fn a_comparison_of_imports_has_no_advice_to_run_them() {
+        let (mut before, mut after) = sides(3);
+        for side in [&mut before, &mut after] {
+            side.campaign.measured_by = Some(model::ExternalSource {
+                program: "bonnie++ 1.98".to_owned(),
+                source: "made.csv".to_owned(),
+            });
+        }
+        let analyses = [&before, &after].map(analyse);
+        let sides = [&before, &after];
+        let [old, new] = [0, 1].map(|side| AnalysedCampaign::new(sides[side], &analyses[side]));
+        let found = compare_campaigns(old, new, &CompareFilter::default()).unwrap();
+        let text = verdict(&found);
+        assert!(
+            !text.contains("fsarena run") && !text.contains("guard"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn hostile_names_stay_what_they_are() {
+        let results = fixture::hostile();
+        let analysis = analyse(&results);
+        let side = AnalysedCampaign::new(&results, &analysis);
+        let (a, b) = (&analysis.contenders[0], &analysis.contenders[1]);
+        let Ok(found) = compare_contenders(side, a, b, &CompareFilter::default()) else {
+            panic!("they have results in common")
+        };
+        let sides = SideLabels {
+            before: a,
+            after: b,
+        };
+        let markdown = compare_text(&found, sides, TextStyle::Markdown);
+        assert!(
+            !markdown.contains('<') && !markdown.contains('\u{1b}'),
+            "{markdown}"
+        );
+        let text = compare_text(&found, sides, TEXT);
+        assert!(
+            !text.contains('\u{1b}') && !text.contains('\u{202e}'),
+            "{text}"
+        );
+    }
+}

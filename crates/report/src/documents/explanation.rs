@@ -1,0 +1,389 @@
+//! An explanation of a difference for people: a sentence, then tables.
+
+use std::cmp::Ordering;
+
+use model::{Nanos, USER, Unit};
+use stats::{DiskCounter, ElapsedComponent, Explanation};
+
+use crate::tables::table::Table;
+use crate::text::scale::UnitScale;
+use crate::text::text::sanitize_line;
+
+/// A part is named in the sentence if it is so much of all that differs.
+const NAMED_FROM: f64 = 0.1;
+/// So many parts at the most.
+const NAMED: usize = 4;
+/// Below this ratio two take as good as the same time.
+const ALIKE: f64 = 1.02;
+/// From this ratio on it is told as a ratio, below in per cent.
+const RATIO_FROM: f64 = 1.1;
+/// Rows of a table at the most.
+const ROWS: usize = 12;
+/// A row is shown if it makes so much of the slower one's time.
+const SHOWN_FROM: f64 = 0.01;
+/// Names that fit above a column together.
+const SHORT: usize = 20;
+/// A count is told if one has so many times what the other has.
+const MIN_REPORTED_RATIO: f64 = 1.3;
+
+/// The whole explanation.
+pub fn explanation_text(explanation: &Explanation) -> String {
+    let sides = Sides::of(explanation);
+    format!("{}\n{}", sides.sentences(), sides.tables())
+}
+
+/// Where a difference comes from, a sentence each; none where there is as good as none.
+pub(crate) fn causes(explanation: &Explanation) -> Vec<String> {
+    let sentences = Sides::of(explanation).sentences();
+    let behind_the_first = sentences.lines().skip(1);
+    let functions = Sides::of(explanation).functions();
+    behind_the_first
+        .map(str::to_owned)
+        .chain(functions)
+        .collect()
+}
+
+/// An explanation, and who of the two is slower.
+struct Sides<'a> {
+    explanation: &'a Explanation,
+    names: [String; 2],
+    slow: usize,
+    fast: usize,
+}
+
+impl<'a> Sides<'a> {
+    fn of(explanation: &'a Explanation) -> Self {
+        let slow = usize::from(explanation.elapsed[1] > explanation.elapsed[0]);
+        Self {
+            explanation,
+            names: explanation
+                .contenders
+                .each_ref()
+                .map(|name| sanitize_line(name)),
+            slow,
+            fast: 1 - slow,
+        }
+    }
+
+    /// What takes longer, by how much, and on what; then what it asked the disk for.
+    fn sentences(&self) -> String {
+        let elapsed = self.explanation.elapsed;
+        let (slower, faster) = (elapsed[self.slow], elapsed[self.fast]);
+        let ratio = slower.0 as f64 / faster.0.max(1) as f64;
+        let result = sanitize_line(&self.explanation.result);
+        let [slow, fast] = [self.slow, self.fast].map(|side| &self.names[side]);
+        if ratio < ALIKE {
+            let [one, other] = &self.names;
+            return format!(
+                "{result}: {one} and {other} take as good as the same time ({} and {}).\n",
+                elapsed[0], elapsed[1]
+            );
+        }
+        let how = match ratio {
+            ratio if ratio < RATIO_FROM => {
+                format!("{:.0} % longer than", (ratio - 1.0) * 100.0)
+            }
+            ratio if ratio < 10.0 => format!("{ratio:.1} × as long as"),
+            ratio => format!("{ratio:.0} × as long as"),
+        };
+        let more = Nanos(slower.0 - faster.0);
+        let mut text = format!(
+            "{result}: {slow} takes {how} {fast} ({slower} against {faster}).\n\
+             Where the {more} come from: {}.\n",
+            self.reasons().join(", ")
+        );
+        let asked = self.asked();
+        if !asked.is_empty() {
+            text += &format!("On the disk of {slow}: {}.\n", asked.join(", "));
+        }
+        text
+    }
+
+    /// The parts that differ most, the largest first.
+    fn reasons(&self) -> Vec<String> {
+        let mut parts = self.explanation.parts.clone();
+        parts.sort_by_key(|(_, times)| std::cmp::Reverse(times[0].0.abs_diff(times[1].0)));
+        let all: u64 = parts.iter().map(|(_, t)| t[0].0.abs_diff(t[1].0)).sum();
+        let is_named = |(_, times): &&(ElapsedComponent, [Nanos; 2])| {
+            times[0].0.abs_diff(times[1].0) as f64 >= NAMED_FROM * all as f64
+        };
+        let named = parts.iter().filter(is_named).take(NAMED);
+        named
+            .map(|(part, times)| {
+                let (shown, difference) = self.in_one_unit(Unit::Seconds, seconds(*times));
+                let [slow, fast] = [&shown[self.slow], &shown[self.fast]];
+                let word = self.word(*part);
+                format!("{word} {difference} ({slow} against {fast})")
+            })
+            .collect()
+    }
+
+    /// The functions of the kernel in which the slower one spends more, the most first.
+    fn functions(&self) -> Option<String> {
+        let (slow, fast) = (self.slow, self.fast);
+        let least = SHOWN_FROM * self.explanation.elapsed[slow].0 as f64;
+        let more = |times: [Nanos; 2]| Nanos(times[slow].0.saturating_sub(times[fast].0));
+        let functions = self.explanation.by_self_time.iter();
+        let functions = functions.filter(|function| more(function.own).0 as f64 >= least);
+        let named: Vec<String> = functions
+            .take(NAMED)
+            .map(|function| {
+                let name = sanitize_line(&function.function);
+                format!("{name} +{}", more(function.own))
+            })
+            .collect();
+        let all = named.join(", ");
+        (!named.is_empty()).then(|| format!("In functions of the kernel, in themselves: {all}."))
+    }
+
+    /// A part of the time as the subject of a sentence: without samples nobody knows whose the processor was.
+    fn word(&self, part: ElapsedComponent) -> &'static str {
+        match (part, self.explanation.samples) {
+            (ElapsedComponent::Kernel, [0, 0]) => "CPU",
+            (part, _) => word(part),
+        }
+    }
+
+    /// What the disk is asked for much more, or much less, by the slower one.
+    fn asked(&self) -> Vec<String> {
+        let told = self.explanation.counts.iter().filter(|(_, values)| {
+            let (least, most) = (values[0].min(values[1]), values[0].max(values[1]));
+            most as f64 >= MIN_REPORTED_RATIO * least as f64
+        });
+        told.map(|(count, values)| {
+            let (shown, _) = self.in_one_unit(unit(*count), values.map(|value| value as f64));
+            let word = count_word(*count);
+            format!("{} {word} against {}", shown[self.slow], shown[self.fast])
+        })
+        .collect()
+    }
+
+    fn tables(&self) -> String {
+        let explanation = self.explanation;
+        let parts = explanation.parts.iter();
+        let parts = parts.map(|(part, times)| (self.word(*part).to_owned(), *times));
+        let all = ("all".to_owned(), explanation.elapsed);
+        let time = self.time_table("where the time went", parts.chain([all]));
+        let mut text = format!("{time}\n{}", self.count_table());
+        let calls = explanation.by_call.iter();
+        let calls = calls.map(|(call, times)| (call_word(call), *times));
+        text += &self.part_of_cpu("System calls and tasks, with all that they call", calls);
+        let own = explanation.by_self_time.iter();
+        let own = own.map(|function| (sanitize_line(&function.function), function.own));
+        text += &self.part_of_cpu("Functions of the kernel, in themselves", own);
+        let modules = explanation.by_total_time.iter();
+        let modules = modules.map(|f| (sanitize_line(&f.function), f.total));
+        text += &self.part_of_cpu("Functions of modules, with what they call", modules);
+        text + &self.samples()
+    }
+
+    /// A part of the time outside of the disk: the rows that matter for how long it takes in all.
+    fn part_of_cpu(&self, title: &str, rows: impl Iterator<Item = (String, [Nanos; 2])>) -> String {
+        let least = SHOWN_FROM * self.explanation.elapsed[self.slow].0 as f64;
+        let shown = rows.filter(|(_, times)| times[0].0.abs_diff(times[1].0) as f64 >= least);
+        let shown: Vec<_> = shown.take(ROWS).collect();
+        match shown.is_empty() {
+            true => format!("\n{title}: none differs by 1 % of the time.\n"),
+            false => format!("\n{title}\n{}", self.time_table("", shown.into_iter())),
+        }
+    }
+
+    fn time_table(&self, first: &str, rows: impl Iterator<Item = (String, [Nanos; 2])>) -> String {
+        let mut table = self.table(first);
+        for (name, times) in rows {
+            let ([one, other], difference) = self.in_one_unit(Unit::Seconds, seconds(times));
+            table.push(vec![name, one, other, difference]);
+        }
+        table.text("  ")
+    }
+
+    fn count_table(&self) -> String {
+        let mut table = self.table("what the disk was asked for");
+        for (count, values) in &self.explanation.counts {
+            let values = values.map(|value| value as f64);
+            let ([one, other], difference) = self.in_one_unit(unit(*count), values);
+            table.push(vec![count_word(*count).to_owned(), one, other, difference]);
+        }
+        table.text("  ")
+    }
+
+    fn table(&self, first: &str) -> Table {
+        let [one, other] = self.names.each_ref().map(|name| format!(">{name}"));
+        let [slow, fast] = [self.slow, self.fast].map(|side| &self.names[side]);
+        let difference = match slow.len() + fast.len() <= SHORT {
+            true => format!(">{slow} - {fast}"),
+            false => ">slower - faster".to_owned(),
+        };
+        Table::new(&[first, &one, &other, &difference])
+    }
+
+    /// Both values, and what the slower one has more or less than the faster, in the same unit.
+    fn in_one_unit(&self, unit: Unit, values: [f64; 2]) -> ([String; 2], String) {
+        let scale = UnitScale::for_values(unit, values);
+        let more = values[self.slow] - values[self.fast];
+        let difference = match more.partial_cmp(&0.0) {
+            Some(Ordering::Greater) => format!("+{}", scale.with_unit(more)),
+            Some(Ordering::Less) => format!("-{}", scale.with_unit(-more)),
+            _ => "0".to_owned(),
+        };
+        (values.map(|value| scale.with_unit(value)), difference)
+    }
+
+    /// How much was sampled.
+    fn samples(&self) -> String {
+        let mut text = String::new();
+        for (side, name) in self.names.iter().enumerate() {
+            let samples = self.explanation.samples[side];
+            let period = self.explanation.period[side];
+            text += &format!("\n{name}: {samples} samples, one each {period}");
+            match self.explanation.passes[side] {
+                1 => {}
+                passes => {
+                    text += &format!("; it did the work {passes} times, and numbers are of one");
+                }
+            }
+            match self.explanation.lost[side] {
+                0 => {}
+                lost => text += &format!("; {lost} found no room"),
+            }
+        }
+        text + "\n"
+    }
+}
+
+fn call_word(call: &str) -> String {
+    match call {
+        USER => "programs".to_owned(),
+        call => sanitize_line(call),
+    }
+}
+
+const fn unit(count: DiskCounter) -> Unit {
+    match count.is_bytes() {
+        true => Unit::Bytes,
+        false => Unit::Count,
+    }
+}
+
+fn seconds(times: [Nanos; 2]) -> [f64; 2] {
+    times.map(Nanos::as_secs_f64)
+}
+
+/// A part of the time as the subject of a sentence.
+const fn word(part: ElapsedComponent) -> &'static str {
+    match part {
+        ElapsedComponent::Programs => "CPU of programs",
+        ElapsedComponent::Kernel => "CPU of the kernel",
+        ElapsedComponent::Simulation => "CPU of the disk's simulation",
+        ElapsedComponent::Command => "commands",
+        ElapsedComponent::Seek => "seek",
+        ElapsedComponent::Rotation => "rotation",
+        ElapsedComponent::Transfer => "transfer",
+        ElapsedComponent::Flash => "flash",
+        ElapsedComponent::GarbageCollection => "garbage collection",
+        ElapsedComponent::Flush => "flush",
+        ElapsedComponent::Queue => "queue",
+    }
+}
+
+const fn count_word(count: DiskCounter) -> &'static str {
+    match count {
+        DiskCounter::Requests => "requests",
+        DiskCounter::Seeks => "seeks",
+        DiskCounter::Flushes => "flushes",
+        DiskCounter::ForcedWrites => "forced writes",
+        DiskCounter::BytesRead => "read",
+        DiskCounter::BytesWritten => "written",
+        DiskCounter::MetadataBytes => "of metadata and journal",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use stats::FunctionTimes;
+
+    const fn millis(n: u64) -> Nanos {
+        Nanos(n * 1_000_000)
+    }
+
+    fn explanation() -> Explanation {
+        let function = |name: &str, own, with_callees| FunctionTimes {
+            function: name.to_owned(),
+            own,
+            total: with_callees,
+        };
+        let ms = |one, other| [millis(one), millis(other)];
+        Explanation {
+            result: "tree/within".into(),
+            contenders: ["xfs".into(), "ext4".into()],
+            passes: [1, 3],
+            elapsed: ms(1130, 407),
+            processor: ms(90, 120),
+            parts: vec![
+                (ElapsedComponent::Kernel, ms(90, 120)),
+                (ElapsedComponent::Seek, ms(720, 87)),
+                (ElapsedComponent::Rotation, ms(320, 200)),
+            ],
+            counts: vec![
+                (DiskCounter::Requests, [300, 290]),
+                (DiskCounter::Seeks, [120, 30]),
+                (DiskCounter::Flushes, [0, 4]),
+                (DiskCounter::BytesWritten, [4 << 20, 16 << 20]),
+            ],
+            by_call: vec![("write".into(), ms(50, 90)), (USER.into(), ms(10, 9))],
+            by_self_time: vec![function("memcpy", ms(10, 40), ms(10, 40))],
+            by_total_time: vec![function("xfs_create [xfs]", ms(1, 0), ms(30, 0))],
+            samples: [4500, 6000],
+            lost: [0, 7],
+            period: [Nanos(20_000); 2],
+        }
+    }
+
+    #[test]
+    fn an_explanation_in_full() {
+        insta::assert_snapshot!(explanation_text(&explanation()));
+    }
+
+    #[test]
+    fn what_takes_the_same_needs_no_reason() {
+        let mut same = explanation();
+        same.elapsed = [Nanos(100), Nanos(101)];
+        let told = "tree/within: xfs and ext4 take as good as the same time (100 ns and 101 ns).\n";
+        assert_eq!(Sides::of(&same).sentences(), told);
+    }
+
+    #[test]
+    fn whoever_is_slower_is_named_first_and_what_makes_up_for_it_last() {
+        let mut turned = explanation();
+        turned.elapsed.reverse();
+        for (_, times) in &mut turned.parts {
+            times.reverse();
+        }
+        turned.parts[0].1 = [millis(300), millis(90)];
+        let told = Sides::of(&turned).sentences();
+        let first = "tree/within: ext4 takes 2.8 × as long as xfs (1.13 s against 407 ms).\n\
+                     Where the 723 ms come from: seek +633 ms (720 ms against 87.0 ms), CPU of the kernel -210 ms";
+        assert!(told.starts_with(first), "{told}");
+    }
+
+    #[test]
+    fn a_small_difference_is_told_in_per_cent() {
+        let mut close = explanation();
+        close.elapsed = [millis(107), millis(100)];
+        let told = Sides::of(&close).sentences();
+        let first = "tree/within: xfs takes 7 % longer than ext4 (107 ms against 100 ms).";
+        assert!(told.starts_with(first), "{told}");
+    }
+
+    #[test]
+    fn functions_that_decide_nothing_are_not_shown() {
+        let mut long = explanation();
+        long.elapsed = [millis(100_000), millis(50_000)];
+        let told = Sides::of(&long).tables();
+        assert!(
+            told.contains("Functions of modules, with what they call: none differs by 1 %"),
+            "{told}"
+        );
+    }
+}

@@ -1,0 +1,10 @@
+//! Reports as text: the terminal, Markdown, comparison, first worse version, agreement, history, advice.
+
+pub(crate) mod advice;
+pub(crate) mod agreement;
+pub(crate) mod compare;
+pub(crate) mod explanation;
+pub(crate) mod history;
+pub(crate) mod markdown;
+pub(crate) mod regression_search;
+pub(crate) mod terminal;

@@ -1,0 +1,554 @@
+//! The first worse version of a list, in words: what is worse, by how much, what changed there, and what was run.
+
+use std::collections::BTreeSet;
+
+use model::Unit;
+use stats::{
+    CampaignComparison, RegressionCriterion, RegressionSearch, ResultChange, SettingChange,
+    TestedVersion, VersionState,
+};
+
+use crate::UnitScale;
+use crate::documents::compare::TextStyle;
+use crate::documents::{explanation, markdown};
+use crate::tables::table::Table;
+use crate::text::conclusions::{format_excess, listed};
+use crate::text::labels::{percent, pluralize};
+use crate::text::text::{sanitize_line, wrap};
+
+/// The columns of a text where no terminal says how many.
+const COLUMNS: usize = 80;
+/// So many versions are named one by one.
+const MAX_NAMES: usize = 3;
+/// What of a setting is told only where nothing else is known to differ: it says the rest once more.
+const REDUNDANT_SETTINGS: [&str; 2] = ["machine of a guest", "put on"];
+
+/// What was found, the answer first.
+pub fn first_worse_text(found: &RegressionSearch, form: TextStyle) -> String {
+    let report = Report { found, form };
+    let title = match form {
+        TextStyle::Text { .. } => report.paragraph(&report.answer()),
+        TextStyle::Markdown => format!("# {}\n", markdown::escape(&report.answer())),
+    };
+    let notes = report.notes();
+    let notes: String = notes.iter().map(|note| report.paragraph(note)).collect();
+    let notes = match notes.is_empty() {
+        true => notes,
+        false => format!("\n{notes}"),
+    };
+    title + &notes + &report.others() + &report.versions() + &report.every_result()
+}
+
+struct Report<'a> {
+    found: &'a RegressionSearch,
+    form: TextStyle,
+}
+
+impl Report<'_> {
+    fn paragraph(&self, text: &str) -> String {
+        match self.form {
+            TextStyle::Text { columns } => wrap(text, columns.unwrap_or(COLUMNS)).join("\n") + "\n",
+            TextStyle::Markdown => format!("{}\n\n", markdown::escape(text)),
+        }
+    }
+
+    fn table(&self, table: &Table) -> String {
+        match self.form {
+            TextStyle::Text { columns } => table.text_within("  ", columns.unwrap_or(COLUMNS)),
+            TextStyle::Markdown => self.form.table(table),
+        }
+    }
+
+    fn name(&self, at: usize) -> String {
+        let version = self.found.versions.get(at);
+        version.map_or_else(String::new, |version| sanitize_line(&version.name))
+    }
+
+    fn last(&self) -> usize {
+        self.found.versions.len().saturating_sub(1)
+    }
+
+    /// The first line.
+    fn answer(&self) -> String {
+        let found = self.found;
+        let runs = format!("{} of {} versions run", found.runs(), found.versions.len());
+        let Some(target) = &found.target else {
+            let results = pluralize(found.step.changes.len() as u64, "result");
+            let (margin, last) = (percent(found.margin.0), self.name(self.last()));
+            return format!(
+                "Not worse: of {results} of {last} none is shown to cost over {margin} more than with {} ({runs}).",
+                self.name(0)
+            );
+        };
+        let [good, bad] = found.version_bounds;
+        let (before, after) = (self.name(good), self.name(bad));
+        let what = self.what(target);
+        match bad - good {
+            0 | 1 => format!("First worse: {after} ({runs}): {what} with {before}."),
+            _ => {
+                let names: Vec<String> = (good + 1..=bad).map(|at| self.name(at)).collect();
+                let names = match names.len() <= MAX_NAMES {
+                    true => listed(&names, "or"),
+                    false => format!("one of {} from {} to {after}", names.len(), names[0]),
+                };
+                let skipped = bad - good - 1;
+                format!(
+                    "First worse: {names} ({runs}, {skipped} of these could not be): with {after} {what} with {before}."
+                )
+            }
+        }
+    }
+
+    /// `tree/delete takes 31 % longer (1.20 s → 1.57 s) than`.
+    fn what(&self, target: &RegressionCriterion) -> String {
+        let name = result(target);
+        let failures = &mut self.found.step.new_failures.iter();
+        let is_ours = |test: &str, phase: &str| (test, phase) == (&*target.test, &*target.phase);
+        match target.change(&self.found.step) {
+            Some(change) => format!("{name} {} than", difference(change)),
+            None => match failures.find(|failure| is_ours(&failure.test, &failure.phase)) {
+                Some(failure) if !failure.reason.is_empty() => {
+                    format!(
+                        "{name} is {} ({}), and not",
+                        failure.outcome,
+                        sanitize_line(&failure.reason)
+                    )
+                }
+                _ => format!("{name} fails, and does not"),
+            },
+        }
+    }
+
+    /// What changed, where it went, and what the search could not see.
+    fn notes(&self) -> Vec<String> {
+        let found = self.found;
+        let [good, bad] = found.version_bounds;
+        let (before, after) = (self.name(good), self.name(bad));
+        let changed = changed(&found.step);
+        let changed = match changed.is_empty() {
+            true => "nothing that fsarena knows of".to_owned(),
+            false => changed.join("; "),
+        };
+        let mut notes = vec![format!("What changed from {before} to {after}: {changed}.")];
+        let Some(target) = &found.target else {
+            notes.extend(self.most_of_all());
+            return notes;
+        };
+        let explanation = found.explanation.as_ref();
+        notes.extend(explanation.map(explanation::causes).unwrap_or_default());
+        notes.extend(self.small_step(target));
+        notes.extend(self.goes_on(target));
+        notes.extend(found.better.map(|at| {
+            format!(
+                "With {} it costs less than with {}: a bisect supposes that there is one change, and there are more.",
+                self.name(at),
+                self.name(0)
+            )
+        }));
+        let again = found
+            .other_regressions
+            .iter()
+            .find_map(|o| Some((o, o.better_again?)));
+        notes.extend(again.map(|(other, at)| {
+            format!(
+                "{} is worse with {} and not with {} behind it: a bisect supposes that there is one change, and there are \
+                 more.",
+                result(&other.result),
+                self.name(other.version_bounds[1]),
+                self.name(at)
+            )
+        }));
+        notes
+    }
+
+    /// The result that comes nearest to being worse.
+    fn most_of_all(&self) -> Option<String> {
+        let changes = self.found.step.changes.iter();
+        let costs =
+            |a: &&ResultChange, b: &&ResultChange| a.compared.ratio.total_cmp(&b.compared.ratio);
+        let most = changes.max_by(costs)?;
+        (most.compared.ratio > 1.0).then(|| {
+            let name = sanitize_line(&format!("{}/{}", most.test, most.phase));
+            format!("The largest difference: {name} {}.", difference(most))
+        })
+    }
+
+    /// No version alone need be worse by so much than the one before.
+    fn small_step(&self, target: &RegressionCriterion) -> Option<String> {
+        let step = target.change(&self.found.step)?;
+        (!step.is_regression()).then(|| {
+            format!(
+                "It came in small steps: {} alone costs {} than {}.",
+                self.name(self.found.version_bounds[1]),
+                format_excess(step.compared.ratio - 1.0),
+                self.name(self.found.version_bounds[0])
+            )
+        })
+    }
+
+    /// Versions behind the first worse one may be worse still.
+    fn goes_on(&self, target: &RegressionCriterion) -> Option<String> {
+        let (bad, last) = (self.found.version_bounds[1], self.last());
+        let ratio = |at: usize| {
+            let beside = self.found.versions.get(at)?.beside_first.as_ref()?;
+            Some(target.change(beside)?.compared.ratio)
+        };
+        let share = ratio(last)? / ratio(bad)? - 1.0;
+        (last > bad && share > self.found.margin.0).then(|| {
+            format!(
+                "{} costs another {} than {}: guard the list from there on to find where that came.",
+                self.name(last),
+                format_excess(share),
+                self.name(bad)
+            )
+        })
+    }
+
+    /// Where other results became worse.
+    fn others(&self) -> String {
+        let mut table = Table::new(&["result", "first worse", "the last costs"]);
+        for other in &self.found.other_regressions {
+            let [good, bad] = other.version_bounds;
+            let names: Vec<String> = (good + 1..=bad).map(|at| self.name(at)).collect();
+            let place = match names.len() <= MAX_NAMES {
+                true => listed(&names, "or"),
+                false => format!("{} … {}", names[0], self.name(bad)),
+            };
+            let share = format_excess(other.ratio - 1.0);
+            table.push(vec![result(&other.result), place, share]);
+        }
+        match table.rows().is_empty() {
+            true => String::new(),
+            false => self.form.heading("Worse, too") + &self.table(&table),
+        }
+    }
+
+    /// What was run of the list, and the value by which it was looked at.
+    fn versions(&self) -> String {
+        let Some(target) = &self.found.target else {
+            return String::new();
+        };
+        let heading = format!(">{}", result(target));
+        let mut table = Table::new(&["version", ">campaign", &heading, "what it comes to"]);
+        let versions = self.found.versions.iter().enumerate();
+        for (at, version) in versions.filter(|(_, version)| version.seen != VersionState::NotRun) {
+            table.push(vec![
+                sanitize_line(&version.name),
+                version
+                    .campaign
+                    .map_or_else(String::new, |id| id.to_string()),
+                self.value(at, target).unwrap_or_default(),
+                self.says(at, version),
+            ]);
+        }
+        self.form.heading("Versions that were run") + &self.table(&table)
+    }
+
+    /// The command that shows all of it.
+    fn every_result(&self) -> String {
+        let campaign = |at: usize| self.found.versions.get(at)?.campaign;
+        let [before, after] = self.found.version_bounds.map(campaign);
+        match before.zip(after) {
+            Some((before, after)) => {
+                let every = format!("Every result of the two: fsarena compare {before} {after}");
+                format!("\n{}", self.paragraph(&every))
+            }
+            None => String::new(),
+        }
+    }
+
+    fn says(&self, at: usize, version: &TestedVersion) -> String {
+        let why = version
+            .skip_reason
+            .as_deref()
+            .map(sanitize_line)
+            .unwrap_or_default();
+        match version.seen {
+            _ if at == 0 => "the first".to_owned(),
+            VersionState::NotRun => String::new(),
+            VersionState::NotWorse => "not worse".to_owned(),
+            VersionState::Worse => "worse".to_owned(),
+            VersionState::Skipped => format!("skipped: {why}"),
+        }
+    }
+
+    fn value(&self, at: usize, target: &RegressionCriterion) -> Option<String> {
+        let beside = |at: usize| target.change(self.found.versions.get(at)?.beside_first.as_ref()?);
+        let (change, side) = match at {
+            0 => (beside(self.last())?, 0),
+            at => (beside(at)?, 1),
+        };
+        let scale = UnitScale::for_metric(change.metric, change.means);
+        Some(scale.with_unit(change.means[side]))
+    }
+}
+
+fn result(target: &RegressionCriterion) -> String {
+    sanitize_line(&format!("{}/{}", target.test, target.phase))
+}
+
+/// `takes 31 % longer (1.20 s → 1.57 s)`.
+fn difference(change: &ResultChange) -> String {
+    let scale = UnitScale::for_metric(change.metric, change.means);
+    let [before, after] = change.means.map(|mean| scale.with_unit(mean));
+    let share = change.compared.ratio - 1.0;
+    let how = match (change.unit, share < 0.995) {
+        (Unit::Seconds, true) => format!("takes {} longer", percent(share)),
+        (Unit::Seconds, false) => format!(
+            "takes {}",
+            format_excess(share).replace("as much", "as long")
+        ),
+        _ => format!("costs {}", format_excess(share)),
+    };
+    format!("{how} ({before} → {after})")
+}
+
+/// What differs between the two sides of a comparison, a phrase each.
+fn changed(step: &CampaignComparison) -> Vec<String> {
+    let (repeated, own): (Vec<_>, Vec<_>) = { step.settings.iter() }
+        .partition(|setting| REDUNDANT_SETTINGS.contains(&setting.setting.as_str()));
+    let told = if own.is_empty() { repeated } else { own };
+    told.into_iter().map(in_words).collect()
+}
+
+/// `mount option sync added`, `kernel 6.1.0 → 6.12.1`.
+fn in_words(setting: &SettingChange) -> String {
+    let what = sanitize_line(&setting.setting);
+    let words = |text: &str| -> Vec<String> {
+        let words = text.split([' ', ',']).filter(|word| !word.is_empty());
+        words.map(sanitize_line).collect()
+    };
+    let [before, after] = [&setting.before, &setting.after].map(|side| words(side));
+    let less = |all: &[String], without: &[String]| -> Vec<String> {
+        let without: BTreeSet<&String> = without.iter().collect();
+        let left = all.iter().filter(|word| !without.contains(word));
+        left.cloned().collect()
+    };
+    let (added, removed) = (
+        less(&after, &before).join(" "),
+        less(&before, &after).join(" "),
+    );
+    let is_list = what.ends_with("options") || ["mkfs", "mount"].contains(&what.as_str());
+    match (is_list, added.is_empty(), removed.is_empty()) {
+        (true, false, true) => format!("{what} {added} added"),
+        (true, true, false) => format!("{what} {removed} removed"),
+        (true, false, false) => format!("{what} {added} in the place of {removed}"),
+        _ => format!(
+            "{what} {} → {}",
+            shown(&setting.before),
+            shown(&setting.after)
+        ),
+    }
+}
+
+/// A value; a kernel by its release alone.
+fn shown(value: &str) -> String {
+    let release = value.strip_prefix("Linux ").unwrap_or(value);
+    match release.strip_suffix(" in a guest").unwrap_or(release) {
+        "" => "none".to_owned(),
+        value => sanitize_line(value),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use model::{CampaignResults, Clock, CpuProfile, Nanos, Status};
+    use proptest::prelude::*;
+    use stats::{
+        AnalysedCampaign, CompareFilter, analyse, compare_versions, explain_step, fixture,
+    };
+
+    use super::*;
+
+    const TEXT: TextStyle = TextStyle::Text { columns: None };
+
+    /// A version in which `slow` writes and reads in these milliseconds; nothing is a failure.
+    fn version(id: i64, options: &str, times: [u64; 2]) -> CampaignResults {
+        let mut results = fixture::plain();
+        results.id = id;
+        results.campaign.clock = Clock::Virtual;
+        let contenders = &mut results.campaign.contenders;
+        let slow = contenders.iter_mut().find(|c| c.name == "slow").unwrap();
+        slow.mount_options = options.split(',').map(str::to_owned).collect();
+        for stored in &mut results.cells {
+            let phases = &mut stored.result.as_mut().unwrap().phases;
+            for (phase, time) in phases.iter_mut().zip(times) {
+                match time {
+                    0 => phase.status = Status::Failed,
+                    time => phase.elapsed = Nanos(time * 1_000_000),
+                }
+            }
+        }
+        results
+    }
+
+    /// What is found in a list of which some were run, between two of them.
+    fn found(
+        list: &[(&str, Option<(CampaignResults, VersionState)>)],
+        between: [usize; 2],
+    ) -> RegressionSearch {
+        let run: Vec<_> = { list.iter() }
+            .map(|(_, run)| run.as_ref().map(|(results, _)| (results, analyse(results))))
+            .collect();
+        let side = |at: usize| {
+            let (results, analysis) = run[at].as_ref().unwrap();
+            (AnalysedCampaign::new(results, analysis), "slow")
+        };
+        let wanted = CompareFilter::default();
+        let beside_first = |at: usize| match at {
+            0 => None,
+            at => run[at]
+                .as_ref()
+                .and_then(|_| compare_versions(side(0), side(at), &wanted).ok()),
+        };
+        let tried = list
+            .iter()
+            .enumerate()
+            .map(|(at, (name, run))| TestedVersion {
+                name: (*name).to_owned(),
+                campaign: run.as_ref().map(|(results, _)| results.id),
+                seen: run.as_ref().map_or(VersionState::NotRun, |(_, seen)| *seen),
+                skip_reason: matches!(run, Some((_, VersionState::Skipped)))
+                    .then(|| "it does not boot".to_owned()),
+                beside_first: beside_first(at),
+            });
+        let tried: Vec<TestedVersion> = tried.collect();
+        let whole = tried
+            .last()
+            .and_then(|last| last.beside_first.clone())
+            .unwrap();
+        let target = RegressionCriterion::worst(&whole);
+        let sides = between.map(side);
+        let step = compare_versions(sides[0], sides[1], &wanted).unwrap();
+        let names = between.map(|at| list[at].0);
+        let explained = target
+            .as_ref()
+            .and_then(|target| explain_step(target, sides, names, [&CpuProfile::default(); 2]));
+        RegressionSearch::new(tried, target, between, step, explained)
+    }
+
+    fn worse() -> RegressionSearch {
+        let run = |id, options, times, seen| Some((version(id, options, times), seen));
+        let list = [
+            ("v1", run(11, "noatime", [200, 100], VersionState::NotWorse)),
+            ("v2", None),
+            ("v3", run(14, "noatime", [204, 120], VersionState::NotWorse)),
+            ("v4", run(13, "noatime", [0, 0], VersionState::Skipped)),
+            (
+                "v5",
+                run(15, "noatime,sync", [400, 120], VersionState::Worse),
+            ),
+            ("v6", None),
+            (
+                "v7",
+                run(12, "noatime,sync", [500, 120], VersionState::Worse),
+            ),
+        ];
+        found(&list, [2, 4])
+    }
+
+    #[test]
+    fn the_first_worse_version_as_text() {
+        let text = first_worse_text(&worse(), TEXT);
+        assert!(
+            text.lines().all(|line| line.chars().count() <= COLUMNS),
+            "{text}"
+        );
+        insta::assert_snapshot!(text);
+    }
+
+    #[test]
+    fn the_first_worse_version_as_markdown() {
+        insta::assert_snapshot!(first_worse_text(&worse(), TextStyle::Markdown));
+    }
+
+    #[test]
+    fn where_nothing_is_worse_the_largest_difference_is_told() {
+        let run = |id, times| Some((version(id, "noatime", times), VersionState::NotWorse));
+        let list = [("6.1", run(1, [200, 100])), ("6.12", run(2, [206, 100]))];
+        insta::assert_snapshot!(first_worse_text(&found(&list, [0, 1]), TEXT));
+    }
+
+    #[test]
+    fn a_phase_that_fails_is_worse_than_any_that_is_slow() {
+        let run = |id, times, seen| Some((version(id, "noatime", times), seen));
+        let list = [
+            ("v1", run(1, [200, 100], VersionState::NotWorse)),
+            ("v2", run(2, [900, 0], VersionState::Worse)),
+        ];
+        let found = found(&list, [0, 1]);
+        assert_eq!(found.target.as_ref().unwrap().metric, None);
+        let text = first_worse_text(&found, TEXT).replace('\n', " ");
+        assert!(
+            text.starts_with("First worse: v2 (2 of 2 versions run): file/read is failed"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn what_is_not_worse_any_more_behind_the_first_worse_one_is_told() {
+        let run = |id, times, seen| Some((version(id, "noatime", times), seen));
+        let list = [
+            ("v1", run(1, [200, 100], VersionState::NotWorse)),
+            ("v2", run(2, [100, 200], VersionState::NotWorse)),
+            ("v3", run(3, [300, 100], VersionState::Worse)),
+            ("v4", run(4, [400, 110], VersionState::Worse)),
+        ];
+        let found = found(&list, [1, 2]);
+        let text = first_worse_text(&found, TEXT).replace('\n', " ");
+        assert!(
+            text.contains("With v2 it costs less than with v1: a bisect supposes"),
+            "{text}"
+        );
+        assert!(
+            text.contains("file/read is worse with v2 and not with v3 behind it"),
+            "{text}"
+        );
+        assert!(
+            text.contains("v4 costs another 33 % more than v3"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn what_changed_is_told_by_the_words_that_came_and_went() {
+        let told = |what: &str, before: &str, after: &str| {
+            in_words(&SettingChange {
+                setting: what.to_owned(),
+                before: before.to_owned(),
+                after: after.to_owned(),
+            })
+        };
+        assert_eq!(
+            told("mount options", "noatime", "noatime,sync"),
+            "mount options sync added"
+        );
+        let journal = told("mkfs options", "-O ^has_journal -b 4096", "-b 4096");
+        assert_eq!(journal, "mkfs options -O ^has_journal removed");
+        let other = told("mkfs", "mke2fs -t ext3 D", "mke2fs -t ext4 D");
+        assert_eq!(other, "mkfs ext4 in the place of ext3");
+        let kernel = told(
+            "kernel",
+            "Linux 6.1.0 in a guest",
+            "Linux 6.12.1 in a guest",
+        );
+        assert_eq!(kernel, "kernel 6.1.0 → 6.12.1");
+        assert_eq!(
+            told("mount options", "a,b", "b,a"),
+            "mount options a,b → b,a"
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn names_from_outside_stay_what_they_are(name in "\\PC{0,20}", why in any::<String>()) {
+            let mut found = worse();
+            found.versions[4].name = name;
+            found.versions[3].skip_reason = Some(why);
+            for form in [TEXT, TextStyle::Markdown] {
+                let text = first_worse_text(&found, form);
+                prop_assert!(text.chars().all(|c| c == '\n' || !c.is_control()));
+            }
+        }
+    }
+}

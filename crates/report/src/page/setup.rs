@@ -1,0 +1,146 @@
+//! What the campaign ran on and with: contenders, machines, tools, command lines.
+
+use model::{CampaignResults, CommandRecord, Contender, Environment};
+use stats::Analysis;
+
+use super::evidence::failed_cells;
+use crate::tables::resources;
+use crate::text::command::quote_words;
+use crate::text::text::{sanitize_line, sanitize_paragraph};
+use crate::text::{labels, summary};
+
+/// A contender, as it was entered.
+pub(super) struct ContenderView {
+    pub name: String,
+    pub title: String,
+    pub driver: &'static str,
+    pub options: String,
+    /// What stands where there are no options.
+    pub without_options: &'static str,
+    pub quirks: Vec<String>,
+    /// Cells that are not ok.
+    pub unsuccessful: usize,
+}
+
+/// What one session ran on.
+pub(super) struct EnvironmentView {
+    pub session: usize,
+    pub facts: Vec<(String, String)>,
+    pub tools: Vec<(String, String)>,
+}
+
+/// The command lines of one contender.
+pub(super) struct CommandView {
+    pub contender: String,
+    pub lines: Vec<(String, String)>,
+}
+
+pub(super) fn contenders(results: &CampaignResults, analysis: &Analysis) -> Vec<ContenderView> {
+    let count = |one: &Contender| {
+        failed_cells(analysis)
+            .filter(|cell| cell.contender == one.name)
+            .count()
+    };
+    let elsewhere = results.campaign.measured_by.is_some();
+    let all = results.campaign.contenders.iter();
+    all.map(|one| contender(one, elsewhere, count(one)))
+        .collect()
+}
+
+/// How fsarena makes and mounts a filesystem says nothing of how others did.
+fn contender(contender: &Contender, elsewhere: bool, not_ok: usize) -> ContenderView {
+    let quirks = match elsewhere {
+        true => &[][..],
+        false => &contender.filesystem.quirks[..],
+    };
+    let mut options = Vec::new();
+    if !contender.mkfs_options.is_empty() {
+        options.push(format!("mkfs {}", quote_words(&contender.mkfs_options)));
+    }
+    if !contender.mount_options.is_empty() {
+        options.push(format!("mount {}", contender.mount_options.join(",")));
+    }
+    if let Some(directory) = &contender.directory {
+        options.push(format!("in {}", directory.display()));
+    }
+    ContenderView {
+        name: sanitize_line(&contender.name),
+        title: sanitize_line(&contender.filesystem.title),
+        driver: labels::driver(contender.filesystem.driver),
+        options: sanitize_line(&options.join("; ")),
+        without_options: match elsewhere {
+            true => "not stated",
+            false => "as catalogued",
+        },
+        quirks: quirks.iter().map(|q| sanitize_paragraph(q)).collect(),
+        unsuccessful: not_ok,
+    }
+}
+
+/// What each contender may use, and what it used, as a table.
+pub(super) struct ResourcesView {
+    pub title: &'static str,
+    pub note: &'static str,
+    /// The names of the columns, each with whether it is put to the right.
+    pub heading: Vec<(String, bool)>,
+    /// A row for each contender, in the campaign's order.
+    pub rows: Vec<Vec<String>>,
+}
+
+pub(super) fn resources(analysis: &Analysis) -> Option<ResourcesView> {
+    let table = resources::table(analysis)?;
+    let heading = table.heading();
+    Some(ResourcesView {
+        title: resources::TITLE,
+        note: resources::NOTE,
+        heading: heading
+            .map(|(name, right)| (name.to_owned(), right))
+            .collect(),
+        rows: table.rows().to_vec(),
+    })
+}
+
+pub(super) fn environments(results: &CampaignResults) -> Vec<EnvironmentView> {
+    let view = |(index, environment): (usize, &Environment)| EnvironmentView {
+        session: index + 1,
+        facts: summary::environment(environment),
+        tools: environment
+            .tools
+            .iter()
+            .map(|tool| (sanitize_line(&tool.program), sanitize_line(&tool.version)))
+            .collect(),
+    };
+    results.environments.iter().enumerate().map(view).collect()
+}
+
+/// Of each contender, the first command line of each kind of step.
+pub(super) fn commands(results: &CampaignResults) -> Vec<CommandView> {
+    results
+        .campaign
+        .contenders
+        .iter()
+        .map(|contender| CommandView {
+            contender: sanitize_line(&contender.name),
+            lines: first_of_each(results, &contender.name)
+                .into_iter()
+                .map(|step| (sanitize_line(&step.step), quote_words(&step.command)))
+                .collect(),
+        })
+        .filter(|view| !view.lines.is_empty())
+        .collect()
+}
+
+fn first_of_each<'a>(results: &'a CampaignResults, contender: &str) -> Vec<&'a CommandRecord> {
+    let mut firsts: Vec<&CommandRecord> = Vec::new();
+    for stored in &results.cells {
+        if stored.cell.contender != contender {
+            continue;
+        }
+        for step in stored.result.iter().flat_map(|r| &r.steps) {
+            if !firsts.iter().any(|first| first.step == step.step) {
+                firsts.push(step);
+            }
+        }
+    }
+    firsts
+}

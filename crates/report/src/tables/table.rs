@@ -1,0 +1,203 @@
+//! Small tables as plain text and as Markdown, and the numbers that stand in them: ratios with their intervals.
+
+use stats::inference::ComparisonResult;
+
+use crate::text::scale::three_digits;
+use crate::text::text::{width, wrap};
+
+/// Blanks between two columns.
+const GAP: usize = 2;
+/// Cells are not broken into less.
+const MIN_CELL: usize = 12;
+
+/// A table with a heading; columns from the second on may be put to the right.
+pub(crate) struct Table {
+    heading: Vec<String>,
+    rows: Vec<Vec<String>>,
+    right: Vec<bool>,
+}
+
+impl Table {
+    /// A table without rows; a name that begins with `>` is that of a column put to the right.
+    pub fn new(heading: &[&str]) -> Self {
+        let name = |text: &&str| text.trim_start_matches('>').to_owned();
+        Self {
+            heading: heading.iter().map(name).collect(),
+            rows: Vec::new(),
+            right: heading.iter().map(|name| name.starts_with('>')).collect(),
+        }
+    }
+
+    /// Adds a row; what it holds is clean already.
+    pub fn push(&mut self, row: Vec<String>) {
+        self.rows.push(row);
+    }
+
+    /// The names of the columns, each with whether it is put to the right.
+    pub fn heading(&self) -> impl Iterator<Item = (&str, bool)> {
+        let names = self.heading.iter().map(String::as_str);
+        names.zip(self.right.iter().copied())
+    }
+
+    /// The rows.
+    pub fn rows(&self) -> &[Vec<String>] {
+        &self.rows
+    }
+
+    /// The table as text, each line behind a margin; columns may be of any width.
+    pub fn text(&self, margin: &str) -> String {
+        self.text_within(margin, usize::MAX)
+    }
+
+    /// The same in so many columns of a terminal: cells of the widest columns go on below themselves.
+    pub fn text_within(&self, margin: &str, terminal: usize) -> String {
+        let heading: Vec<String> = self.heading.iter().map(|h| h.to_uppercase()).collect();
+        let rows = || std::iter::once(&heading).chain(&self.rows);
+        let widest = |column: usize| rows().map(|row| width(&row[column])).max().unwrap_or(0);
+        let widths: Vec<usize> = (0..heading.len()).map(widest).collect();
+        let gaps = width(margin) + GAP * heading.len().saturating_sub(1);
+        let most = widest_cell(&widths, terminal.saturating_sub(gaps));
+        let lines = rows().map(|row| row.iter().map(|cell| broken(cell, most)).collect());
+        let cells: Vec<Vec<Vec<String>>> = lines.collect();
+        let widest = |column: usize| {
+            let lines = cells.iter().flat_map(|row| &row[column]);
+            lines.map(|line| width(line)).max().unwrap_or(0)
+        };
+        let widths: Vec<usize> = (0..heading.len()).map(widest).collect();
+        let mut out = String::new();
+        for row in &cells {
+            for number in 0..row.iter().map(Vec::len).max().unwrap_or(0) {
+                let cells = row.iter().map(|cell| cell.get(number).map_or("", |l| l));
+                out += self.line(margin, cells, &widths).trim_end();
+                out.push('\n');
+            }
+        }
+        out
+    }
+
+    fn line<'a>(
+        &self,
+        margin: &str,
+        cells: impl Iterator<Item = &'a str>,
+        widths: &[usize],
+    ) -> String {
+        let mut padded = margin.to_owned();
+        for ((cell, wide), right) in cells.zip(widths).zip(&self.right) {
+            let blanks = " ".repeat(wide - width(cell));
+            padded += &match right {
+                true => format!("{blanks}{cell}"),
+                false => format!("{cell}{blanks}"),
+            };
+            padded += &" ".repeat(GAP);
+        }
+        padded
+    }
+
+    /// The table as Markdown; `escape` takes the meaning from what cells hold.
+    pub fn markdown(&self, escape: impl Fn(&str) -> String) -> String {
+        let line = |cells: &[String]| format!("| {} |\n", cells.join(" | "));
+        let escaped = |row: &Vec<String>| row.iter().map(|c| escape(c)).collect::<Vec<_>>();
+        let sides = self
+            .right
+            .iter()
+            .map(|right| if *right { "--:" } else { ":--" });
+        let rule: Vec<String> = sides.map(str::to_owned).collect();
+        let rows = self.rows.iter().map(|row| line(&escaped(row)));
+        line(&escaped(&self.heading)) + &line(&rule) + &rows.collect::<String>()
+    }
+}
+
+/// The lines of a cell: between words, and behind the commas of a list that is too wide, as mount options are.
+fn broken(cell: &str, most: usize) -> Vec<String> {
+    let mut lines = Vec::new();
+    for mut line in wrap(cell, most) {
+        while width(&line) > most {
+            let commas = line.match_indices(',').map(|(at, _)| at + 1);
+            let commas = commas.filter(|at| *at < line.len());
+            let (fitting, wider): (Vec<usize>, Vec<usize>) =
+                commas.partition(|at| width(&line[..*at]) <= most);
+            let Some(at) = fitting.last().or(wider.first()).copied() else {
+                break;
+            };
+            let rest = line.split_off(at);
+            lines.push(std::mem::replace(&mut line, rest));
+        }
+        lines.push(line);
+    }
+    lines
+}
+
+/// The width above which cells are broken, so that all columns fit into the room where that can be.
+fn widest_cell(widths: &[usize], room: usize) -> usize {
+    let fits = |most: usize| widths.iter().map(|width| (*width).min(most)).sum::<usize>() <= room;
+    let most = widths.iter().copied().max().unwrap_or(0);
+    let fitting = (MIN_CELL..most).rev().find(|most| fits(*most));
+    match fits(most) {
+        true => most,
+        false => fitting.unwrap_or(MIN_CELL),
+    }
+}
+
+/// A ratio with its 95 % interval: `1.12 (1.08 … 1.15)`.
+pub(crate) fn ratio(compared: &ComparisonResult) -> String {
+    let ComparisonResult {
+        ratio, low, high, ..
+    } = compared;
+    if *high == f64::MAX {
+        return three_digits(*ratio);
+    }
+    let [ratio, low, high] = [ratio, low, high].map(|value| three_digits(*value));
+    format!("{ratio} ({low} … {high})")
+}
+
+/// A share in whole per cent.
+pub(crate) fn percent(share: f64) -> String {
+    format!("{:.0}", 100.0 * share)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn wide_cells_go_on_below_themselves_on_a_terminal() {
+        let mut table = Table::new(&["what", "before", ">after"]);
+        let words = "a machine of many words";
+        table.push(vec!["machine".into(), words.into(), words.into()]);
+        table.push(vec!["seed".into(), "1".into(), "2".into()]);
+        assert_eq!(
+            table.text_within("  ", 40),
+            "  WHAT     BEFORE               AFTER\n\
+             \x20 machine  a machine of  a machine of\n\
+             \x20          many words      many words\n\
+             \x20 seed     1                        2\n"
+        );
+        assert_eq!(table.text_within("  ", usize::MAX), table.text("  "));
+        assert_eq!(table.text_within("  ", 1).lines().count(), 4);
+    }
+
+    #[test]
+    fn a_list_without_blanks_goes_on_behind_a_comma() {
+        assert_eq!(
+            broken("-E lazy,nodiscard,x", 10),
+            ["-E", "lazy,", "nodiscard,", "x"]
+        );
+        assert_eq!(broken("nodiscard,lazy", 4), ["nodiscard,", "lazy"]);
+        assert_eq!(broken("nodiscard", 4), ["nodiscard"]);
+    }
+
+    #[test]
+    fn columns_stand_below_each_other() {
+        let mut table = Table::new(&["name", ">ratio", "note"]);
+        table.push(vec!["測試".into(), "1".into(), "x".into()]);
+        table.push(vec!["b".into(), "12.5".into(), String::new()]);
+        assert_eq!(
+            table.text("  "),
+            "  NAME  RATIO  NOTE\n  測試      1  x\n  b      12.5\n"
+        );
+        assert_eq!(
+            table.markdown(|cell| cell.replace('x', "y")),
+            "| name | ratio | note |\n| :-- | --: | :-- |\n| 測試 | 1 | y |\n| b | 12.5 |  |\n"
+        );
+    }
+}

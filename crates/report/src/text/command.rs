@@ -1,0 +1,164 @@
+//! The command that repeats a campaign, as one would type it into a shell.
+
+use model::{BackendKind, Bytes, CampaignResults, Contender, CopySource, GuestDisk};
+
+use crate::text::text::sanitize_line;
+
+/// `fsarena run --rounds 5 --profile quick -c ext4 …`; the random choices are the same. Limits, and what a campaign file alone
+/// can say, such as options of mkfs, are not in it.
+/// Empty where fsarena did not run it.
+pub(crate) fn rerun_command(results: &CampaignResults) -> String {
+    let campaign = &results.campaign;
+    if campaign.measured_by.is_some() {
+        return String::new();
+    }
+    let mut words = vec!["fsarena".to_owned(), "run".to_owned()];
+    let mut option = |name: &str, value: String| words.extend([name.to_owned(), value]);
+    option("--rounds", campaign.rounds.to_string());
+    option("--profile", campaign.profile.to_string());
+    for contender in campaign.contenders.iter().filter(|c| c.directory.is_none()) {
+        option("-c", spec(contender));
+    }
+    for directory in campaign
+        .contenders
+        .iter()
+        .filter_map(|c| c.directory.as_ref())
+    {
+        option("--dir", directory.display().to_string());
+    }
+    for suite in &campaign.suites {
+        // Points of a sweep have no names that can be typed; of other suites some tests may have been left out.
+        match suite.tests.iter().any(|test| test.sweep.is_some()) {
+            true => option("-s", suite.name.clone()),
+            false => suite
+                .tests
+                .iter()
+                .for_each(|test| option("-s", suite.selector(test))),
+        }
+    }
+    option("--seed", campaign.seed.to_string());
+    if campaign.backend != BackendKind::Dir && campaign.device.is_none() {
+        option("--size", typed(campaign.size));
+    }
+    if let Some(memory) = campaign.memory {
+        option("--memory", typed(memory));
+    }
+    if campaign.backend == BackendKind::Vm {
+        option("--backend", campaign.backend.to_string());
+        option("--clock", campaign.clock.to_string());
+    }
+    // Contenders that have disks of their own name them.
+    let is_shared = campaign.contenders.iter().any(|c| c.own.disk.is_none());
+    let disk = campaign.guest.as_ref().map(|guest| &guest.disk);
+    if let (true, Some(GuestDisk::Model { model })) = (is_shared, disk) {
+        option("--disk", model.name.clone());
+    }
+    if let Some(device) = &campaign.device {
+        option("--device", device.display().to_string());
+    }
+    if let Some(CopySource::Directory { path, .. } | CopySource::Device { path, .. }) =
+        &campaign.source
+    {
+        option("--source", path.display().to_string());
+    }
+    if let Some(host) = &campaign.host {
+        option("--host", host.clone());
+    }
+    quote_words(&words)
+}
+
+/// A contender as the command line names it.
+fn spec(contender: &Contender) -> String {
+    let filesystem = &contender.filesystem.name;
+    let rest = contender.name.strip_prefix(filesystem.as_str());
+    if rest.is_some_and(|rest| rest.is_empty() || rest.starts_with([':', '@'])) {
+        return contender.name.clone();
+    }
+    match contender.mount_options.is_empty() {
+        true => format!("{}={filesystem}", contender.name),
+        false => format!(
+            "{}={filesystem}:{}",
+            contender.name,
+            contender.mount_options.join(",")
+        ),
+    }
+}
+
+/// A size without the blank before its unit; in bytes where people would round it.
+fn typed(size: Bytes) -> String {
+    let shown = size.to_string();
+    match shown.parse() == Ok(size) {
+        true => shown.replace(' ', ""),
+        false => format!("{}B", size.0),
+    }
+}
+
+/// Words as one would type them into a shell.
+pub(crate) fn quote_words(words: &[String]) -> String {
+    let quoted: Vec<String> = words.iter().map(|word| shell_quote(word)).collect();
+    sanitize_line(&quoted.join(" "))
+}
+
+/// A word in single quotes where a POSIX shell would see more in it than a word (XCU §2.2).
+#[must_use]
+pub fn shell_quote(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=,:+@%".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use stats::fixture;
+
+    #[test]
+    fn command_lines_can_be_typed() {
+        let words = ["sh", "-c", "echo 'a' > b", ""].map(str::to_owned);
+        assert_eq!(quote_words(&words), r"sh -c 'echo '\''a'\'' > b' ''");
+    }
+
+    #[test]
+    fn a_campaign_is_repeated_with_its_contenders_suites_rounds_and_seed() {
+        let mut results = fixture::plain();
+        results.campaign.memory = Some(Bytes::mib(512));
+        results.campaign.size = Bytes(1_000_000_001);
+        results.campaign.contenders[0].name = "my own".to_owned();
+        let command = rerun_command(&results);
+        assert!(command.starts_with("fsarena run --rounds "), "{command}");
+        for part in [
+            " -c 'my own=fast'",
+            " -c slow",
+            "--rounds 3",
+            "--memory 512MiB",
+            "--size 1000000001B",
+            " -s made/file",
+        ] {
+            assert!(command.contains(part), "{part}: {command}");
+        }
+    }
+
+    #[test]
+    fn other_programs_are_named_with_their_options() {
+        let mut results = fixture::plain();
+        let suite = &mut results.campaign.suites[0];
+        suite.name = model::PEERS.to_owned();
+        suite.tests[0].title = "bonnie++ -s 64M -n 4".to_owned();
+        let command = rerun_command(&results);
+        assert!(command.contains(" -s 'bonnie++:-s 64M -n 4'"), "{command}");
+    }
+
+    #[test]
+    fn a_disk_that_nobody_shares_is_not_named() {
+        let disk = |results: &CampaignResults| rerun_command(results).contains("--disk");
+        let mut results = fixture::on_disks(fixture::plain(), &["hdd", "ssd", "hdd"]);
+        let model = model::DiskModel::ideal();
+        results.campaign.guest = Some(fixture::guest(GuestDisk::Model { model }));
+        assert!(!disk(&results));
+        results.campaign.contenders[0].own.disk = None;
+        assert!(disk(&results));
+    }
+}

@@ -1,0 +1,639 @@
+//! The answers in words: who suits each use, and what each group of tests comes to. Every report says them in the
+//! same words; everything is decided in the analysis ([`analyse::Conclusion`], [`analyse::advise`]).
+
+use std::collections::BTreeSet;
+
+use model::{Clock, Nanos, PEERS, WorkloadCategory};
+use stats::{
+    Advice, Analysis, ComparisonResult, ComparisonVerdict, Conclusion, Inferior, MIN_TESTED_WEIGHT,
+    Rank, Recommendation, ShortlistState, advise,
+};
+
+use crate::text::exclusions::reasons;
+use crate::text::labels::percent;
+use crate::text::scale::three_digits;
+use crate::text::text::{sanitize_line, short_names};
+
+/// The widest a contender's name may be in a sentence.
+const NAME_COLUMNS: usize = 40;
+/// The most contenders that a sentence names.
+const MAX_NAMES: usize = 5;
+
+/// Who costs more than so many times the first is on a shortlist for want of rounds alone.
+pub(crate) const FAR_BEHIND_FACTOR: f64 = 3.0;
+
+/// A question and its answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ConclusionText {
+    /// What was asked: a use or a group of tests.
+    pub question: String,
+    /// What it comes to: `ext4; xfs costs at least 12 % more.`
+    pub answer: String,
+}
+
+/// The answer for each use, in the order of the uses; then, in one sentence, those for which there is no advice; last those for
+/// which nobody will do.
+pub(crate) fn use_case_conclusions(analysis: &Analysis) -> Vec<ConclusionText> {
+    let ran = CampaignScope::of(analysis);
+    let advised = analysis.uses.iter().map(advise);
+    let (open, answered): (Vec<Advice>, Vec<Advice>) =
+        advised.partition(|advice| advice.recommendation == Recommendation::NoAdvice);
+    let sentence = |advice: &Advice| ConclusionText {
+        question: sanitize_line(&advice.scores.title),
+        answer: use_case_conclusion(advice, &analysis.contenders, &ran),
+    };
+    let (nobody, answered): (Vec<Advice>, Vec<Advice>) = answered
+        .into_iter()
+        .partition(|advice| advice.recommendation == Recommendation::NoneQualifies);
+    let without = match &open[..] {
+        [] => None,
+        [one] => Some(sentence(one)),
+        several => Some(without_advice(several, &ran)),
+    };
+    let answered = answered.iter().map(sentence).chain(without);
+    answered.chain(nobody.iter().map(sentence)).collect()
+}
+
+/// Several uses for which there is no advice, with what all of them lack.
+fn without_advice(open: &[Advice], ran: &CampaignScope<'_>) -> ConclusionText {
+    let titles: Vec<String> = open
+        .iter()
+        .map(|one| sanitize_line(&one.scores.title))
+        .collect();
+    let short = open
+        .iter()
+        .filter(|one| one.scores.tested < MIN_TESTED_WEIGHT);
+    let groups = distinct(
+        short
+            .flat_map(|one| &one.untested)
+            .map(|u| u.group.title().to_owned()),
+    );
+    let untried = open.iter().flat_map(|one| &one.untried);
+    let features = distinct(untried.map(|(feature, _)| feature.to_string()));
+    let mut lacking = Vec::new();
+    if !groups.is_empty() {
+        lacking.push(format!("tests of {}", some_of(&groups)));
+    }
+    if !features.is_empty() {
+        lacking.push(format!("whether somebody has {}", some_of(&features)));
+    }
+    let why = match lacking.is_empty() {
+        true => "nobody has every result that counts".to_owned(),
+        false => format!(
+            "each lacks something that counts for it ({})",
+            lacking.join("; ")
+        ),
+    };
+    let missing = open.iter().flat_map(missing_suites).collect();
+    ConclusionText {
+        question: titles.join("; "),
+        answer: format!("no advice, since {why}{}.", run_again(&missing, ran)),
+    }
+}
+
+fn distinct(words: impl Iterator<Item = String>) -> Vec<String> {
+    let mut distinct = Vec::new();
+    for word in words {
+        if !distinct.contains(&word) {
+            distinct.push(word);
+        }
+    }
+    distinct
+}
+
+/// The first of some words, and how many more there are.
+fn some_of(words: &[String]) -> String {
+    match words.len().saturating_sub(MAX_NAMES) {
+        0 | 1 => listed(words, "and"),
+        more => format!("{} and {more} more", words[..MAX_NAMES].join(", ")),
+    }
+}
+
+/// The answer for each group of tests, and for all of them together.
+pub(crate) fn category_conclusions(analysis: &Analysis) -> Vec<ConclusionText> {
+    let sentence = |conclusion: &Conclusion| ConclusionText {
+        question: match conclusion.group {
+            Some(group) => group.title().to_owned(),
+            None => "all groups, each weighing the same".to_owned(),
+        },
+        answer: Phrases {
+            contenders: &analysis.contenders,
+            conclusion,
+            margin: analysis.margin.0,
+            elsewhere: analysis.measured_elsewhere,
+            single: is_single(analysis),
+        }
+        .text(),
+    };
+    analysis.conclusions.iter().map(sentence).collect()
+}
+
+/// What each group of tests comes to, and all of them together last; for each disk where there are several.
+pub(crate) fn category_conclusions_by_disk(analysis: &Analysis) -> Vec<Vec<ConclusionText>> {
+    let of_part = |(disk, part): (Option<&str>, &Analysis)| {
+        let on = disk.map_or_else(String::new, |disk| format!("On {}, ", sanitize_line(disk)));
+        let sentences = category_conclusions(part).into_iter();
+        let sentences = sentences.map(|one| ConclusionText {
+            question: format!("{on}{}", one.question),
+            ..one
+        });
+        sentences.collect()
+    };
+    split_by_disk(analysis).into_iter().map(of_part).collect()
+}
+
+/// What is answered by itself: everything, or where contenders are on several disks, each disk with its name.
+pub(crate) fn split_by_disk(analysis: &Analysis) -> Vec<(Option<&str>, &Analysis)> {
+    let by_disk = analysis.by_disk.iter();
+    let parts: Vec<_> = by_disk
+        .map(|of| (Some(of.disk.as_str()), &of.analysis))
+        .collect();
+    match parts.is_empty() {
+        true => vec![(None, analysis)],
+        false => parts,
+    }
+}
+
+/// How sure the answers are, and what is of no relevance; nothing where there is no answer to be sure of.
+pub(crate) fn confidence_text(analysis: &Analysis) -> String {
+    let conclusions = analysis.conclusions.iter();
+    let mut all = conclusions.chain(analysis.uses.iter().map(|one| &one.conclusion));
+    let is_open = all.any(|one| matches!(one.answer, ShortlistState::NotEnoughRounds { .. }));
+    let open = match is_open && !is_single(analysis) {
+        true => format!(
+            "Where rounds are too few, (1.04×) is what one costs so far, round by round beside the first.{}",
+            more_rounds(analysis)
+        ),
+        false => String::new(),
+    };
+    let sure = match is_one_seed(analysis) {
+        true => {
+            "One round in virtual time: each shortlist holds the best of this seed, and other seeds may say otherwise (--rounds 3)"
+        }
+        false => "Each shortlist holds the best with 95 % certainty, all uses together",
+    };
+    let sure = match has_shortlist(analysis) {
+        true => format!(
+            "{sure}; a cost that is less than {} higher counts as equal (--relevant).",
+            percent(analysis.margin.0)
+        ),
+        false => String::new(),
+    };
+    let parts = [sure, open].into_iter().filter(|part| !part.is_empty());
+    parts.collect::<Vec<_>>().join(" ")
+}
+
+/// Whether anything is answered with a shortlist.
+fn has_shortlist(analysis: &Analysis) -> bool {
+    let mut advised = analysis.uses.iter().map(|one| advise(one).recommendation);
+    advised.any(|how| {
+        !matches!(
+            how,
+            Recommendation::NoneQualifies | Recommendation::NoAdvice
+        )
+    })
+}
+
+/// What would settle more; nothing of what another program measured, which is not to be run again.
+fn more_rounds(analysis: &Analysis) -> String {
+    if analysis.measured_elsewhere {
+        return String::new();
+    }
+    let more = match analysis.budget {
+        Some(budget) => format!("A larger --budget than {budget} settles more"),
+        None => "`fsarena run --budget 1h` spends an hour on what is open".to_owned(),
+    };
+    format!(" {more}; -c NAME takes fewer contenders, so that each gets more of it.")
+}
+
+/// The same in a line, for one answer.
+pub(crate) fn confidence_line(analysis: &Analysis) -> String {
+    match is_one_seed(analysis) {
+        true => "certain for this seed; other seeds may say otherwise".to_owned(),
+        false => format!(
+            "95 % that the best is among those named first, all uses together; up to {} more counts as equal",
+            percent(analysis.margin.0)
+        ),
+    }
+}
+
+/// Whether there is no second round that could differ.
+fn is_one_seed(analysis: &Analysis) -> bool {
+    analysis.clock == Clock::Virtual && most_rounds(analysis) == Some(1)
+}
+
+/// Whether others measured it, and there is one number each: how it varies they do not state.
+pub(crate) fn is_single(analysis: &Analysis) -> bool {
+    analysis.measured_elsewhere && most_rounds(analysis) == Some(1)
+}
+
+/// How many rounds the result has that has most.
+fn most_rounds(analysis: &Analysis) -> Option<usize> {
+    let results = analysis.rows.iter().flat_map(|row| &row.results);
+    results.map(|result| result.rounds.len()).max()
+}
+
+/// What a campaign ran, as far as it says what would answer more.
+pub(crate) struct CampaignScope<'a> {
+    /// Its suites.
+    pub suites: BTreeSet<&'a str>,
+    /// The time that it had, where that was limited.
+    pub budget: Option<Nanos>,
+    /// Whether another program measured it.
+    pub elsewhere: bool,
+    /// Whether of what others measured there is one number each.
+    pub single: bool,
+}
+
+impl<'a> CampaignScope<'a> {
+    pub fn of(analysis: &'a Analysis) -> Self {
+        Self {
+            suites: analysis.rows.iter().map(|row| row.suite.as_str()).collect(),
+            budget: analysis.budget,
+            elsewhere: analysis.measured_elsewhere,
+            single: is_single(analysis),
+        }
+    }
+}
+
+/// The answer for one use, where these suites ran.
+pub(crate) fn use_case_conclusion(
+    advice: &Advice,
+    contenders: &[String],
+    ran: &CampaignScope<'_>,
+) -> String {
+    match advice.recommendation {
+        Recommendation::NoneQualifies => no_candidate_text(advice),
+        Recommendation::NoAdvice => no_advice(advice, ran),
+        _ => Phrases {
+            contenders,
+            conclusion: &advice.scores.conclusion,
+            margin: advice.scores.margin.0,
+            elsewhere: ran.elsewhere,
+            single: ran.single,
+        }
+        .text(),
+    }
+}
+
+/// What would settle what an answer leaves open, where `command` repeats the campaign; empty where that is in the answer.
+pub(crate) fn resolving_command(advice: &Advice, analysis: &Analysis, command: &str) -> String {
+    match (advice.recommendation, advice.scores.conclusion.answer) {
+        (Recommendation::NoneQualifies | Recommendation::NoAdvice, _) => String::new(),
+        (
+            _,
+            ShortlistState::NotEnoughRounds {
+                rounds: Some(rounds),
+            },
+        ) => with_rounds(command, rounds),
+        (_, ShortlistState::NotEnoughRounds { rounds: None }) => {
+            unresolvable_hint(analysis, command)
+        }
+        _ => NOTHING_UNRESOLVED_TEXT.to_owned(),
+    }
+}
+
+/// Where nothing is open.
+pub(crate) const NOTHING_UNRESOLVED_TEXT: &str = "Nothing is open.";
+
+/// What to do where no number of rounds is promised to help.
+pub(crate) fn unresolvable_hint(analysis: &Analysis, command: &str) -> String {
+    match most_rounds(analysis) {
+        Some(1) => format!(
+            "One round says nothing of noise: {}",
+            with_rounds(command, MIN_ROUNDS_FOR_NOISE)
+        ),
+        _ => "How many rounds would do cannot be said: they are very near to each other, or very noisy."
+            .to_owned(),
+    }
+}
+
+/// So many rounds show how noisy results are, and find what differs much.
+const MIN_ROUNDS_FOR_NOISE: u32 = 5;
+
+/// The command with another number of rounds, where there is one.
+fn with_rounds(command: &str, rounds: u32) -> String {
+    match command.split_once(" --rounds ") {
+        _ if command.is_empty() => format!("it would take {rounds}, measured as these were."),
+        Some((before, behind)) => {
+            let rest = behind.trim_start_matches(|c: char| c.is_ascii_digit());
+            format!("`{before} --rounds {rounds}{rest}`")
+        }
+        None => format!("`{command} --rounds {rounds}`"),
+    }
+}
+
+/// Why each contender is ruled out, those for the same reason together.
+pub(crate) fn no_candidate_text(advice: &Advice) -> String {
+    let mut why: Vec<(String, Vec<String>)> = Vec::new();
+    for candidate in &advice.ruled_out {
+        let reason = reasons(candidate).join(", ");
+        let name = sanitize_line(&candidate.contender);
+        match why.iter_mut().find(|(known, _)| *known == reason) {
+            Some((_, names)) => names.push(name),
+            None => why.push((reason, vec![name])),
+        }
+    }
+    let why = why
+        .iter()
+        .map(|(reason, names)| format!("{} ({reason})", listed(names, "and")));
+    let why: Vec<String> = why.collect();
+    format!("nothing; each contender is ruled out: {}.", why.join("; "))
+}
+
+/// What was not tested, and what to add to the command so that it is.
+fn no_advice(advice: &Advice, ran: &CampaignScope<'_>) -> String {
+    let mut why = Vec::new();
+    if advice.scores.tested < MIN_TESTED_WEIGHT {
+        let groups: Vec<&str> = advice.untested.iter().map(|u| u.group.title()).collect();
+        let groups = listed(&groups, "and");
+        why.push(match advice.scores.tested > 0.0 {
+            true => {
+                let tested = percent(advice.scores.tested);
+                format!("only {tested} of what counts was tested, and not {groups}")
+            }
+            false => format!("nothing of what counts has a result: {groups}"),
+        });
+    }
+    if !advice.untried.is_empty() {
+        let features: Vec<String> = advice.untried.iter().map(|(f, _)| f.to_string()).collect();
+        why.push(format!("nobody tried {}", listed(&features, "and")));
+    }
+    if why.is_empty() {
+        why.push("nobody has every result that counts".to_owned());
+    }
+    let run = run_again(&missing_suites(advice), ran);
+    format!("no advice, since {}{run}.", why.join("; "))
+}
+
+/// The suites to run. Those of another campaign do not come into this one's answer: the whole set runs again. Tests of its
+/// own suites that have no result did not fit into its budget.
+fn run_again(missing: &BTreeSet<&str>, ran: &CampaignScope<'_>) -> String {
+    if missing.is_empty() || ran.elsewhere {
+        return String::new();
+    }
+    if missing.is_subset(&ran.suites) {
+        // What ran and has no result failed.
+        return ran.budget.map_or_else(String::new, |budget| {
+            format!(": run the same with a larger --budget than {budget}")
+        });
+    }
+    let all = ran.suites.union(missing).filter(|suite| **suite != PEERS);
+    let all: Vec<String> = all.map(|suite| format!("-s {suite}")).collect();
+    let beside = match ran.suites.contains(PEERS) {
+        true => " beside the programs of your own",
+        false => "",
+    };
+    format!(": run the same with `{}`{beside}", all.join(" "))
+}
+
+/// The suites that would test what is missing.
+fn missing_suites(advice: &Advice) -> BTreeSet<&str> {
+    let is_enough = advice.scores.tested >= MIN_TESTED_WEIGHT;
+    let groups = advice.scores.groups.iter();
+    let groups = groups.filter(|group| group.results.is_empty() && !is_enough);
+    let suites = groups.filter_map(|group| group.tested_by.first());
+    // The suite that tries every feature.
+    let features = (!advice.untried.is_empty()).then_some("lifecycle");
+    suites.map(String::as_str).chain(features).collect()
+}
+
+/// What a place says, for a table: `best`, `at least 12 % more`.
+pub(crate) fn describe_rank(place: &Rank) -> String {
+    match place.verdict {
+        ComparisonVerdict::BetterByAtLeast(_) => "best".to_owned(),
+        ComparisonVerdict::WorseByAtLeast(share) => {
+            format!(
+                "costs {}{}",
+                bound_prefix(place.exact),
+                format_excess(share)
+            )
+        }
+        ComparisonVerdict::EqualWithin(margin) => format!("equal within {}", percent(margin.0)),
+        ComparisonVerdict::Identical => "identical".to_owned(),
+        ComparisonVerdict::NotEnoughRounds { rounds } => match rounds {
+            Some(rounds) => format!("not enough rounds: {rounds} would do"),
+            None => "not enough rounds".to_owned(),
+        },
+    }
+}
+
+/// What stands before a share: nothing before one that is known exactly.
+pub(crate) const fn bound_prefix(exact: bool) -> &'static str {
+    match exact {
+        true => "",
+        false => "at least ",
+    }
+}
+
+/// What a comparison says of after beside before.
+pub(crate) fn describe(compared: &ComparisonResult, unit: &str) -> String {
+    let at_least = bound_prefix(compared.is_exact());
+    match &compared.verdict {
+        ComparisonVerdict::WorseByAtLeast(share) => {
+            format!("costs {at_least}{}", format_excess(*share))
+        }
+        ComparisonVerdict::BetterByAtLeast(share) => {
+            format!("costs {at_least}{} less", percent(share / (1.0 + share)))
+        }
+        ComparisonVerdict::EqualWithin(margin) => format!("equal within {}", percent(margin.0)),
+        ComparisonVerdict::Identical => "identical".to_owned(),
+        ComparisonVerdict::NotEnoughRounds { rounds } => match rounds {
+            Some(rounds) => format!("not enough {unit}: {rounds} would do"),
+            None => format!("not enough {unit}"),
+        },
+    }
+}
+
+/// `12 % more`, `3.40 times as much`.
+pub(crate) fn format_excess(share: f64) -> String {
+    match share < 0.995 {
+        true => format!("{} more", percent(share)),
+        false => format!("{} times as much", three_digits(1.0 + share)),
+    }
+}
+
+/// Names in a list: `a, b and c`.
+pub(crate) fn listed<T: AsRef<str>>(names: &[T], last_word: &str) -> String {
+    match names {
+        [] => String::new(),
+        [only] => only.as_ref().to_owned(),
+        [first @ .., last] => {
+            let first: Vec<&str> = first.iter().map(AsRef::as_ref).collect();
+            format!("{} {last_word} {}", first.join(", "), last.as_ref())
+        }
+    }
+}
+
+/// Contenders as sentences name them.
+pub(crate) fn names(contenders: &[String]) -> Vec<String> {
+    short_names(contenders, NAME_COLUMNS)
+}
+
+struct Phrases<'a> {
+    contenders: &'a [String],
+    conclusion: &'a Conclusion,
+    margin: f64,
+    /// Whether another program measured it, so that nothing can be run again here.
+    elsewhere: bool,
+    /// Whether of what others measured there is one number each: no rounds are too few, and how it varies nobody said.
+    single: bool,
+}
+
+impl Phrases<'_> {
+    fn text(&self) -> String {
+        let parts = [Some(self.first()), self.worse(), self.unranked()];
+        let parts: Vec<String> = parts.into_iter().flatten().collect();
+        format!("{}.", parts.join("; "))
+    }
+
+    fn first(&self) -> String {
+        let shortlist = &self.conclusion.shortlist[..];
+        match self.conclusion.answer {
+            ShortlistState::Empty => "nobody has every result of it".to_owned(),
+            // Nobody else takes part, or nobody else has what is counted.
+            ShortlistState::Single if self.conclusion.unranked.is_empty() => {
+                format!("{}: no other is comparable", self.names(shortlist, "or"))
+            }
+            ShortlistState::Single => {
+                format!(
+                    "only {} has every result of it",
+                    self.names(shortlist, "or")
+                )
+            }
+            ShortlistState::Best => self.names(shortlist, "or"),
+            ShortlistState::Equal => format!(
+                "{}, equal within {}",
+                self.names(shortlist, "or"),
+                percent(self.margin)
+            ),
+            ShortlistState::NotEnoughRounds { rounds } => {
+                let enough = match rounds {
+                    Some(rounds) if self.elsewhere => format!(", {rounds} would do"),
+                    Some(rounds) => format!(", {rounds} would do (--rounds {rounds})"),
+                    None => String::new(),
+                };
+                let (near, far) = self.with_ratios();
+                let answer = match &near[..] {
+                    [only] if self.single => format!("{only}, as far as one number each says"),
+                    [only] => format!("{only}, as far as so few rounds say{enough}"),
+                    several => {
+                        let names = shortened(several, "or");
+                        match self.single {
+                            true => format!("{names}: one number each does not say which"),
+                            false => format!("{names}: too few rounds to say which{enough}"),
+                        }
+                    }
+                };
+                let are = if far.len() == 1 { "is" } else { "are" };
+                let why = match self.single {
+                    true => "how far a number varies is not stated",
+                    false => "ran too seldom to be ruled out",
+                };
+                match far.is_empty() {
+                    true => answer,
+                    false => format!(
+                        "{answer}; {} {are} far behind, but {why}",
+                        shortened(&far, "and")
+                    ),
+                }
+            }
+        }
+    }
+
+    /// Who may be the best, each with what it costs so far, such as `xfs (1.04×)`; and those of them who are far behind.
+    fn with_ratios(&self) -> (Vec<String>, Vec<String>) {
+        let ratios = self.conclusion.ratios.iter();
+        let ratios = ratios.map(|ratio| match three_digits(*ratio).as_str() {
+            "1.00" => String::new(),
+            ratio => format!(" ({ratio}×)"),
+        });
+        let names = self.names_of(&self.conclusion.shortlist).into_iter();
+        let mut names: Vec<String> = names
+            .zip(ratios)
+            .map(|(name, ratio)| name + &ratio)
+            .collect();
+        let ratios = self.conclusion.ratios.iter();
+        let far = names.split_off(
+            ratios
+                .take_while(|ratio| **ratio <= FAR_BEHIND_FACTOR)
+                .count(),
+        );
+        (names, far)
+    }
+
+    /// By how much the others are worse: the nearest by name, and everybody else.
+    fn worse(&self) -> Option<String> {
+        let mut worse: Vec<&Inferior> = self.conclusion.worse.iter().collect();
+        worse.sort_by(|a, b| a.at_least.total_cmp(&b.at_least));
+        let (nearest, others) = worse.split_first()?;
+        let name = self.name(nearest.contender);
+        let verb = match self.conclusion.group {
+            Some(WorkloadCategory::Space) => "leaves",
+            _ => "costs",
+        };
+        let cost = format!("{verb} {}", self.bound(nearest));
+        Some(match others {
+            [] => format!("{name} {cost}"),
+            [other] => format!(
+                "{name} {cost}, {} {}",
+                self.name(other.contender),
+                self.bound(other)
+            ),
+            [next, ..] => format!(
+                "{name} {cost}, everybody else at least {}",
+                self.amount(next.at_least)
+            ),
+        })
+    }
+
+    fn unranked(&self) -> Option<String> {
+        let unranked = &self.conclusion.unranked[..];
+        let lack = match unranked.len() {
+            0 => return None,
+            1 => "lacks results of it",
+            _ => "lack results of it",
+        };
+        Some(format!("{} {lack}", self.names(unranked, "and")))
+    }
+
+    /// `at least 12 % more`, or where it is known exactly, `12 % more`; of space, `at least 0.02 % less`.
+    fn bound(&self, worse: &Inferior) -> String {
+        bound_prefix(worse.exact).to_owned() + &self.amount(worse.at_least)
+    }
+
+    fn amount(&self, share: f64) -> String {
+        match self.conclusion.group {
+            Some(WorkloadCategory::Space) => format!("{} less", percent(1.0 - 1.0 / (1.0 + share))),
+            _ => format_excess(share),
+        }
+    }
+
+    fn name(&self, contender: usize) -> String {
+        names(self.contenders).swap_remove(contender)
+    }
+
+    fn names_of(&self, contenders: &[usize]) -> Vec<String> {
+        contenders.iter().map(|c| self.name(*c)).collect()
+    }
+
+    fn names(&self, contenders: &[usize], last_word: &str) -> String {
+        shortened(&self.names_of(contenders), last_word)
+    }
+}
+
+/// Names in a list, of many the first few.
+fn shortened(names: &[String], last_word: &str) -> String {
+    match names.len() {
+        few if few <= MAX_NAMES => listed(names, last_word),
+        many => format!(
+            "{} {last_word} {} others",
+            names[..MAX_NAMES - 1].join(", "),
+            many - (MAX_NAMES - 1)
+        ),
+    }
+}
+
+#[cfg(test)]
+#[path = "conclusions_tests.rs"]
+mod tests;

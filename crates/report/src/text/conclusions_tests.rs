@@ -1,0 +1,324 @@
+//! Answers in words, by hand and on every surface.
+
+use std::collections::BTreeMap;
+
+use stats::{Candidate, ExclusionReason, Margin, SuitesByGroup, analyse, fixture};
+
+use super::*;
+use crate::{DocumentOptions, ReportFormat, render};
+
+fn said(sentences: Vec<ConclusionText>) -> Vec<String> {
+    let sentences = sentences.into_iter();
+    sentences
+        .map(|s| format!("{}: {}", s.question, s.answer))
+        .collect()
+}
+
+#[test]
+fn each_group_of_a_small_campaign_has_its_answer() {
+    insta::assert_snapshot!(said(category_conclusions(&analyse(&fixture::plain()))).join("\n"));
+}
+
+#[test]
+fn too_few_rounds_name_nobody_the_best_and_say_what_would() {
+    let mut results = fixture::plain();
+    results.campaign.rounds = 1;
+    results.cells.retain(|stored| stored.cell.round == 1);
+    let lines = said(category_conclusions(&analyse(&results)));
+    assert!(lines[0].contains("fast or middle (2.00×): too few rounds to say which"));
+    let far = "slow (4.00×) is far behind, but ran too seldom to be ruled out";
+    assert!(lines[0].contains(far), "{}", lines[0]);
+    assert!(!lines[0].contains("costs at least"), "{}", lines[0]);
+    // Nobody says that they are near to each other where each ran once.
+    let settle = |results: &_| unresolvable_hint(&analyse(results), "fsarena run --rounds 1 -c a");
+    let once = settle(&results);
+    assert!(once.ends_with("`fsarena run --rounds 5 -c a`"), "{once}");
+    let thrice = settle(&fixture::plain());
+    assert!(!thrice.contains("fsarena run"), "{thrice}");
+}
+
+#[test]
+fn one_seed_in_virtual_time_gives_exact_differences() {
+    let mut results = fixture::plain();
+    results.campaign.clock = Clock::Virtual;
+    let two_rounds = said(category_conclusions(&analyse(&results)));
+    assert!(two_rounds[0].contains("costs at least"), "{two_rounds:?}");
+    results.campaign.rounds = 1;
+    results.cells.retain(|stored| stored.cell.round == 1);
+    let analysis = analyse(&results);
+    let lines = said(category_conclusions(&analysis));
+    assert!(
+        lines[0].contains("middle costs 2.00 times as much, slow 4.00 times as much"),
+        "{lines:?}"
+    );
+    for format in [
+        ReportFormat::Table,
+        ReportFormat::Markdown,
+        ReportFormat::Html,
+    ] {
+        let text = render(format, &results, &analysis, &DocumentOptions::default());
+        assert!(!text.contains("costs at least"), "{format:?}");
+    }
+}
+
+/// A conclusion made by hand.
+fn concluded(
+    group: WorkloadCategory,
+    answer: ShortlistState,
+    shortlist: &[usize],
+    worse: &[(usize, f64)],
+) -> Conclusion {
+    let worse = worse.iter().map(|(contender, at_least)| Inferior {
+        contender: *contender,
+        at_least: *at_least,
+        exact: false,
+        ratio: 1.0 + at_least,
+    });
+    Conclusion {
+        group: Some(group),
+        answer,
+        shortlist: shortlist.to_vec(),
+        ratios: shortlist
+            .iter()
+            .map(|place| 1.0 + 0.1 * *place as f64)
+            .collect(),
+        worse: worse.collect(),
+        unranked: Vec::new(),
+    }
+}
+
+#[test]
+fn space_is_left_and_time_is_spent() {
+    let mut analysis = analyse(&fixture::plain());
+    let open = |rounds| ShortlistState::NotEnoughRounds { rounds };
+    analysis.conclusions = vec![
+        concluded(
+            WorkloadCategory::Space,
+            ShortlistState::Best,
+            &[0],
+            &[(2, 0.25)],
+        ),
+        concluded(
+            WorkloadCategory::Maintenance,
+            ShortlistState::Equal,
+            &[0, 1],
+            &[(2, 0.42)],
+        ),
+        concluded(
+            WorkloadCategory::Trees,
+            ShortlistState::Best,
+            &[0],
+            &[(1, 0.1), (2, 2.0)],
+        ),
+        concluded(WorkloadCategory::Names, open(Some(8)), &[0, 1, 2], &[]),
+        concluded(WorkloadCategory::Durable, open(None), &[0, 1], &[(2, 1.5)]),
+        concluded(
+            WorkloadCategory::StreamRead,
+            ShortlistState::Empty,
+            &[],
+            &[],
+        ),
+    ];
+    assert_eq!(
+        said(category_conclusions(&analysis)),
+        [
+            "space left: fast; slow leaves at least 20 % less.",
+            "make, mount, check: fast or middle, equal within 5 %; slow costs at least 42 % more.",
+            "trees of files: fast; middle costs at least 10 % more, slow at least 3.00 times as much.",
+            "names and attributes: fast, middle (1.10×) or slow (1.20×): too few rounds to say which, 8 would do (--rounds 8).",
+            "durable writes: fast or middle (1.10×): too few rounds to say which; \
+             slow costs at least 2.50 times as much.",
+            "large files read: nobody has every result of it.",
+        ]
+    );
+}
+
+#[test]
+fn a_terminal_shows_the_verdict_before_the_tables_and_all_answers_behind_them() {
+    let results = fixture::plain();
+    let analysis = analyse(&results);
+    let text = render(
+        ReportFormat::Table,
+        &results,
+        &analysis,
+        &DocumentOptions::default(),
+    );
+    let verdict = category_conclusions(&analysis).pop().unwrap().answer;
+    let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let places: Vec<usize> = flat.match_indices(&verdict).map(|(at, _)| at).collect();
+    let table = flat.find("One file").unwrap();
+    assert_eq!(places.len(), 2, "{text}");
+    assert!(places[0] < table && table < places[1], "{text}");
+}
+
+#[test]
+fn who_lacks_results_is_named() {
+    let all = said(category_conclusions(&analyse(&fixture::realistic())));
+    let whole = all.last().unwrap();
+    assert!(
+        whole.starts_with("all groups, each weighing the same: "),
+        "{whole}"
+    );
+    assert!(whole.contains("lack results of it"), "{whole}");
+}
+
+/// A campaign with two uses: one that can be answered, and one of which nothing was tested.
+fn answered() -> (model::CampaignResults, Analysis) {
+    let results = fixture::plain();
+    let mut analysis = stats::analyse_with_margin(&results, Margin(0.1), &[]);
+    let mut streams = fixture::use_of(&[
+        (WorkloadCategory::StreamWrite, 3.0),
+        (WorkloadCategory::StreamRead, 1.0),
+    ]);
+    streams.title = "Media".to_owned();
+    let mut mail = fixture::use_of(&[
+        (WorkloadCategory::Durable, 45.0),
+        (WorkloadCategory::StreamRead, 1.0),
+    ]);
+    mail.title = "Mail spool".to_owned();
+    let suites: SuitesByGroup =
+        BTreeMap::from([(WorkloadCategory::Durable, vec!["fs-mark".to_owned()])]);
+    analysis.score_use_cases([&streams, &mail], &suites);
+    (results, analysis)
+}
+
+#[test]
+fn without_evidence_there_is_no_advice_but_the_command_that_brings_it() {
+    let (_, analysis) = answered();
+    assert_eq!(
+        said(use_case_conclusions(&analysis)),
+        [
+            "Media: fast; middle costs at least 68 % more, slow at least 2.83 times as much.",
+            "Mail spool: no advice, since only 2.2 % of what counts was tested, and not durable writes: run \
+             the same with `-s fs-mark -s made`.",
+        ]
+    );
+}
+
+#[test]
+fn what_did_not_fit_into_a_budget_takes_a_larger_one() {
+    let (_, mut analysis) = answered();
+    analysis.budget = Some(model::Nanos::from_secs(60));
+    let other = said(use_case_conclusions(&analysis)).pop().unwrap();
+    assert!(other.contains("with `-s fs-mark -s made`"), "{other}");
+    // The suite is in the campaign, and its tests have no result.
+    for group in &mut analysis.uses[1].groups {
+        group.tested_by = vec!["made".to_owned()];
+    }
+    let late = said(use_case_conclusions(&analysis)).pop().unwrap();
+    let told = "and not durable writes: run the same with a larger --budget than 60";
+    assert!(late.contains(told), "{late}");
+    let mut results = fixture::plain();
+    results.campaign.rounds = 1;
+    results.cells.retain(|stored| stored.cell.round == 1);
+    results.campaign.budget = Some(model::Nanos::from_secs(60));
+    let sure = confidence_text(&analyse(&results));
+    assert!(sure.contains("A larger --budget than 60"), "{sure}");
+}
+
+#[test]
+fn several_uses_without_evidence_are_one_sentence_with_one_command() {
+    let results = fixture::plain();
+    let mut analysis = analyse(&results);
+    let mut mail = fixture::use_of(&[(WorkloadCategory::Durable, 1.0)]);
+    mail.title = "Mail spool".to_owned();
+    let mut build = fixture::use_of(&[
+        (WorkloadCategory::Durable, 1.0),
+        (WorkloadCategory::RandomRead, 1.0),
+    ]);
+    build.title = "Build machine".to_owned();
+    let suites = SuitesByGroup::from([
+        (WorkloadCategory::Durable, vec!["fs-mark".to_owned()]),
+        (WorkloadCategory::RandomRead, vec!["iozone".to_owned()]),
+    ]);
+    analysis.score_use_cases([&mail, &build], &suites);
+    let told = "Mail spool; Build machine: no advice, since each lacks something that counts for it (tests of durable writes and random reads): run the same \
+                with `-s fs-mark -s iozone -s made`.";
+    assert_eq!(said(use_case_conclusions(&analysis)), [told]);
+}
+
+#[test]
+fn who_is_ruled_out_stands_beside_the_reason() {
+    let (_, analysis) = answered();
+    let mut advice = advise(&analysis.uses[0]);
+    let out = |contender: &str, reason: ExclusionReason| Candidate {
+        contender: contender.to_owned(),
+        ruled_out: vec![reason],
+        not_probed: Vec::new(),
+    };
+    advice.ruled_out = vec![
+        out("tmpfs", ExclusionReason::Baseline),
+        out("vfat", ExclusionReason::NoResults),
+        out("ramfs", ExclusionReason::Baseline),
+    ];
+    assert_eq!(
+        no_candidate_text(&advice),
+        "nothing; each contender is ruled out: tmpfs and ramfs (a baseline, which keeps nothing); vfat (has none of the \
+         results that count)."
+    );
+}
+
+/// Terminal, Markdown, page and advice say the same of every use and group, in the same words.
+#[test]
+fn every_surface_gives_the_same_answers() {
+    let (results, analysis) = answered();
+    let plain = |text: String| {
+        let text = text.replace("\\", "").replace("&#39;", "'");
+        let text = text.replace("<code>", "`").replace("</code>", "`");
+        text.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let options = DocumentOptions::default();
+    let surfaces = [
+        ReportFormat::Table,
+        ReportFormat::Markdown,
+        ReportFormat::Html,
+    ]
+    .map(|format| plain(render(format, &results, &analysis, &options)));
+    let sentences = use_case_conclusions(&analysis)
+        .into_iter()
+        .chain(category_conclusions(&analysis));
+    for sentence in sentences {
+        for surface in &surfaces {
+            assert!(
+                surface.contains(&sentence.answer),
+                "{sentence:?} is not in {surface}"
+            );
+        }
+    }
+    for remark in crate::text::caveats::remarks(&analysis) {
+        for surface in &surfaces {
+            assert!(surface.contains(&remark), "{remark} is not in {surface}");
+        }
+    }
+    for (one, sentence) in analysis.uses.iter().zip(use_case_conclusions(&analysis)) {
+        let advice = plain(crate::advice_text(&advise(one), &analysis, &results));
+        let said = sentence
+            .answer
+            .strip_prefix("no advice")
+            .unwrap_or(&sentence.answer);
+        assert!(advice.contains(said), "{said} is not in {advice}");
+    }
+}
+
+/// Rounds and budgets are options of who can run it again.
+#[test]
+fn what_was_measured_elsewhere_has_no_advice_to_run_it_again() {
+    let mut results = fixture::plain();
+    results.campaign.rounds = 1;
+    results.cells.retain(|stored| stored.cell.round == 1);
+    let said_of = |results: &model::CampaignResults| {
+        let analysis = analyse(results);
+        said(category_conclusions(&analysis)).join("\n") + &confidence_text(&analysis)
+    };
+    let own = said_of(&results);
+    assert!(own.contains("fsarena run --budget"), "{own}");
+    results.campaign.measured_by = Some(model::ExternalSource {
+        program: "bonnie++ 1.98".to_owned(),
+        source: "made.csv".to_owned(),
+    });
+    let elsewhere = said_of(&results);
+    assert!(
+        !elsewhere.contains("fsarena run") && !elsewhere.contains("--rounds"),
+        "{elsewhere}"
+    );
+}

@@ -1,0 +1,120 @@
+//! Why a contender does not qualify for a use, in words; the same in every format.
+
+use stats::{Candidate, ExclusionReason};
+
+use crate::text::labels;
+use crate::text::text::{sanitize_line, sanitize_paragraph};
+
+/// Every reason against a candidate, the failures together; nothing where there is none.
+pub(crate) fn reasons(candidate: &Candidate) -> Vec<String> {
+    let is_failure = |reason: &&ExclusionReason| matches!(reason, ExclusionReason::Failure { .. });
+    let failures = candidate.ruled_out.iter().filter(is_failure).count();
+    let mut reasons = Vec::new();
+    let mut named = false;
+    for reason in &candidate.ruled_out {
+        // One is enough to see what happened; the tables have all.
+        if is_failure(&reason) && std::mem::replace(&mut named, true) {
+            continue;
+        }
+        reasons.push(describe(reason));
+    }
+    if failures > 1 {
+        let more = labels::pluralize(failures as u64 - 1, "failure");
+        reasons.push(format!("and {more} more"));
+    }
+    reasons
+}
+
+/// One reason.
+pub(crate) fn describe(reason: &ExclusionReason) -> String {
+    match reason {
+        ExclusionReason::Baseline => "a baseline, which keeps nothing".to_owned(),
+        ExclusionReason::MissingReader { read_by, why } => {
+            let reads = if read_by.len() == 1 { "reads" } else { "read" };
+            format!(
+                "only {} {reads} it: {}",
+                labels::join_and(read_by),
+                sanitize_paragraph(why)
+            )
+        }
+        ExclusionReason::MissingFeature {
+            feature,
+            found,
+            why,
+        } => format!(
+            "no {feature} ({}): {}",
+            sanitize_line(found),
+            sanitize_paragraph(why)
+        ),
+        ExclusionReason::Failure {
+            test,
+            phase,
+            outcome,
+            rounds,
+            of,
+        } => format!(
+            "{}/{}: {outcome} in {rounds} of {of} rounds",
+            sanitize_line(test),
+            sanitize_line(phase)
+        ),
+        ExclusionReason::NotDurable { operations } => format!(
+            "not durable: none of its {} made the disk empty its cache, where those of others did",
+            labels::pluralize(*operations, "synced write")
+        ),
+        ExclusionReason::NoResults => "has none of the results that count".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::{Feature, OperatingSystem};
+    use stats::RoundOutcome;
+
+    #[test]
+    fn each_reason_is_said_and_failures_are_counted() {
+        let failure = |phase: &str| ExclusionReason::Failure {
+            test: "tree".to_owned(),
+            phase: phase.to_owned(),
+            outcome: RoundOutcome::Crashed,
+            rounds: 1,
+            of: 3,
+        };
+        let candidate = Candidate {
+            contender: "fat".to_owned(),
+            ruled_out: vec![
+                ExclusionReason::Baseline,
+                ExclusionReason::MissingReader {
+                    read_by: vec![OperatingSystem::Linux],
+                    why: "it is\ncarried".to_owned(),
+                },
+                ExclusionReason::MissingReader {
+                    read_by: vec![OperatingSystem::Linux, OperatingSystem::Haiku],
+                    why: "it is carried".to_owned(),
+                },
+                ExclusionReason::MissingFeature {
+                    feature: Feature::HardLinks,
+                    found: "EPERM".to_owned(),
+                    why: "copies are links".to_owned(),
+                },
+                ExclusionReason::NotDurable { operations: 48 },
+                failure("copy-in"),
+                failure("list"),
+                failure("remove"),
+            ],
+            not_probed: Vec::new(),
+        };
+        assert_eq!(
+            reasons(&candidate),
+            [
+                "a baseline, which keeps nothing",
+                "only Linux reads it: it is carried",
+                "only Linux and Haiku read it: it is carried",
+                "no hard-links (EPERM): copies are links",
+                "not durable: none of its 48 synced writes made the disk empty its cache, where those of others did",
+                "tree/copy-in: crashed in 1 of 3 rounds",
+                "and 2 failures more",
+            ]
+        );
+    }
+}

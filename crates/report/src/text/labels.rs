@@ -1,0 +1,427 @@
+//! The words of the reports: what every metric, state and rule is called and how it is defined.
+
+use model::{
+    CacheState, Clock, Direction, DriverKind, FACT_TITLES, Feature, Metric, PosixClass, SyncAtEnd,
+};
+use stats::{Analysis, ContenderFeatures, FeatureSupport, Interval, RankingState, RobustEstimate};
+
+use crate::text::text::sanitize_line;
+
+/// What a metric is called above a chart.
+pub(crate) const fn title(metric: Metric) -> &'static str {
+    match metric {
+        Metric::Throughput => "Throughput",
+        Metric::Rate => "Operations per second",
+        Metric::Elapsed => "Elapsed time",
+        Metric::Capacity => "Usable capacity",
+        Metric::Supported => "Supported",
+        Metric::Cpu => "Processor, agent",
+        Metric::CpuDriver => "Processor, driver",
+        Metric::CpuMachine => "Processor, machine",
+        Metric::CpuPerOperation => "Processor, each operation",
+        Metric::MinorFaults => "Minor page faults",
+        Metric::MajorFaults => "Major page faults",
+        Metric::LatencyP50 => "Latency, median",
+        Metric::LatencyP90 => "Latency, 90 %",
+        Metric::LatencyP95 => "Latency, 95 %",
+        Metric::LatencyP99 => "Latency, 99 %",
+        Metric::LatencyP999 => "Latency, 99.9 %",
+        Metric::LatencyP9999 => "Latency, 99.99 %",
+        Metric::LatencyMax => "Latency, worst",
+        Metric::LatencyMean => "Latency, mean",
+        Metric::LatencyAbove2s => "Operations above 2 s",
+        Metric::LatencyAbove10s => "Operations above 10 s",
+        Metric::SyncP50 => "Syncs, median",
+        Metric::SyncP95 => "Syncs, 95 %",
+        Metric::SyncP99 => "Syncs, 99 %",
+        Metric::SyncMax => "Syncs, worst",
+        Metric::OpenMean => "Opening a file, mean",
+        Metric::OpenMax => "Opening a file, worst",
+        Metric::CloseMean => "Closing a file, mean",
+        Metric::CloseMax => "Closing a file, worst",
+        Metric::DeviceRead => "Read from the device",
+        Metric::DeviceWritten => "Written to the device",
+        Metric::DeviceFlushes => "Flushes of the device",
+        Metric::WriteAmplification => "Write amplification",
+        Metric::SpaceTaken => "Space taken",
+        Metric::MemoryKernel => "Memory, kernel",
+        Metric::MemoryDriver => "Memory, driver",
+        Metric::ExtentsPerFile => "Extents per file",
+        Metric::LayoutScore => "Layout score",
+    }
+}
+
+/// How a metric is defined, with its unit.
+pub(crate) const fn definition(metric: Metric) -> &'static str {
+    match metric {
+        Metric::Throughput => {
+            "Bytes moved between program and filesystem, divided by elapsed time; bytes per \
+             second, 1 MB = 10⁶ bytes."
+        }
+        Metric::Rate => "Operations done, divided by elapsed time; per second.",
+        Metric::Elapsed => {
+            "Wall time from the first system call until the phase ends as stated with it; seconds."
+        }
+        Metric::Capacity => {
+            "Bytes that an ordinary user may fill (statfs, f_bavail), as a share of the device; \
+             per cent."
+        }
+        Metric::Supported => "1 where the feature was tried and worked.",
+        Metric::Cpu => {
+            "User and system time of the agent and of the programs it ran, as a share of elapsed \
+             time; per cent of one processor."
+        }
+        Metric::CpuDriver => {
+            "Processor time of the filesystem's own processes (a FUSE driver), as a share of \
+             elapsed time; per cent of one processor."
+        }
+        Metric::CpuMachine => {
+            "Busy time of all processors together, write-back threads and all, as a share of \
+             elapsed time; per cent of one processor, so above 100 on several."
+        }
+        Metric::CpuPerOperation => {
+            "User and system time of the agent, of the programs it ran and of the filesystem's own \
+             processes, divided by operations; seconds. Work that the kernel does in threads of its \
+             own, such as writing back, is not in it."
+        }
+        Metric::MinorFaults => {
+            "Page faults of the agent and its programs that needed no input; a count."
+        }
+        Metric::MajorFaults => {
+            "Page faults of the agent and its programs that waited for input; a count."
+        }
+        Metric::LatencyP50 => "Half of all operations took at most so long; seconds.",
+        Metric::LatencyP90 => "90 % of all operations took at most so long; seconds.",
+        Metric::LatencyP95 => "95 % of all operations took at most so long; seconds.",
+        Metric::LatencyP99 => "99 % of all operations took at most so long; seconds.",
+        Metric::LatencyP999 => "99.9 % of all operations took at most so long; seconds.",
+        Metric::LatencyP9999 => "99.99 % of all operations took at most so long; seconds.",
+        Metric::LatencyMax => "The slowest single operation; seconds.",
+        Metric::LatencyMean => "The mean over all operations; seconds.",
+        Metric::LatencyAbove2s => {
+            "Operations that took longer than 2 s, as a share of all; per cent."
+        }
+        Metric::LatencyAbove10s => {
+            "Operations that took longer than 10 s, as a share of all; per cent."
+        }
+        Metric::SyncP50 => {
+            "Half of all syncs in the cycles of a role took at most so long; seconds."
+        }
+        Metric::SyncP95 => {
+            "95 % of all syncs in the cycles of a role took at most so long; seconds."
+        }
+        Metric::SyncP99 => {
+            "99 % of all syncs in the cycles of a role took at most so long; seconds."
+        }
+        Metric::SyncMax => "The slowest single sync in the cycles of a role; seconds.",
+        Metric::OpenMean | Metric::OpenMax => {
+            "Time to open a file that requests go to. It is no part of the throughput, unless the phase says so; seconds."
+        }
+        Metric::CloseMean | Metric::CloseMax => {
+            "Time to close a file that requests went to. It is no part of the throughput, unless the phase says so; seconds."
+        }
+        Metric::DeviceRead => {
+            "Bytes that the block device was asked for during the phase, by its own counter."
+        }
+        Metric::DeviceWritten => {
+            "Bytes that the block device was given during the phase, by its own counter."
+        }
+        Metric::DeviceFlushes => {
+            "Flush requests that the block device got during the phase; a count."
+        }
+        Metric::WriteAmplification => {
+            "Bytes written to the device for each byte that the program wrote; a ratio."
+        }
+        Metric::SpaceTaken => {
+            "Free space before the phase less free space after it (statfs); bytes, negative where \
+             space was given back."
+        }
+        Metric::MemoryKernel => {
+            "What the kernel's caches of objects (inodes, directory entries, buffer heads, extents) hold at the end of \
+             the phase more than before the filesystem was made; in guests alone, and without kmalloc, whole pages, \
+             code and the page cache; bytes."
+        }
+        Metric::MemoryDriver => {
+            "What the filesystem's own processes (a FUSE driver) have for themselves at the end of the phase: heap and \
+             stacks, without program text; bytes."
+        }
+        Metric::ExtentsPerFile => {
+            "Pieces in which a file lies on the device, on average over up to 500 of those that are there after the last \
+             phase that wrote, before they are unmounted; pieces that touch are one (FIEMAP, else FIBMAP)."
+        }
+        Metric::LayoutScore => {
+            "Share of the blocks of 4 KiB of these files, but for the first of each, that lie behind the one before \
+             (Smith and Seltzer, 1997); percent, 100 where each file is one piece."
+        }
+    }
+}
+
+/// Which way is better, as a caption says it.
+pub(crate) const fn direction(direction: Direction) -> &'static str {
+    match direction {
+        Direction::Higher => "higher is better",
+        Direction::Lower => "lower is better",
+        Direction::Neutral => "explains, is not ranked",
+    }
+}
+
+/// Which way is better, as a table says it.
+pub(crate) const fn arrow(direction: Direction) -> &'static str {
+    match direction {
+        Direction::Higher => "↑",
+        Direction::Lower => "↓",
+        Direction::Neutral => "",
+    }
+}
+
+/// A cache state, as a caption says it.
+pub(crate) const fn cache(state: CacheState) -> &'static str {
+    match state {
+        CacheState::Cold => "cold cache",
+        CacheState::Warm => "warm cache",
+        CacheState::Direct => "past the cache",
+        CacheState::FadviseDontNeed => "cache dropped by advice",
+        CacheState::None => "no files involved",
+        CacheState::Unknown => "cache not stated",
+    }
+}
+
+/// Every cache state with its definition.
+pub(crate) const CACHES: [(CacheState, &str); 6] = [
+    (
+        CacheState::Cold,
+        "The filesystem was unmounted, the kernel's caches were dropped, and it was mounted again \
+         before the phase.",
+    ),
+    (
+        CacheState::Warm,
+        "The caches are as the phase before left them.",
+    ),
+    (
+        CacheState::Direct,
+        "Requests pass the page cache by (O_DIRECT).",
+    ),
+    (
+        CacheState::FadviseDontNeed,
+        "The kernel was asked to forget the data of each file (posix_fadvise); it may still hold \
+         metadata. Used where nothing may be unmounted.",
+    ),
+    (
+        CacheState::None,
+        "No file is read or written: making, mounting, unmounting, checking.",
+    ),
+    (
+        CacheState::Unknown,
+        "Whoever measured it does not say what the caches held.",
+    ),
+];
+
+/// Where a phase ends, as a caption says it.
+pub(crate) const fn end(end: SyncAtEnd) -> &'static str {
+    match end {
+        SyncAtEnd::Call => "ends with the last call",
+        SyncAtEnd::Fsync => "ends with fsync",
+        SyncAtEnd::Syncfs => "ends with syncfs",
+        SyncAtEnd::Unknown => "end not stated",
+    }
+}
+
+/// Every end of a phase with its definition.
+pub(crate) const ENDS: [(SyncAtEnd, &str); 4] = [
+    (
+        SyncAtEnd::Call,
+        "The clock stops when the last system call returns; data may still be in memory only.",
+    ),
+    (
+        SyncAtEnd::Fsync,
+        "The clock stops when fsync of the file has returned: its data is on the device.",
+    ),
+    (
+        SyncAtEnd::Syncfs,
+        "The clock stops when syncfs of the filesystem has returned: all its data is on the \
+         device.",
+    ),
+    (
+        SyncAtEnd::Unknown,
+        "Whoever measured it does not say when the clock stops.",
+    ),
+];
+
+/// Why the contenders of a row are not ranked, where that needs saying.
+pub(crate) const fn not_ranked(ranking: RankingState) -> Option<&'static str> {
+    match ranking {
+        RankingState::Ranked | RankingState::NoDirection => None,
+        RankingState::TimeLimited => Some("not ranked: a time limit cut some short"),
+        RankingState::TooFast => Some("not ranked: some ended too soon to be timed"),
+        RankingState::DifferentCaches => Some("not ranked: taken in different cache states"),
+    }
+}
+
+/// A class of filesystems.
+pub(crate) const fn class(class: PosixClass) -> &'static str {
+    match class {
+        PosixClass::Posix => "POSIX semantics",
+        PosixClass::PartialPosix => "POSIX semantics in part",
+        PosixClass::NotProbed => "semantics not all tried",
+        PosixClass::Baseline => "baseline",
+    }
+}
+
+/// What the classes mean.
+pub(crate) const CLASSES: &str = "POSIX semantics are permissions, owners, hard links, symbolic links and special \
+    files; a filesystem that lacks one of them has them in part.";
+
+/// What was found of a feature.
+pub(crate) fn found(found: &FeatureSupport) -> String {
+    match found {
+        FeatureSupport::Yes => "yes".to_owned(),
+        FeatureSupport::UpTo(size) => size.format_limit(),
+        FeatureSupport::No(reason) => format!("no: {}", sanitize_line(reason)),
+        FeatureSupport::Varies(reason) => format!("varies: {}", sanitize_line(reason)),
+        FeatureSupport::NotProbed => "not tried".to_owned(),
+    }
+}
+
+/// Whether features were tried: what others measured says nothing of them.
+pub(crate) fn has_tried(analysis: &Analysis) -> bool {
+    let features = analysis.features.iter().flat_map(|c| &c.features);
+    let mut tried = features.filter(|state| state.found != FeatureSupport::NotProbed);
+    !analysis.measured_elsewhere || tried.next().is_some()
+}
+
+/// What a contender gives to programs, and what the catalog knows of it, in one line.
+pub(crate) fn abilities(contender: &ContenderFeatures, tried: bool) -> String {
+    let facts = FACT_TITLES.iter().zip(contender.facts.to_lines());
+    let said = facts.filter(|(_, line)| !line.is_empty());
+    let said = said.map(|(fact, line)| format!("{} {}", fact.to_lowercase(), sanitize_line(&line)));
+    let here = contender
+        .features
+        .iter()
+        .find_map(|state| match state.found {
+            FeatureSupport::UpTo(size) => Some(format!("files here up to {}", size.format_limit())),
+            _ => None,
+        });
+    let class = tried.then(|| class(contender.class).to_owned());
+    class
+        .into_iter()
+        .chain(here)
+        .chain(said)
+        .collect::<Vec<_>>()
+        .join("; ")
+}
+
+/// Things one after the other: `Linux`, `Linux and OS/2`, `Linux, macOS and OS/2`.
+pub(crate) fn join_and<T: ToString>(things: &[T]) -> String {
+    let words: Vec<String> = things.iter().map(T::to_string).collect();
+    match words.split_last() {
+        Some((last, before)) if !before.is_empty() => format!("{} and {last}", before.join(", ")),
+        _ => words.concat(),
+    }
+}
+
+/// Who drives a filesystem.
+pub(crate) const fn driver(driver: DriverKind) -> &'static str {
+    match driver {
+        DriverKind::Kernel => "kernel",
+        DriverKind::Fuse => "FUSE",
+    }
+}
+
+/// A feature, as the feature table says it.
+pub(crate) const fn feature(feature: Feature) -> &'static str {
+    match feature {
+        Feature::HardLinks => "Hard links",
+        Feature::Symlinks => "Symbolic links",
+        Feature::Permissions => "Permissions",
+        Feature::Ownership => "Ownership",
+        Feature::SpecialFiles => "Special files",
+        Feature::Xattrs => "Extended attributes",
+        Feature::SparseFiles => "Sparse files",
+        Feature::CaseSensitive => "Case-sensitive names",
+        Feature::LongNames => "Names of 255 bytes",
+        Feature::DirectIo => "Direct I/O",
+        Feature::SharedMmap => "Shared memory maps",
+        Feature::Preallocation => "Preallocation",
+        Feature::LargestFile => "Largest file here",
+    }
+}
+
+/// A share as a percentage of two digits: `5 %`, `0.31 %`, `120 %`.
+pub(crate) fn percent(share: f64) -> String {
+    let percent = 100.0 * share;
+    let digits = match percent.abs() {
+        0.0 => 0,
+        size => (1.0 - size.log10().floor()).clamp(0.0, 6.0) as usize,
+    };
+    let text = format!("{percent:.digits$}");
+    let text = match text.contains('.') {
+        true => text.trim_end_matches('0').trim_end_matches('.'),
+        false => &text,
+    };
+    format!("{text} %")
+}
+
+/// What stands where an interval would, of several rounds that all say the same.
+pub(crate) const NO_VARIATION: &str = "same in each round";
+
+/// The interval of an estimate; of rounds that do not vary, that they do not.
+pub(crate) fn interval(estimate: &RobustEstimate, number: impl Fn(f64) -> String) -> String {
+    let Interval { low, high, .. } = estimate.interval;
+    match estimate.rounds > 1 && estimate.variation == Some(0.0) {
+        true => NO_VARIATION.to_owned(),
+        false => format!("{} … {}", number(low), number(high)),
+    }
+}
+
+/// What intervals are over: in virtual time rounds differ by their seeds alone.
+pub(crate) fn replicates(clock: Clock, rounds: u32) -> String {
+    match (clock, rounds) {
+        (Clock::Virtual, 2..) => format!("{rounds} rounds of different seeds"),
+        _ => pluralize(rounds, "round"),
+    }
+}
+
+/// A count with its noun: `1 round`, `3 rounds`.
+pub(crate) fn pluralize(count: impl Into<u64>, noun: &str) -> String {
+    match count.into() {
+        1 => format!("1 {noun}"),
+        count => format!("{count} {noun}s"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn every_metric_has_a_title_of_its_own_and_a_definition_that_is_a_sentence() {
+        let titles: BTreeSet<_> = Metric::ALL.into_iter().map(title).collect();
+        assert_eq!(titles.len(), Metric::ALL.len());
+        for metric in Metric::ALL {
+            assert!(definition(metric).ends_with('.'), "{metric}");
+        }
+    }
+
+    #[test]
+    fn a_percentage_has_two_digits() {
+        let shares = [0.05, 0.0031, 1.2, 0.0, 0.96875, 0.75, 0.025, 0.00001];
+        let shown = [
+            "5 %", "0.31 %", "120 %", "0 %", "97 %", "75 %", "2.5 %", "0.001 %",
+        ];
+        assert_eq!(shares.map(percent), shown);
+    }
+
+    #[test]
+    fn intervals_in_virtual_time_are_from_seeds() {
+        assert_eq!(replicates(Clock::Real, 3), "3 rounds");
+        assert_eq!(replicates(Clock::Virtual, 3), "3 rounds of different seeds");
+    }
+
+    #[test]
+    fn counts_agree_with_their_nouns() {
+        assert_eq!(pluralize(1u32, "round"), "1 round");
+        assert_eq!(pluralize(0u32, "cell"), "0 cells");
+    }
+}

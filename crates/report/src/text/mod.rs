@@ -1,0 +1,17 @@
+//! Text, numbers and sentences as every report for people has them.
+
+pub(crate) mod asymmetries;
+pub(crate) mod caveats;
+pub(crate) mod claims;
+pub(crate) mod command;
+pub(crate) mod conclusions;
+pub(crate) mod date;
+pub(crate) mod exclusions;
+pub(crate) mod failures;
+pub(crate) mod kernel_warnings;
+pub(crate) mod labels;
+pub mod replication;
+pub(crate) mod scale;
+pub(crate) mod summary;
+pub(crate) mod text;
+pub(crate) mod title;

@@ -1,0 +1,284 @@
+//! The lines above every report for people: what was compared, how often, on what, and what came
+//! of the cells.
+
+use model::{Bytes, CampaignResults, Clock, Environment, GuestConfig};
+use stats::{Analysis, Completeness, RoundOutcome};
+
+use crate::text::date::moment;
+use crate::text::labels::pluralize;
+use crate::text::text::sanitize_line;
+
+/// What a campaign was, as pairs of a word and its value.
+pub(crate) fn facts(results: &CampaignResults) -> Vec<(&'static str, String)> {
+    let campaign = &results.campaign;
+    if let Some(by) = &campaign.measured_by {
+        return vec![
+            ("Measured by", sanitize_line(&by.program)),
+            ("Source", sanitize_line(&by.source)),
+            ("Begun", moment(results.started)),
+            ("Rounds", repeats(campaign.rounds)),
+        ];
+    }
+    let memory = campaign
+        .memory
+        .map_or_else(|| "all there is".to_owned(), |m| m.to_string());
+    let mut facts = vec![
+        ("Begun", moment(results.started)),
+        ("Profile", campaign.profile.to_string()),
+        ("Rounds", campaign.rounds.to_string()),
+        ("Backend", campaign.backend.to_string()),
+        ("Clock", clock(results)),
+        ("Seed", campaign.seed.to_string()),
+        ("Size", campaign.size.to_string()),
+        ("Memory", memory),
+    ];
+    let machine = campaign.describe_guest();
+    facts.extend(machine.map(|machine| ("Machine", sanitize_line(&machine))));
+    facts
+}
+
+/// How often others measured, as far as they say: behind a single number there may be any mean.
+fn repeats(rounds: u32) -> String {
+    match rounds {
+        1 => "one number each; the spread is not stated".to_owned(),
+        rounds => pluralize(rounds, "round"),
+    }
+}
+
+/// What results in virtual time say and what they do not, where the campaign's are.
+pub(crate) fn virtual_time(results: &CampaignResults) -> Option<String> {
+    let campaign = &results.campaign;
+    if campaign.clock != Clock::Virtual {
+        return None;
+    }
+    let machine = campaign.describe_guest();
+    let machine = machine.map_or_else(String::new, |m| format!(" ({})", sanitize_line(&m)));
+    let seeds = match campaign.rounds {
+        1 => "",
+        _ => "; rounds differ by their seeds alone",
+    };
+    let instruction = match campaign.guest.as_ref().map_or(1, GuestConfig::instruction) {
+        1 => "a nanosecond".to_owned(),
+        time => format!("{time} nanoseconds"),
+    };
+    Some(format!(
+        "Times are those of a model machine{machine}: an instruction takes {instruction}, the disk what its model says. \
+         They say how much work a filesystem makes for processor and disk, and not how fast it is on any real machine. \
+         Run again, they are the same to the nanosecond{seeds}."
+    ))
+}
+
+/// The clock that times are in.
+pub(crate) fn clock(results: &CampaignResults) -> String {
+    results.environments.first().map_or_else(
+        || "clock not recorded".to_owned(),
+        |e| sanitize_line(&e.clock),
+    )
+}
+
+/// What a campaign was, in one line.
+pub(crate) fn one_line(results: &CampaignResults) -> String {
+    let campaign = &results.campaign;
+    if let Some(by) = &campaign.measured_by {
+        return format!(
+            "{}“{}”: measured by {}, {}",
+            numbered(results.id),
+            sanitize_line(&campaign.name),
+            sanitize_line(&by.program),
+            repeats(campaign.rounds),
+        );
+    }
+    format!(
+        "campaign {} “{}”: profile {}, {}, backend {}, {}, seed {}",
+        results.id,
+        sanitize_line(&campaign.name),
+        campaign.profile,
+        pluralize(campaign.rounds, "round"),
+        campaign.backend,
+        clock(results),
+        campaign.seed,
+    )
+}
+
+/// `campaign 3 ` where it is in a store.
+fn numbered(id: i64) -> String {
+    match id {
+        0 => String::new(),
+        id => format!("campaign {id} "),
+    }
+}
+
+/// What came of the cells, in one line.
+pub(crate) fn outcome_line(results: &CampaignResults, analysis: &Analysis) -> String {
+    let tests: std::collections::BTreeSet<&str> =
+        analysis.rows.iter().map(|row| row.test.as_str()).collect();
+    let counts = outcomes(analysis)
+        .into_iter()
+        .map(|(outcome, count)| format!("{count} {outcome}"))
+        .collect::<Vec<_>>()
+        .join(", ");
+    let done = results.cells.iter().filter_map(|cell| cell.result.as_ref());
+    let served = done.filter(|result| result.from_cache).count();
+    let cached = match served {
+        0 => String::new(),
+        served => format!(" ({served} from the cache)"),
+    };
+    format!(
+        "{}, {}, {}: {counts}{cached}",
+        pluralize(analysis.contenders.len() as u64, "contender"),
+        pluralize(tests.len() as u64, "test"),
+        pluralize(analysis.counts.cells, "cell"),
+    )
+}
+
+/// Outcomes of cells with their counts, in the order of [`RoundOutcome::ALL`].
+pub(crate) fn outcomes(analysis: &Analysis) -> Vec<(RoundOutcome, u32)> {
+    let counts = &analysis.counts.by_outcome;
+    RoundOutcome::ALL
+        .into_iter()
+        .filter_map(|outcome| Some((outcome, *counts.get(&outcome)?)))
+        .collect()
+}
+
+/// What to say of a campaign that is not finished.
+pub(crate) fn incomplete_note(analysis: &Analysis) -> Option<String> {
+    let counts = &analysis.counts;
+    (counts.completeness == Completeness::Incomplete).then(|| {
+        let left = format!("{} of {} cells", counts.cells - counts.run, counts.cells);
+        match analysis.budget {
+            Some(budget) => format!("{left} have not run: they did not fit into the budget of {budget}, or it is not over."),
+            None => format!("This campaign is not finished: {left} have not run yet."),
+        }
+    })
+}
+
+/// What a session of the campaign ran on, as pairs of a word and its value, as far as that is known.
+pub(crate) fn environment(environment: &Environment) -> Vec<(String, String)> {
+    let parts = [
+        ("fsarena", sanitize_line(&environment.program)),
+        ("Kernel", sanitize_line(&environment.kernel)),
+        ("Distribution", sanitize_line(&environment.distribution)),
+        ("Processor", processor(environment)),
+        ("Main memory", memory(environment)),
+        ("Device", sanitize_line(&environment.device)),
+        ("Attached", sanitize_line(&environment.attachment)),
+        ("Clock", sanitize_line(&environment.clock)),
+    ];
+    let stated = parts.into_iter().filter(|(_, value)| !value.is_empty());
+    let stated = stated.map(|(what, value)| (what.to_owned(), value));
+    let conditions = environment.conditions.iter();
+    stated
+        .chain(conditions.map(|c| (heading(&c.name), sanitize_line(&c.value))))
+        .collect()
+}
+
+/// The processors: how many, and which; nothing where that is not stated.
+pub(crate) fn processor(environment: &Environment) -> String {
+    let model = sanitize_line(&environment.cpu);
+    match environment.cpus {
+        0 => model,
+        cpus => format!("{cpus} × {model}"),
+    }
+}
+
+/// A word as it begins a line.
+pub(crate) fn heading(what: &str) -> String {
+    let mut letters = what.chars();
+    let first = letters.next().map(|first| first.to_ascii_uppercase());
+    sanitize_line(&first.into_iter().chain(letters).collect::<String>())
+}
+
+fn memory(environment: &Environment) -> String {
+    let size = match environment.memory.0 {
+        0 => return String::new(),
+        // What is stated in megabytes stays so.
+        stated if stated.is_multiple_of(1_000_000) => environment.memory.to_string(),
+        _ => gibibytes(environment.memory),
+    };
+    match environment.memory_goes_back {
+        true => format!("{size}; what is free goes back to the host and is fetched again"),
+        false => size,
+    }
+}
+
+/// Main memory is never a round number: what the firmware keeps is missing from it.
+fn gibibytes(memory: Bytes) -> String {
+    format!("{:.1} GiB", memory.0 as f64 / f64::from(1 << 30))
+}
+
+#[cfg(test)]
+mod tests {
+    use model::{DiskCache, GuestConfig, GuestDisk, HostSetting};
+    use stats::fixture;
+
+    use super::*;
+
+    fn in_guests(clock: Clock) -> CampaignResults {
+        let mut results = fixture::plain();
+        results.campaign.clock = clock;
+        let cache = DiskCache::Writeback;
+        results.campaign.guest = Some(GuestConfig {
+            cpu: "max\u{1b}[2J".into(),
+            ..fixture::guest(GuestDisk::Image { cache })
+        });
+        results
+    }
+
+    #[test]
+    fn virtual_time_is_called_that_and_says_what_it_is_worth() {
+        let text = virtual_time(&in_guests(Clock::Virtual)).unwrap();
+        assert!(
+            text.contains("a model machine (1 GiB of memory, 1 processor"),
+            "{text}"
+        );
+        assert!(
+            text.contains("how much work") && text.contains("seeds"),
+            "{text}"
+        );
+        assert!(!text.contains('\u{1b}'));
+        assert_eq!(virtual_time(&in_guests(Clock::Real)), None);
+    }
+
+    #[test]
+    fn what_decides_about_speed_stands_beside_the_machine() {
+        let session = Environment {
+            conditions: vec![HostSetting::new("readahead", "128 KiB\u{1b}[2J")],
+            ..Environment::default()
+        };
+        let facts = environment(&session);
+        let (what, value) = facts.last().unwrap();
+        assert_eq!(what, "Readahead");
+        assert!(value.starts_with("128 KiB") && !value.contains('\u{1b}'));
+    }
+
+    #[test]
+    fn what_is_not_stated_of_a_machine_is_left_out() {
+        let stated = Environment {
+            cpu: "Intel Celeron 533".to_owned(),
+            memory: Bytes(256_000_000),
+            ..Environment::default()
+        };
+        let facts = environment(&stated);
+        let facts: Vec<String> = facts.iter().map(|(a, b)| format!("{a}: {b}")).collect();
+        assert_eq!(
+            facts,
+            ["Processor: Intel Celeron 533", "Main memory: 256 MB"]
+        );
+        assert!(environment(&Environment::default()).is_empty());
+    }
+
+    #[test]
+    fn the_parts_of_a_guests_machine_are_among_the_facts() {
+        let facts = facts(&in_guests(Clock::Real));
+        let (_, machine) = facts.iter().find(|(name, _)| *name == "Machine").unwrap();
+        assert!(
+            machine.contains("1 disk: an image, cache writeback; Linux 6.1.0"),
+            "{machine}"
+        );
+        assert!(
+            super::facts(&fixture::plain())
+                .iter()
+                .all(|(name, _)| *name != "Machine")
+        );
+    }
+}

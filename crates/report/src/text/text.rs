@@ -1,0 +1,197 @@
+//! Text from outside, made safe to show: no control character and no invisible one gets through.
+//!
+//! Escaping for HTML, Markdown or CSV is the business of those formats and comes after this.
+
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+/// The longest piece of outside text that is shown in one line.
+const MAX_LINE: usize = 400;
+
+/// One line of text: what could move a cursor, turn the direction of writing or hide is shown by
+/// its number; ends of lines become spaces; what is very long is shortened.
+pub(crate) fn sanitize_line(text: &str) -> String {
+    shorten(&sanitize_paragraph(text), MAX_LINE)
+}
+
+/// A paragraph, cleaned as [`clean`] does but of any length.
+pub(crate) fn sanitize_paragraph(text: &str) -> String {
+    let flat = text.trim().replace("\r\n", " ");
+    escape_invisible(&flat.replace(['\n', '\r', '\t'], " "))
+}
+
+/// Several lines of text, cleaned as [`clean`] does but for the ends of lines.
+pub(crate) fn clean_lines(text: &str) -> String {
+    let text = text.trim_end().replace("\r\n", "\n").replace('\t', "    ");
+    text.split('\n')
+        .map(escape_invisible)
+        .collect::<Vec<_>>()
+        .join("\n")
+}
+
+/// The text with every character that is not plainly visible replaced by `\u{…}`.
+pub fn escape_invisible(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for c in text.chars() {
+        if is_hidden(c) {
+            shown.extend(c.escape_unicode());
+        } else {
+            shown.push(c);
+        }
+    }
+    shown
+}
+
+/// Control characters, and those of Unicode's format characters that are invisible or change the
+/// order of others (UAX #9, UTR #36 §2).
+fn is_hidden(c: char) -> bool {
+    c.is_control()
+        || matches!(
+            c,
+            '\u{ad}'
+                | '\u{61c}'
+                | '\u{180e}'
+                | '\u{200b}'..='\u{200f}'
+                | '\u{2028}'..='\u{202e}'
+                | '\u{2060}'..='\u{206f}'
+                | '\u{feff}'
+                | '\u{fff9}'..='\u{fffb}'
+                | '\u{e0000}'..='\u{e007f}'
+        )
+}
+
+/// A text from outside as a cell that no spreadsheet takes for a formula: an apostrophe stands before what
+/// begins like one, and before what begins with an apostrophe, so that a reader who takes one away has the
+/// text. Source: OWASP, "CSV Injection".
+pub(crate) fn escape_formula(text: &str) -> String {
+    const BEGINNINGS: [char; 9] = ['=', '+', '-', '@', '＝', '＋', '－', '＠', '\''];
+    // Some readers leave blanks out.
+    let begins = text.starts_with(char::is_control) || text.trim_start().starts_with(BEGINNINGS);
+    match begins {
+        true => format!("'{text}"),
+        false => text.to_owned(),
+    }
+}
+
+/// Columns that a text takes on a terminal.
+pub(crate) fn width(text: &str) -> usize {
+    UnicodeWidthStr::width(text)
+}
+
+/// The text in at most so many columns, its middle left out where it is longer.
+pub(crate) fn shorten(text: &str, columns: usize) -> String {
+    if width(text) <= columns {
+        return text.to_owned();
+    }
+    let room = columns.saturating_sub(1);
+    let tail = take_columns(text.chars().rev(), room * 2 / 5);
+    let head = take_columns(text.chars(), room - room * 2 / 5);
+    let tail: String = tail.chars().rev().collect();
+    format!("{head}…{tail}")
+}
+
+fn take_columns(text: impl Iterator<Item = char>, columns: usize) -> String {
+    let mut used = 0;
+    text.take_while(|c| {
+        used += c.width().unwrap_or(0);
+        used <= columns
+    })
+    .collect()
+}
+
+/// Names for columns of a table: clean, short, and still different from each other.
+pub(crate) fn short_names(names: &[String], columns: usize) -> Vec<String> {
+    let short: Vec<String> = names
+        .iter()
+        .map(|name| shorten(&sanitize_line(name), columns))
+        .collect();
+    short
+        .iter()
+        .enumerate()
+        .map(|(index, name)| {
+            let twin = short.iter().filter(|other| *other == name).count() > 1;
+            if !twin {
+                return name.clone();
+            }
+            let number = format!("#{}", index + 1);
+            let rest = columns.saturating_sub(width(&number));
+            format!("{}{number}", shorten(name, rest))
+        })
+        .collect()
+}
+
+/// A text in lines of at most so many columns, broken between words.
+pub fn wrap(text: &str, columns: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split(' ') {
+        let last = lines.last_mut().expect("there is a line");
+        if last.is_empty() {
+            *last = word.to_owned();
+        } else if width(last) + 1 + width(word) <= columns {
+            last.push(' ');
+            *last += word;
+        } else {
+            lines.push(word.to_owned());
+        }
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn hidden_characters_are_shown_by_their_number() {
+        assert_eq!(sanitize_line("a\u{1b}[2Jb"), "a\\u{1b}[2Jb");
+        assert_eq!(sanitize_line("ext4\u{202e}4tsf"), "ext4\\u{202e}4tsf");
+        assert_eq!(
+            sanitize_line("two\r\nlines\tand more\n"),
+            "two lines and more"
+        );
+        assert_eq!(clean_lines("a\r\n\tb\u{7}\n"), "a\n    b\\u{7}");
+        assert_eq!(sanitize_line("Größe 測試"), "Größe 測試");
+    }
+
+    #[test]
+    fn what_begins_like_a_formula_does_not_as_a_cell_and_can_be_read_back() {
+        for hostile in [
+            "=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", " =1", "＝1", "'=1", "'",
+        ] {
+            let cell = escape_formula(hostile);
+            assert_eq!(cell.strip_prefix('\''), Some(hostile));
+        }
+        for plain in ["ext4", "a=b", "1", ""] {
+            assert_eq!(escape_formula(plain), plain);
+        }
+    }
+
+    #[test]
+    fn long_text_keeps_both_its_ends() {
+        assert_eq!(shorten("ext4:data=journal", 12), "ext4:da…rnal");
+        assert_eq!(shorten("short", 12), "short");
+    }
+
+    #[test]
+    fn shortened_names_stay_apart() {
+        let names = ["aaaa-1-zzzz", "aaaa-2-zzzz", "b"].map(str::to_owned);
+        let short = short_names(&names, 8);
+        assert_eq!(short[2], "b");
+        assert_ne!(short[0], short[1]);
+        assert!(short.iter().all(|name| width(name) <= 8), "{short:?}");
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_hidden_gets_through(text in any::<String>()) {
+            prop_assert!(!sanitize_line(&text).chars().any(is_hidden));
+            prop_assert!(width(&sanitize_line(&text)) <= MAX_LINE);
+            prop_assert!(!clean_lines(&text).chars().any(|c| is_hidden(c) && c != '\n'));
+        }
+
+        #[test]
+        fn shortening_keeps_to_the_columns(text in "\\PC*", columns in 1usize..40) {
+            prop_assert!(width(&shorten(&text, columns)) <= columns);
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! What a campaign is, in the one line that a page begins with: `12 filesystems, Linux 6.18, 1 GiB image, 22 Nov 2026, quick`.
+
+use std::collections::BTreeSet;
+
+use model::{BackendKind, Campaign, CampaignResults, Clock, GuestDisk};
+
+use crate::text::date::day;
+use crate::text::labels::pluralize;
+use crate::text::text::sanitize_line;
+
+/// Who, on what, when, and how large.
+pub(crate) fn headline(results: &CampaignResults) -> String {
+    let campaign = &results.campaign;
+    let here = campaign.measured_by.is_none();
+    let parts = [
+        Some(contenders(results)),
+        here.then(|| kernel(results)).flatten(),
+        Some(place(results)),
+        (campaign.clock == Clock::Virtual).then(|| "virtual time".to_owned()),
+        (results.started.0 > 0).then(|| day(results.started)),
+        here.then(|| campaign.profile.to_string()),
+    ];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
+/// Filesystems, as long as none takes part twice.
+fn contenders(results: &CampaignResults) -> String {
+    let all = &results.campaign.contenders;
+    let filesystems: BTreeSet<&str> = all.iter().map(|c| c.filesystem.name.as_str()).collect();
+    let noun = match filesystems.len() == all.len() {
+        true => "filesystem",
+        false => "contender",
+    };
+    pluralize(all.len() as u64, noun)
+}
+
+/// The kernel under test by its first two numbers: `Linux 6.18`.
+fn kernel(results: &CampaignResults) -> Option<String> {
+    let release = match &results.campaign.guest {
+        Some(guest) => format!("Linux {}", guest.kernel),
+        None => results.environments.last()?.kernel.clone(),
+    };
+    let mut words = release.split_whitespace();
+    let (system, number) = (words.next()?, words.next()?);
+    let short: Vec<&str> = number.splitn(3, ['.', '-']).take(2).collect();
+    Some(sanitize_line(&format!("{system} {}", short.join("."))))
+}
+
+fn place(results: &CampaignResults) -> String {
+    let campaign = &results.campaign;
+    let size = campaign.size;
+    if let Some(by) = &campaign.measured_by {
+        return format!("measured by {}", sanitize_line(&by.program));
+    }
+    match (&campaign.device, &campaign.guest, campaign.backend) {
+        (Some(device), ..) => sanitize_line(&device.display().to_string()),
+        (None, Some(guest), _) => match &guest.disk {
+            GuestDisk::Model { .. } => format!("{size} of {}", models(campaign).join(" and of ")),
+            GuestDisk::Image { .. } | GuestDisk::Device { .. } => format!("guests, {size} image"),
+        },
+        (None, None, BackendKind::Dir) => "mounted directories".to_owned(),
+        (None, None, BackendKind::Loop | BackendKind::Vm | BackendKind::Imported) => {
+            format!("{size} image")
+        }
+    }
+}
+
+/// The names of the simulated disks.
+fn models(campaign: &Campaign) -> Vec<String> {
+    let disks = campaign.disks().into_iter();
+    let names = disks.filter_map(|disk| match disk {
+        GuestDisk::Model { model } => Some(sanitize_line(&model.name)),
+        GuestDisk::Image { .. } | GuestDisk::Device { .. } => None,
+    });
+    names.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use stats::fixture;
+
+    #[test]
+    fn a_campaign_is_who_on_what_when_and_how_large() {
+        let mut results = fixture::plain();
+        results.started = model::Nanos(1_795_312_800_000_000_000);
+        results.environments[0].kernel = "Linux 6.18.5-1-amd64 #1 SMP x86_64".to_owned();
+        results.campaign.size = model::Bytes::mib(1024);
+        let profile = results.campaign.profile;
+        assert_eq!(
+            headline(&results),
+            format!("3 filesystems, Linux 6.18, 1 GiB image, 22 Nov 2026, {profile}")
+        );
+        let model = model::DiskModel::ideal();
+        let simulated = fixture::guest(GuestDisk::Model { model });
+        let mut on_disks = fixture::on_disks(results.clone(), &["hdd", "ssd", "hdd"]);
+        on_disks.campaign.guest = Some(simulated);
+        let line = headline(&on_disks);
+        assert!(line.contains(", 1 GiB of hdd and of ssd, "), "{line}");
+        results.campaign.contenders[1].filesystem.name = "fast".to_owned();
+        results.environments.clear();
+        results.campaign.backend = BackendKind::Dir;
+        assert_eq!(
+            headline(&results),
+            format!("3 contenders, mounted directories, 22 Nov 2026, {profile}")
+        );
+    }
+}

@@ -1,0 +1,187 @@
+//! Runs cells on this machine's kernel: the agent as a child process, watched and, if need be, killed.
+
+use std::io;
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use model::{CellResult, Nanos};
+use sys::clock;
+use sys::kmsg::KernelLog;
+use wire::{AbortReason, CellEvent, CellJob, SourceLocation, WorkTarget};
+
+use crate::Executor;
+use crate::agent::{AgentEnd, AgentProcess, WatchTimeouts};
+use crate::cell_devices::DeviceCgroup;
+use crate::ending::CellEnd;
+use crate::host_snapshot::HostSnapshot;
+use crate::kernel_log;
+use crate::memory::MemoryCgroup;
+use crate::result_builder::CellResultBuilder;
+
+/// Runs agents as child processes.
+pub struct HostExecutor {
+    /// The program that is also the agent.
+    pub program: PathBuf,
+    /// Time without any event after which a cell is `hung`.
+    pub stall_timeout: Nanos,
+    /// Time after which a step that has not ended is `hung`, whatever moves.
+    pub step_limit: Nanos,
+    /// A limit on memory, where the campaign has one.
+    pub memory: Option<MemoryCgroup>,
+    /// Set by whoever wants the campaign to stop.
+    pub stop: Arc<AtomicBool>,
+}
+
+impl Executor for HostExecutor {
+    fn execute(
+        &mut self,
+        job: &CellJob,
+        observe: &mut dyn FnMut(&CellEvent),
+    ) -> Result<CellResult, AbortReason> {
+        let (started, start) = (clock::realtime(), clock::now());
+        let before = HostSnapshot::take();
+        let mut kernel_log = KernelLog::from_now().ok();
+        let mut collector = CellResultBuilder::new(&job.test);
+        let killed_before = self.memory.as_ref().map_or(0, MemoryCgroup::kills);
+        let mut remark = None;
+        let around = self.memory.as_ref().and_then(MemoryCgroup::cgroup_v2_path);
+        let devices = devices(job, around);
+        let ending = match self.start(job, devices.as_ref()) {
+            Ok(agent) => {
+                let watched = agent.watch(&self.watch(), &mut collector, observe)?;
+                remark = watched.remark;
+                ending(watched.outcome)
+            }
+            Err(error) => CellEnd::NotStarted {
+                why: error.to_string(),
+            },
+        };
+        let own =
+            kernel_log::CellIdentifiers::of(job, self.memory.as_ref().map(MemoryCgroup::group));
+        let news = kernel_log
+            .as_mut()
+            .map(|log| kernel_log::events_for_cell(log.read_new(), &own));
+        if let Some(memory) = self.memory.as_ref().filter(|m| m.kills() > killed_before) {
+            collector.record_oom(memory.limit());
+        }
+        let mut result = collector.finish(ending, news);
+        result.remarks.extend(remark);
+        result.disturbance = Some(before.noise_until(&HostSnapshot::take()));
+        result.started = started;
+        result.elapsed = clock::since(start);
+        Ok(result)
+    }
+}
+
+impl HostExecutor {
+    /// Starts the agent and gives it its job. What needs mounts gets namespaces of its own.
+    fn start(&self, job: &CellJob, devices: Option<&DeviceCgroup>) -> io::Result<AgentProcess> {
+        let mut command = Command::new(&self.program);
+        command.arg("agent");
+        if matches!(job.target, WorkTarget::Volume(_)) {
+            command.arg("--isolate");
+        }
+        AgentProcess::start(&mut command, job, &|pid| {
+            if let Some(limit) = &self.memory {
+                limit.add_process(pid)?;
+            }
+            devices.map_or(Ok(()), |devices| devices.add_process(pid))
+        })
+    }
+
+    fn watch(&self) -> WatchTimeouts<'_> {
+        WatchTimeouts {
+            first: self.stall_timeout,
+            stall_timeout: self.stall_timeout,
+            step_limit: self.step_limit,
+            stop: &self.stop,
+        }
+    }
+}
+
+/// The fence around the devices of a cell that mounts; a directory is whatever its user may open.
+fn devices(job: &CellJob, around: Option<&Path>) -> Option<DeviceCgroup> {
+    let WorkTarget::Volume(volume) = &job.target else {
+        return None;
+    };
+    let own = volume.states.iter().map(|state| state.identity.number);
+    let source = job.source.iter().filter_map(|source| match source.place {
+        SourceLocation::Device { number, .. } => Some(number),
+        SourceLocation::Directory { .. } | SourceLocation::Generated(_) => None,
+    });
+    DeviceCgroup::create(&own.chain(source).collect::<Vec<_>>(), around)
+}
+
+fn ending(outcome: AgentEnd) -> CellEnd {
+    match outcome {
+        AgentEnd::Done => CellEnd::Done,
+        AgentEnd::Exited { status, errors } => {
+            let how = status.map_or_else(
+                || "it closed its channel but did not end".to_owned(),
+                describe,
+            );
+            CellEnd::AgentDied {
+                how: if errors.is_empty() {
+                    how
+                } else {
+                    format!("{how}: {errors}")
+                },
+            }
+        }
+        AgentEnd::Hung {
+            stall,
+            stacks,
+            unkillable,
+        } => CellEnd::Hung {
+            stall,
+            stacks,
+            unkillable,
+        },
+    }
+}
+
+fn describe(status: ExitStatus) -> String {
+    match (status.code(), status.signal()) {
+        // The parent of the agent proper tells a signal as shells do.
+        (Some(code @ 129..=192), _) => format!("signal {} killed it", code - 128),
+        (Some(code), _) => format!("it ended with {code}"),
+        (None, Some(signal)) => format!("signal {signal} killed it"),
+        (None, None) => "its end is unknown".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use model::Status;
+
+    use super::*;
+    use crate::fixture::job;
+
+    /// What comes of a cell whose agent ends before it has heard anything.
+    fn run_what_ends_at_once(stopping: bool) -> Result<CellResult, AbortReason> {
+        let mut executor = HostExecutor {
+            program: "/bin/false".into(),
+            stall_timeout: Nanos::from_secs(60),
+            step_limit: Nanos::from_secs(60),
+            memory: None,
+            stop: Arc::new(AtomicBool::new(stopping)),
+        };
+        executor.execute(&job(1), &mut |_| {})
+    }
+
+    #[test]
+    fn an_agent_that_ends_before_it_hears_is_a_result_unless_the_user_stops() {
+        let result = run_what_ends_at_once(false).unwrap();
+        let reason = result.failure.map(|failure| failure.reason);
+        assert_eq!(result.status, Status::Crashed);
+        assert_eq!(reason.as_deref(), Some("the agent died: it ended with 1"));
+        let stopped = run_what_ends_at_once(true);
+        assert!(
+            matches!(stopped, Err(AbortReason::Interrupted)),
+            "{stopped:?}"
+        );
+    }
+}

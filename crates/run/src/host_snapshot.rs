@@ -1,0 +1,89 @@
+//! What else the machine does while a cell runs here.
+
+use std::thread;
+
+use model::{HostNoise, Nanos, Pressure};
+use sys::usage::{self, CpuTotals};
+use sys::{clock, pressure};
+
+/// The machine at a moment.
+pub struct HostSnapshot {
+    at: Nanos,
+    processors: CpuTotals,
+    own: Nanos,
+    pressure: Option<Pressure>,
+}
+
+impl HostSnapshot {
+    /// Looks at it; before a cell is started, and again when its processes have been waited for.
+    pub fn take() -> Self {
+        Self {
+            at: clock::now(),
+            processors: usage::processors(),
+            own: usage::self_user_time(),
+            pressure: pressure::read(),
+        }
+    }
+
+    /// What happened until another look.
+    ///
+    /// Others are told by their time in user mode alone: what the kernel does for a cell, such as writing back, it
+    /// does in threads of its own, which have none.
+    pub fn noise_until(&self, after: &Self) -> HostNoise {
+        let less = |after: Nanos, before: Nanos| Nanos(after.0.saturating_sub(before.0));
+        let user = less(after.processors.user, self.processors.user);
+        let pressure = self.pressure.zip(after.pressure);
+        HostNoise {
+            processors: thread::available_parallelism()
+                .map_or(1, |n| u32::try_from(n.get()).unwrap_or(u32::MAX)),
+            elapsed: less(after.at, self.at),
+            other_cpu_time: less(user, less(after.own, self.own)),
+            stolen: less(after.processors.stolen, self.processors.stolen),
+            pressure: pressure.map(|(before, after)| Pressure {
+                cpu: less(after.cpu, before.cpu),
+                io: less(after.io, before.io),
+                memory: less(after.memory, before.memory),
+            }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(seconds: u64, user: u64, own: u64, stolen: u64) -> HostSnapshot {
+        HostSnapshot {
+            at: Nanos::from_secs(seconds),
+            processors: CpuTotals {
+                user: Nanos::from_secs(user),
+                stolen: Nanos::from_secs(stolen),
+                ..CpuTotals::default()
+            },
+            own: Nanos::from_secs(own),
+            pressure: None,
+        }
+    }
+
+    #[test]
+    fn others_have_what_neither_the_cell_nor_the_host_had() {
+        let found = at(100, 50, 5, 1).noise_until(&at(110, 57, 8, 3));
+        assert_eq!(found.elapsed, Nanos::from_secs(10));
+        assert_eq!(
+            (found.other_cpu_time, found.stolen),
+            (Nanos::from_secs(4), Nanos::from_secs(2))
+        );
+        // What is counted in steps may be less than the cell's own, which is not.
+        assert_eq!(
+            at(0, 0, 0, 0).noise_until(&at(1, 1, 2, 0)).other_cpu_time,
+            Nanos(0)
+        );
+    }
+
+    #[test]
+    fn this_machine_can_be_looked_at() {
+        let before = HostSnapshot::take();
+        let found = before.noise_until(&HostSnapshot::take());
+        assert!(found.processors > 0);
+    }
+}

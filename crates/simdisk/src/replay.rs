@@ -1,0 +1,110 @@
+//! A journal of requests, served by a disk after a model.
+
+use model::Nanos;
+
+use crate::{CompletedRequest, DiskError, DiskRequest, SimulatedDisk};
+
+/// When a request comes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum LoadModel {
+    /// As the journal says, however long the disk takes.
+    Open,
+    /// As long after the last request that was done before it as the journal says: whoever waited for that one,
+    /// waits here as well.
+    #[default]
+    Closed,
+}
+
+/// Serves the requests of a journal, which lie in the order in which they arrived, each with the time when it was done
+/// on the disk that the journal comes from. Returns them in the same order; `tag` is the place.
+///
+/// # Errors
+/// When a request is none that the disk can serve.
+pub fn replay(
+    disk: &mut SimulatedDisk,
+    journal: &[(DiskRequest, Nanos)],
+    kind: LoadModel,
+) -> Result<Vec<CompletedRequest>, DiskError> {
+    let after = match kind {
+        LoadModel::Open => vec![None; journal.len()],
+        LoadModel::Closed => predecessors(journal),
+    };
+    let mut served = Vec::with_capacity(journal.len());
+    served.resize(journal.len(), None);
+    let mut bench = Bench {
+        disk,
+        served,
+        held: 0,
+    };
+    let mut now = Nanos(0);
+    for (number, (request, _)) in journal.iter().enumerate() {
+        let arrives = match after[number] {
+            None => request.arrived,
+            Some((before, think)) => Nanos(bench.when_done(before).0 + think.0),
+        };
+        now = now.max(arrives);
+        while bench.held == SimulatedDisk::REQUESTS {
+            now = now.max(bench.disk.next_internal_event().unwrap_or(now));
+            bench.step();
+        }
+        // All that happens at this moment happens before the request comes.
+        while bench
+            .disk
+            .next_internal_event()
+            .is_some_and(|next| next <= now)
+        {
+            bench.step();
+        }
+        bench.disk.submit(&DiskRequest {
+            arrived: now,
+            tag: number as u64,
+            ..*request
+        })?;
+        bench.held += 1;
+    }
+    while bench.disk.next_internal_event().is_some() {
+        bench.step();
+    }
+    Ok(bench.served.into_iter().flatten().collect())
+}
+
+struct Bench<'a> {
+    disk: &'a mut SimulatedDisk,
+    served: Vec<Option<CompletedRequest>>,
+    held: usize,
+}
+
+impl Bench<'_> {
+    fn step(&mut self) {
+        if let Some(served) = self.disk.step() {
+            self.held -= 1;
+            self.served[served.request.tag as usize] = Some(served);
+        }
+    }
+
+    /// Goes on until a request is done that came earlier, and says when it was.
+    fn when_done(&mut self, number: usize) -> Nanos {
+        loop {
+            if let Some(served) = &self.served[number] {
+                return served.completed;
+            }
+            self.step();
+        }
+    }
+}
+
+/// For each request the last one that was done when it came, and how long ago.
+fn predecessors(journal: &[(DiskRequest, Nanos)]) -> Vec<Option<(usize, Nanos)>> {
+    let mut ends: Vec<(Nanos, usize)> = Vec::with_capacity(journal.len());
+    ends.extend(journal.iter().enumerate().map(|(i, (_, done))| (*done, i)));
+    ends.sort_unstable();
+    let mut passed = 0;
+    let before = |(number, (request, _)): (usize, &(DiskRequest, Nanos))| {
+        while passed < ends.len() && ends[passed].0 <= request.arrived {
+            passed += 1;
+        }
+        let earlier = ends[..passed].iter().rev().find(|(_, i)| *i < number)?;
+        Some((earlier.1, Nanos(request.arrived.0 - earlier.0.0)))
+    };
+    journal.iter().enumerate().map(before).collect()
+}

@@ -1,0 +1,491 @@
+//! The journal of a disk: every request with its time and where that went. How the driver gives it out, and how it is
+//! kept.
+
+use model::{Nanos, SimulatedDiskStats};
+
+use crate::{CompletedRequest, DiskRequest, RequestKind, SECTOR, TimeComponent};
+
+/// Bytes of a record of the driver (`struct record` of `driver/driver.c`).
+const RECORD: usize = 40 + 8 * TimeComponent::ALL.len();
+/// The first byte of what is packed: another way to pack has another.
+const VERSION: u8 = 1;
+const LEVEL: i32 = 6;
+/// No more is unpacked than this many requests: the driver keeps fewer between two readings.
+const MAX_JOURNAL_SIZE: u64 = 16 << 20;
+
+const FORCED: u8 = 1;
+const METADATA: u8 = 2;
+/// Beside those of the driver (`enum flags` of `driver/driver.c`): see [`mark`].
+const JOURNAL: u8 = 16;
+
+/// What a read or a write moves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RequestClass {
+    /// What is in files, and what the filesystem does not tell apart from it.
+    Data,
+    /// What the filesystem calls metadata (`REQ_META`), outside its journal.
+    Metadata,
+    /// The filesystem's own journal, where its place is known.
+    Journal,
+}
+
+/// A request as the driver saw it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LoggedRequest {
+    /// The request, when it was done, and where its time went.
+    pub served: CompletedRequest,
+    /// Requests that the disk held when it came, with it.
+    pub depth: u16,
+    /// What the kernel said of it: forced, metadata, synchronous, ahead of its time.
+    pub flags: u8,
+    /// Which disk, from 0.
+    pub disk: u32,
+}
+
+impl LoggedRequest {
+    /// The flags of a request.
+    pub const fn flags(forced: bool, metadata: bool, journal: bool) -> u8 {
+        let forced = if forced { FORCED } else { 0 };
+        let metadata = if metadata { METADATA } else { 0 };
+        forced | metadata | if journal { JOURNAL } else { 0 }
+    }
+
+    /// Whether the filesystem called it metadata, its journal among that.
+    pub const fn is_metadata(&self) -> bool {
+        self.flags & METADATA != 0
+    }
+
+    /// Whether it lies in the filesystem's own journal.
+    pub const fn is_journal(&self) -> bool {
+        self.flags & JOURNAL != 0
+    }
+
+    /// What it moves.
+    pub const fn content(&self) -> RequestClass {
+        match (self.is_journal(), self.is_metadata()) {
+            (true, _) => RequestClass::Journal,
+            (false, true) => RequestClass::Metadata,
+            (false, false) => RequestClass::Data,
+        }
+    }
+}
+
+/// Marks reads and writes that begin in the filesystem's own journal, whose pieces are given as first sector and the one
+/// behind the last.
+pub fn mark_journal(entries: &mut [LoggedRequest], pieces: &[(u64, u64)]) {
+    for entry in entries {
+        let DiskRequest {
+            operation, sector, ..
+        } = entry.served.request;
+        let is_inside = |(first, end): &(u64, u64)| (*first..*end).contains(&sector);
+        if operation <= RequestKind::Write && pieces.iter().any(is_inside) {
+            entry.flags |= JOURNAL;
+        }
+    }
+}
+
+/// Why a journal cannot be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the journal of the disk is damaged, or of another version of fsarena")]
+pub struct CorruptLog;
+
+fn word(bytes: &[u8], at: usize) -> u64 {
+    let mut word = [0; 8];
+    word.copy_from_slice(&bytes[at..at + 8]);
+    u64::from_le_bytes(word)
+}
+
+/// Reads what the driver gave out: whole records.
+pub fn from_driver(bytes: &[u8]) -> Vec<LoggedRequest> {
+    let read = |record: &[u8]| {
+        let (numbers, disks) = (word(record, 24), word(record, 32));
+        let flags = (numbers >> 56) as u8;
+        let operation = (numbers >> 48) as u8;
+        let mut parts = [Nanos(0); TimeComponent::ALL.len()];
+        for (number, part) in parts.iter_mut().enumerate() {
+            *part = Nanos(word(record, 40 + number * 8));
+        }
+        LoggedRequest {
+            served: CompletedRequest {
+                request: DiskRequest {
+                    arrived: Nanos(word(record, 0)),
+                    operation: RequestKind::ALL[usize::from(operation) % RequestKind::ALL.len()],
+                    sector: word(record, 16),
+                    sectors: numbers as u32,
+                    forced: flags & FORCED != 0,
+                    tag: 0,
+                },
+                completed: Nanos(word(record, 8)),
+                parts,
+            },
+            depth: (numbers >> 32) as u16,
+            flags,
+            disk: disks as u32,
+        }
+    };
+    bytes.chunks_exact(RECORD).map(read).collect()
+}
+
+/// Packs entries, column by column: what follows each other is alike.
+pub fn pack(entries: &[LoggedRequest]) -> Vec<u8> {
+    let mut columns = Vec::new();
+    let mut put = |values: &mut dyn Iterator<Item = u64>| {
+        for value in values {
+            leb128(&mut columns, value);
+        }
+    };
+    put(&mut std::iter::once(entries.len() as u64));
+    let mut last = 0;
+    put(&mut entries
+        .iter()
+        .map(|e| difference(&mut last, e.served.request.arrived.0)));
+    put(&mut entries.iter().map(|e| e.served.time().0));
+    let mut end = 0;
+    put(&mut entries.iter().map(|e| {
+        let request = &e.served.request;
+        let moved = difference(&mut end, request.sector);
+        end = request.sector + u64::from(request.sectors);
+        moved
+    }));
+    put(&mut entries.iter().map(|e| u64::from(e.served.request.sectors)));
+    put(&mut entries
+        .iter()
+        .map(|e| e.served.request.operation as u64 | u64::from(e.flags) << 2));
+    put(&mut entries.iter().map(|e| u64::from(e.depth)));
+    put(&mut entries.iter().map(|e| u64::from(e.disk)));
+    for part in TimeComponent::ALL
+        .into_iter()
+        .filter(|part| *part != TimeComponent::Waiting)
+    {
+        put(&mut entries.iter().map(|e| e.served.part(part).0));
+    }
+    let mut packed = vec![VERSION];
+    packed.extend(zstd::bulk::compress(&columns, LEVEL).unwrap_or_default());
+    packed
+}
+
+/// The entries again.
+///
+/// # Errors
+/// When they are not what [`pack`] made.
+pub fn unpack(packed: &[u8]) -> Result<Vec<LoggedRequest>, CorruptLog> {
+    let (version, packed) = packed.split_first().ok_or(CorruptLog)?;
+    if *version != VERSION {
+        return Err(CorruptLog);
+    }
+    let columns = zstd::stream::decode_all(packed).map_err(|_| CorruptLog)?;
+    let mut rest = &columns[..];
+    let count = take(&mut rest)?;
+    if count > MAX_JOURNAL_SIZE || count as usize > columns.len() {
+        return Err(CorruptLog);
+    }
+    let mut column = || {
+        (0..count)
+            .map(|_| take(&mut rest))
+            .collect::<Result<Vec<u64>, CorruptLog>>()
+    };
+    let [arrived, time, place, sectors, kind, depth, disk] = [
+        column()?,
+        column()?,
+        column()?,
+        column()?,
+        column()?,
+        column()?,
+        column()?,
+    ];
+    let others = TimeComponent::ALL.len() - 1;
+    let parts = (0..others)
+        .map(|_| column())
+        .collect::<Result<Vec<_>, _>>()?;
+    let (mut now, mut end) = (0_u64, 0_u64);
+    let mut entries = Vec::with_capacity(count as usize);
+    for i in 0..count as usize {
+        now = now.wrapping_add(undo(arrived[i]));
+        let sector = end.wrapping_add(undo(place[i]));
+        end = sector.wrapping_add(sectors[i]);
+        let mut told = 0_u64;
+        let mut own = [Nanos(0); TimeComponent::ALL.len()];
+        let others = TimeComponent::ALL
+            .into_iter()
+            .filter(|part| *part != TimeComponent::Waiting);
+        for (part, column) in others.zip(&parts) {
+            own[part as usize] = Nanos(column[i]);
+            told = told.saturating_add(column[i]);
+        }
+        own[TimeComponent::Waiting as usize] = Nanos(time[i].checked_sub(told).ok_or(CorruptLog)?);
+        let flags = (kind[i] >> 2) as u8;
+        entries.push(LoggedRequest {
+            served: CompletedRequest {
+                request: DiskRequest {
+                    arrived: Nanos(now),
+                    operation: RequestKind::ALL[(kind[i] & 3) as usize],
+                    sector,
+                    sectors: u32::try_from(sectors[i]).map_err(|_| CorruptLog)?,
+                    forced: flags & FORCED != 0,
+                    tag: 0,
+                },
+                completed: Nanos(now.checked_add(time[i]).ok_or(CorruptLog)?),
+                parts: own,
+            },
+            depth: depth[i] as u16,
+            flags,
+            disk: disk[i] as u32,
+        });
+    }
+    Ok(entries)
+}
+
+fn leb128(to: &mut Vec<u8>, mut value: u64) {
+    while value >= 0x80 {
+        to.push(value as u8 | 0x80);
+        value >>= 7;
+    }
+    to.push(value as u8);
+}
+
+fn take(from: &mut &[u8]) -> Result<u64, CorruptLog> {
+    let mut value = 0;
+    for shift in (0..64).step_by(7) {
+        let (byte, rest) = from.split_first().ok_or(CorruptLog)?;
+        *from = rest;
+        value |= u64::from(byte & 0x7f) << shift;
+        if byte & 0x80 == 0 {
+            return Ok(value);
+        }
+    }
+    Err(CorruptLog)
+}
+
+/// The difference to what came before, small where that is, whichever way it goes.
+fn difference(last: &mut u64, value: u64) -> u64 {
+    let difference = value.wrapping_sub(*last) as i64;
+    *last = value;
+    ((difference << 1) ^ (difference >> 63)) as u64
+}
+
+fn undo(value: u64) -> u64 {
+    (value >> 1) ^ 0_u64.wrapping_sub(value & 1)
+}
+
+/// What the disks did within some spans of time, of entries in any order.
+pub fn stats_within(entries: &[LoggedRequest], spans: &[(Nanos, Nanos)]) -> SimulatedDiskStats {
+    let flagged = entries.iter().filter(|entry| entry.is_metadata()).count();
+    let mut work = SimulatedDiskStats {
+        flagged: Some(flagged as u64),
+        ..SimulatedDiskStats::default()
+    };
+    attribute_time(entries, spans, &mut |entry, from, to| match entry {
+        Some(entry) => attribute(&mut work, &entry.served, from, to),
+        None => work.outside.0 += to.0 - from.0,
+    });
+    let counted = entries
+        .iter()
+        .filter(|entry| completes_within(entry, spans));
+    counted.for_each(|entry| count(&mut work, entry));
+    work
+}
+
+/// Whether a request was done in one of some spans.
+pub fn completes_within(entry: &LoggedRequest, spans: &[(Nanos, Nanos)]) -> bool {
+    let done = entry.served.completed;
+    spans
+        .iter()
+        .any(|(begin, end)| done > *begin && done <= *end)
+}
+
+/// Somebody that is told whose some time is: a request's, or nobody's.
+pub(crate) type TimeSink<'a, 'e> = &'a mut dyn FnMut(Option<&'e LoggedRequest>, Nanos, Nanos);
+
+/// Gives each moment of some spans to the request in the disk that is done next.
+pub(crate) fn attribute_time<'e>(
+    entries: &'e [LoggedRequest],
+    spans: &[(Nanos, Nanos)],
+    give: TimeSink<'_, 'e>,
+) {
+    let mut by_end: Vec<&LoggedRequest> = entries.iter().collect();
+    by_end.sort_by_key(|entry| entry.served.completed);
+    for (begin, end) in spans {
+        let mut until = *begin;
+        let mut next = by_end.partition_point(|entry| entry.served.completed <= *begin);
+        while let Some(entry) = by_end.get(next).filter(|e| e.served.completed <= *end) {
+            fill(give, &by_end[next..], until, entry.served.completed);
+            until = entry.served.completed;
+            next += 1;
+        }
+        fill(give, &by_end[next..], until, *end);
+    }
+}
+
+/// Gives a span in which nothing is done to the request that had come and is done next; while none had come, to nobody.
+fn fill<'e>(give: TimeSink<'_, 'e>, following: &[&'e LoggedRequest], from: Nanos, to: Nanos) {
+    /// A disk holds no more.
+    const HELD: usize = crate::SimulatedDisk::REQUESTS * 2;
+    if from >= to {
+        return;
+    }
+    let mut candidates = following.iter().take(HELD);
+    let Some(place) = candidates.position(|entry| entry.served.request.arrived < to) else {
+        return give(None, from, to);
+    };
+    let entry = following[place];
+    let begin = from.max(entry.served.request.arrived);
+    give(Some(entry), begin, to);
+    fill(give, &following[place + 1..], from, begin);
+}
+
+fn count(work: &mut SimulatedDiskStats, entry: &LoggedRequest) {
+    let request = &entry.served.request;
+    work.requests += 1;
+    work.seeks += u64::from(entry.served.part(TimeComponent::Seek).0 > 0);
+    work.depths += u64::from(entry.depth);
+    if request.operation <= RequestKind::Write {
+        let bytes = u64::from(request.sectors) * SECTOR;
+        work.bytes.0 += bytes;
+        match entry.content() {
+            RequestClass::Data => {}
+            RequestClass::Metadata => work.metadata.0 += bytes,
+            RequestClass::Journal => work.journal.get_or_insert_default().0 += bytes,
+        }
+    }
+}
+
+/// Gives a span of time to the parts of a request, which come in this order and end with it.
+fn attribute(work: &mut SimulatedDiskStats, served: &CompletedRequest, from: Nanos, to: Nanos) {
+    let order = [
+        TimeComponent::CacheDestage,
+        TimeComponent::Transfer,
+        TimeComponent::FlashProgram,
+        TimeComponent::Rotation,
+        TimeComponent::Seek,
+        TimeComponent::Command,
+        TimeComponent::GarbageCollection,
+        TimeComponent::Waiting,
+    ];
+    let mut end = served.completed.0;
+    for part in order {
+        let begin = end.saturating_sub(served.part(part).0);
+        let inside = end.min(to.0).saturating_sub(begin.max(from.0));
+        let sum = match part {
+            TimeComponent::Waiting => &mut work.waiting,
+            TimeComponent::Command => &mut work.command,
+            TimeComponent::Seek => &mut work.seek,
+            TimeComponent::Rotation => &mut work.rotation,
+            TimeComponent::Transfer => &mut work.transfer,
+            TimeComponent::FlashProgram => &mut work.flash,
+            TimeComponent::GarbageCollection => &mut work.collection,
+            TimeComponent::CacheDestage => &mut work.flush,
+        };
+        sum.0 += inside;
+        end = begin;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use model::Bytes;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn entry(arrived: u64, parts: [u64; 8], sector: u64, flags: u8) -> LoggedRequest {
+        let time: u64 = parts.iter().sum();
+        LoggedRequest {
+            served: CompletedRequest {
+                request: DiskRequest {
+                    arrived: Nanos(arrived),
+                    operation: RequestKind::Write,
+                    sector,
+                    sectors: 8,
+                    forced: flags & FORCED != 0,
+                    tag: 0,
+                },
+                completed: Nanos(arrived + time),
+                parts: parts.map(Nanos),
+            },
+            depth: 1,
+            flags,
+            disk: 0,
+        }
+    }
+
+    #[test]
+    fn time_belongs_to_the_request_that_is_done_next() {
+        // Waiting, command, seek, rotation, transfer, and no others.
+        let first = entry(1000, [0, 10, 20, 30, 40, 0, 0, 0], 0, METADATA);
+        let second = entry(1010, [90, 10, 5, 5, 10, 0, 0, 0], 8, 0);
+        let work = stats_within(&[first, second], &[(Nanos(900), Nanos(2000))]);
+        assert_eq!((work.requests, work.seeks), (2, 2));
+        assert_eq!((work.bytes, work.metadata), (Bytes(8192), Bytes(4096)));
+        assert_eq!(work.outside, Nanos(100 + 2000 - 1130));
+        assert_eq!(
+            (work.seek, work.rotation, work.transfer),
+            (Nanos(25), Nanos(35), Nanos(50))
+        );
+        assert_eq!((work.command, work.waiting), (Nanos(20), Nanos(0)));
+        let all: u64 = work.times().iter().map(|(_, time)| time.0).sum();
+        assert_eq!(all, 1100);
+    }
+
+    #[test]
+    fn what_lies_in_the_journal_is_journal_and_no_metadata() {
+        let mut entries = [
+            entry(0, [0, 1, 0, 0, 0, 0, 0, 0], 96, METADATA),
+            entry(10, [0, 1, 0, 0, 0, 0, 0, 0], 100, METADATA),
+            entry(20, [0, 1, 0, 0, 0, 0, 0, 0], 107, 0),
+            entry(30, [0, 1, 0, 0, 0, 0, 0, 0], 108, 0),
+        ];
+        let spans = [(Nanos(0), Nanos(100))];
+        assert_eq!(stats_within(&entries, &spans).journal, None);
+        mark_journal(&mut entries, &[(100, 108)]);
+        let contents = entries.map(|entry| entry.content());
+        let [metadata, data] = [RequestClass::Metadata, RequestClass::Data];
+        assert_eq!(
+            contents,
+            [metadata, RequestClass::Journal, RequestClass::Journal, data]
+        );
+        let work = stats_within(&entries, &spans);
+        assert_eq!(work.metadata, Bytes(4096));
+        assert_eq!(work.journal, Some(Bytes(8192)));
+    }
+
+    #[test]
+    fn a_record_of_the_driver_is_read() {
+        let mut record = Vec::new();
+        for word in [7_u64, 107, 4096] {
+            record.extend(word.to_le_bytes());
+        }
+        record.extend(8_u32.to_le_bytes());
+        record.extend(3_u16.to_le_bytes());
+        record.extend([1, FORCED | METADATA]);
+        record.extend(2_u32.to_le_bytes());
+        record.extend(0_u32.to_le_bytes());
+        for part in 0..8_u64 {
+            record.extend((part * 10).to_le_bytes());
+        }
+        let entry = from_driver(&record)[0];
+        assert_eq!(entry.served.request.operation, RequestKind::Write);
+        assert_eq!(
+            (entry.served.request.sector, entry.served.request.sectors),
+            (4096, 8)
+        );
+        assert_eq!((entry.depth, entry.disk), (3, 2));
+        assert!(entry.is_metadata() && entry.served.request.forced);
+        assert_eq!(entry.served.part(TimeComponent::CacheDestage), Nanos(70));
+        assert_eq!(entry.served.time(), Nanos(100));
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_packed_comes_out_again(
+            numbers in proptest::collection::vec((any::<u32>(), any::<[u16; 8]>(), any::<u32>(), 0_u8..32), 0..50),
+            spoilt in any::<Vec<u8>>(),
+        ) {
+            let entries: Vec<LoggedRequest> = numbers
+                .into_iter()
+                .map(|(at, parts, sector, flags)| entry(at.into(), parts.map(u64::from), sector.into(), flags))
+                .collect();
+            prop_assert_eq!(unpack(&pack(&entries)).unwrap(), entries);
+            let _ = unpack(&spoilt);
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! How often verdicts are wrong, and how often a difference of 20 % is found: `make error-rates`.
+//!
+//! Takes how many campaigns are simulated for each line, and a part of the names of the lines that are wanted. Exits with 1 where an error rate is above its limit by more than
+//! chance, or too few differences are found in three rounds.
+
+use std::process::ExitCode;
+
+use stats::fixture::costs::SimulationSpec;
+use stats::fixture::error_rates::{ErrorRates, Sum, differences_of_a_fifth, scenarios};
+
+/// The least share of campaigns of three rounds that find the difference where no cell stalls.
+const LEAST_FOUND: f64 = 0.8;
+
+/// Rounds at most of what is simulated with a budget.
+const ROUNDS_OF_A_BUDGET: usize = 12;
+
+fn main() -> ExitCode {
+    let campaigns = std::env::args()
+        .nth(1)
+        .and_then(|count| count.parse().ok())
+        .unwrap_or(2000);
+    let wanted = std::env::args().nth(2).unwrap_or_default();
+    let is_wanted = |line: &(&str, SimulationSpec)| line.0.contains(&wanted);
+    let mut broken = Vec::new();
+    println!("{campaigns} campaigns each, in %, ± half a 95 % interval; false: at most 5 %\n");
+    println!(
+        "{:<42}{:>13}{:>13}{:>13}{:>13}{:>13}{:>8}{:>8}{:>8}",
+        "",
+        "false openings",
+        "false marks",
+        "false worst",
+        "false equals",
+        "equal uses",
+        "marks",
+        "equals",
+        "short"
+    );
+    for (name, what) in scenarios().into_iter().filter(is_wanted) {
+        let rates = ErrorRates::count(what, campaigns);
+        let share = |sum: Sum| percent(sum, rates.campaigns);
+        let mean = |sum: Sum| sum.mean(rates.campaigns).0;
+        println!(
+            "{name:<42}{:>13}{:>13}{:>13}{:>13}{:>13}{:>8.1}{:>8.1}{:>8.1}",
+            share(rates.false_openings),
+            share(rates.false_marks),
+            share(rates.false_worst),
+            share(rates.false_equals),
+            share(rates.false_equal_uses),
+            mean(rates.marks),
+            mean(rates.equals),
+            mean(rates.shortlist),
+        );
+        broken.extend(above(name, &rates));
+    }
+    println!(
+        "\n{:<42}{:>13}{:>13}{:>13}{:>13}{:>8}",
+        "", "rounds", "found by use", "by a row", "false openings", "short"
+    );
+    for (name, what) in differences_of_a_fifth().into_iter().filter(is_wanted) {
+        for rounds in [3, 5, 7] {
+            let rates = ErrorRates::count(SimulationSpec { rounds, ..what }, campaigns);
+            let share = |sum: Sum| percent(sum, rates.campaigns);
+            println!(
+                "{name:<42}{rounds:>13}{:>13}{:>13}{:>13}{:>8.1}",
+                share(rates.found),
+                share(rates.found_in_rows),
+                share(rates.false_openings),
+                rates.shortlist.mean(rates.campaigns).0,
+            );
+            let (found, half) = rates.found.mean(rates.campaigns);
+            let too_few = found + half < LEAST_FOUND && what.stalls == 0.0;
+            broken.extend(too_few.then(|| format!("{name}, {rounds} rounds: found too seldom")));
+            broken.extend(above(name, &rates));
+        }
+    }
+    println!(
+        "\nWithin a budget, of up to {ROUNDS_OF_A_BUDGET} rounds\n{:<42}{:>13}{:>13}{:>13}{:>13}{:>8}",
+        "", "false openings", "false marks", "false equals", "equal uses", "short"
+    );
+    // Who lacks a value of the only round that it has is not ranked, and no answer speaks of it.
+    let has_all = |line: &(&str, SimulationSpec)| line.1.missing == 0.0;
+    for (name, what) in scenarios().into_iter().filter(is_wanted).filter(has_all) {
+        let rounds = ROUNDS_OF_A_BUDGET;
+        let rates = ErrorRates::count_within_budget(SimulationSpec { rounds, ..what }, campaigns);
+        let share = |sum: Sum| percent(sum, rates.campaigns);
+        println!(
+            "{name:<42}{:>13}{:>13}{:>13}{:>13}{:>8.1}",
+            share(rates.false_openings),
+            share(rates.false_marks),
+            share(rates.false_equals),
+            share(rates.false_equal_uses),
+            rates.shortlist.mean(rates.campaigns).0,
+        );
+        let name = format!("{name}, within a budget");
+        broken.extend(above(&name, &rates));
+    }
+    for line in &broken {
+        println!("above its limit: {line}");
+    }
+    if broken.is_empty() {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::from(1)
+    }
+}
+
+/// A line for each error rate that is above its limit.
+fn above(name: &str, rates: &ErrorRates) -> Vec<String> {
+    let broken = rates.broken().into_iter();
+    broken.map(|rate| format!("{name}: {rate}")).collect()
+}
+
+fn percent(sum: Sum, campaigns: f64) -> String {
+    let (mean, half) = sum.mean(campaigns);
+    format!("{:.1} ± {:.1}", 100.0 * mean, 100.0 * half)
+}

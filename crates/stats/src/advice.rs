@@ -1,0 +1,230 @@
+//! Which contender suits a use: the shortlist that holds the best, how much worse everybody else is at least, and on how
+//! much of the weight all this rests.
+//!
+//! Who may be the best is decided in [`UseScores`]. There is no advice without evidence: where less than
+//! [`ENOUGH_TESTED`] of the weight was tested, or nobody tried a feature that the use needs, it says so.
+
+use model::{Feature, WorkloadCategory};
+use serde::{Deserialize, Serialize};
+
+use crate::scores::use_scores::ExcludedResult;
+use crate::statistics::interval::median;
+use crate::{Candidate, Rank, RobustEstimate, ShortlistState, UseCaseScores};
+
+/// The share of the weight that has to be tested for an advice.
+pub const MIN_TESTED_WEIGHT: f64 = 0.7;
+
+/// A contender that qualifies.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct QualifiedContender {
+    /// Name of the contender.
+    pub contender: String,
+    /// Its place in the campaign's order.
+    pub index: usize,
+    /// Its cost: 1 is as good as the best in every result, 2 takes twice as long.
+    pub cost: RobustEstimate,
+    /// Where it stands; `None` where it competes with nobody.
+    pub place: Option<Rank>,
+    /// Its cost as a multiple of the first's in each group that counts; none of the first itself.
+    pub groups: Vec<CategoryCost>,
+}
+
+/// What taking a contender instead of the first costs in one group.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CategoryCost {
+    /// The group.
+    pub group: WorkloadCategory,
+    /// The group's share of the weight that was tested, 0 … 1.
+    pub share: f64,
+    /// The cost as a multiple of the first's, the median over rounds; absent where no round is whole.
+    pub ratio: Option<f64>,
+    /// The share of the weight at which the two change places; absent where none does.
+    pub turns_at: Option<f64>,
+}
+
+/// A group that has weight and no results.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct UntestedCategory {
+    /// The group.
+    pub group: WorkloadCategory,
+    /// Its share of all weight, 0 … 1.
+    pub share: f64,
+}
+
+/// What it comes to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Recommendation {
+    /// The first is better than all others.
+    #[serde(rename = "one")]
+    Best,
+    /// Several are equal within the margin, and better than all others.
+    Equal,
+    /// Which of several is the best takes more rounds.
+    NotEnoughRounds,
+    /// Only one qualifies.
+    #[serde(rename = "only")]
+    OnlyQualified,
+    /// None qualifies.
+    #[serde(rename = "none")]
+    NoneQualifies,
+    /// Too little of what counts was tested.
+    NoAdvice,
+}
+
+/// An advice.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Advice {
+    /// What it comes to.
+    pub recommendation: Recommendation,
+    /// Those who qualify: the shortlist first, each by cost.
+    pub ranking: Vec<QualifiedContender>,
+    /// How many of them, from the first, are on the shortlist.
+    pub shortlist: usize,
+    /// Those who do not qualify, with every reason.
+    pub ruled_out: Vec<Candidate>,
+    /// Features that the use needs and that nobody tried, with who they are not known of.
+    pub untried: Vec<(Feature, Vec<String>)>,
+    /// Groups that have weight and no results.
+    pub untested: Vec<UntestedCategory>,
+    /// Results that do not count, since some who qualify do not have them.
+    pub left_out: Vec<ExcludedResult>,
+    /// The runner-up would come first if, in what was not tested, the first cost more than this many
+    /// times as much; absent where all was tested or there is no runner-up.
+    pub turns_if_untested: Option<f64>,
+    /// The results behind it.
+    pub scores: UseCaseScores,
+}
+
+/// Advises on a use by what a campaign has to say about it.
+pub fn advise(scores: &UseCaseScores) -> Advice {
+    let ranking = ranking(scores);
+    let (ruled_out, comes): (Vec<Candidate>, Vec<Candidate>) = scores
+        .candidates
+        .iter()
+        .cloned()
+        .partition(|c| !c.ruled_out.is_empty());
+    let untested = untested(scores);
+    let untried = untried(&comes);
+    let recommendation = if comes.is_empty() && scores.tested > 0.0 {
+        Recommendation::NoneQualifies
+    } else if scores.tested < MIN_TESTED_WEIGHT || !untried.is_empty() {
+        Recommendation::NoAdvice
+    } else {
+        match scores.conclusion.answer {
+            ShortlistState::Best => Recommendation::Best,
+            ShortlistState::Equal => Recommendation::Equal,
+            ShortlistState::NotEnoughRounds { .. } => Recommendation::NotEnoughRounds,
+            ShortlistState::Single => Recommendation::OnlyQualified,
+            ShortlistState::Empty => Recommendation::NoAdvice,
+        }
+    };
+    Advice {
+        recommendation,
+        turns_if_untested: turns_if_untested(&ranking, &untested),
+        shortlist: scores.conclusion.shortlist.len(),
+        ranking,
+        ruled_out,
+        untried,
+        untested,
+        left_out: scores.excluded_results.clone(),
+        scores: scores.clone(),
+    }
+}
+
+/// Who qualifies: the shortlist, then the others, as the conclusion has them.
+fn ranking(scores: &UseCaseScores) -> Vec<QualifiedContender> {
+    let costs = scores.weighed(|group| group.weight);
+    let conclusion = &scores.conclusion;
+    let worse = conclusion.worse.iter().map(|worse| worse.contender);
+    let order: Vec<usize> = conclusion.shortlist.iter().copied().chain(worse).collect();
+    let ranked = order.iter().filter_map(|index| {
+        let first = order.first().filter(|first| *first != index);
+        Some(QualifiedContender {
+            contender: scores.candidates[*index].contender.clone(),
+            index: *index,
+            cost: costs[*index].ratio?,
+            place: scores.places[*index],
+            groups: first.map_or_else(Vec::new, |first| group_costs(*index, *first, scores)),
+        })
+    });
+    ranked.collect()
+}
+
+/// The median of one contender's series as a multiple of another's, over the rounds that both have.
+fn over_rounds(one: &[Option<f64>], other: &[Option<f64>]) -> Option<f64> {
+    let pairs = one.iter().zip(other);
+    let logs = pairs.filter_map(|(a, b)| Some(((*a)? / (*b)?).ln()));
+    median(&logs.collect::<Vec<f64>>()).map(f64::exp)
+}
+
+fn group_costs(one: usize, first: usize, scores: &UseCaseScores) -> Vec<CategoryCost> {
+    let tested = || scores.groups.iter().filter(|g| !g.results.is_empty());
+    let whole: f64 = tested().map(|g| g.weight).sum();
+    let costs: Vec<(WorkloadCategory, f64, Option<f64>)> = tested()
+        .map(|group| {
+            let ratio = over_rounds(&group.rounds[one], &group.rounds[first]);
+            (group.group, group.weight / whole, ratio)
+        })
+        .collect();
+    let log = |ratio: &Option<f64>| ratio.map_or(0.0, f64::ln);
+    costs
+        .iter()
+        .map(|(group, share, ratio)| {
+            let others = costs.iter().filter(|(other, ..)| other != group);
+            let rest: f64 = others.map(|(_, share, r)| share * log(r)).sum();
+            CategoryCost {
+                group: *group,
+                share: *share,
+                ratio: *ratio,
+                turns_at: turns_at(rest / (1.0 - share), log(ratio)),
+            }
+        })
+        .collect()
+}
+
+/// The share of a group at which (1 − share) · rest + share · here = 0; with the other groups sharing
+/// the remaining weight as they do now.
+fn turns_at(rest: f64, here: f64) -> Option<f64> {
+    let share = rest / (rest - here);
+    (rest * here < 0.0).then_some(share)
+}
+
+/// Features that the use needs and that nobody tried on some who qualify.
+fn untried(comes: &[Candidate]) -> Vec<(Feature, Vec<String>)> {
+    let mut found: Vec<(Feature, Vec<String>)> = Vec::new();
+    for candidate in comes {
+        for feature in &candidate.not_probed {
+            let name = candidate.contender.clone();
+            match found.iter_mut().find(|(known, _)| known == feature) {
+                Some((_, names)) => names.push(name),
+                None => found.push((*feature, vec![name])),
+            }
+        }
+    }
+    found
+}
+
+fn untested(scores: &UseCaseScores) -> Vec<UntestedCategory> {
+    let whole: f64 = scores.groups.iter().map(|g| g.weight).sum();
+    let groups = scores.groups.iter().filter(|g| g.results.is_empty());
+    groups
+        .map(|g| UntestedCategory {
+            group: g.group,
+            share: g.weight / whole,
+        })
+        .collect()
+}
+
+/// With a part u of the weight untested, the mean over all is (1 − u) · d − u · ln f, where d is the log
+/// ratio of runner-up to first over what was tested; it is 0 at f = exp(d · (1 − u) / u).
+fn turns_if_untested(ranking: &[QualifiedContender], untested: &[UntestedCategory]) -> Option<f64> {
+    let part: f64 = untested.iter().map(|u| u.share).sum();
+    let (first, second) = (ranking.first()?.place?, ranking.get(1)?.place?);
+    let ratio = second.ratio / first.ratio;
+    (part > 0.0 && part < 1.0).then(|| (ratio.ln() * (1.0 - part) / part).exp())
+}
+
+#[cfg(test)]
+#[path = "advice_tests.rs"]
+mod tests;

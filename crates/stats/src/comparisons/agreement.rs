@@ -1,0 +1,338 @@
+//! How far two campaigns of the same work agree on who is better: one in virtual time beside one in real time, say.
+//!
+//! Two clocks have no unit in common, so results are not compared; what they say of *pairs of contenders* is. A pair is
+//! called different where the inference of the reports says so ([`crate::inference`]), over all pairs of a campaign
+//! as one family. Of the pairs that both campaigns call different, those that they order alike are counted. Beside that
+//! stand the rank correlation over all pairs, significant or not (Kendall's tau-b, pairs within a phase only), and the
+//! *ratio of ratios*: how many times as far apart the first campaign sets a pair as the second does. What has no clock,
+//! such as the space that is left, is not counted.
+
+use std::collections::BTreeMap;
+
+use model::{Metric, WorkloadCategory};
+use serde::{Deserialize, Serialize};
+
+use crate::comparisons::agreement_causes::{DisagreementCause, causes};
+use crate::comparisons::difference::{
+    AnalysedCampaign, CompareFilter, IncomparableTest, common_rows, matched,
+};
+use crate::comparisons::setting_diff::{self, IncomparableCampaigns, SettingChange};
+use crate::inference::ComparisonResult;
+use crate::results::costs::RankedCosts;
+use crate::statistics::concordance::KendallCounts;
+use crate::{Margin, ResultRow};
+
+/// What two campaigns say of the same pairs.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct PairAgreement {
+    /// Pairs of contenders that both campaigns compare.
+    pub pairs: u32,
+    /// Pairs that both call different.
+    pub both_different: u32,
+    /// Those of them that both order alike.
+    pub same_order: u32,
+    /// Kendall's tau-b over all pairs within a phase; absent where nothing is ordered.
+    pub tau_b: Option<f64>,
+    /// The ratio of ratios: below 1 where the first campaign sets pairs less far apart; absent where there is no pair.
+    pub ratio_of_ratios: Option<Quartiles>,
+}
+
+/// The middle half of some numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Quartiles {
+    /// A quarter is below.
+    pub low: f64,
+    /// Half is below.
+    pub median: f64,
+    /// A quarter is above.
+    pub high: f64,
+}
+
+/// A phase.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PhaseAgreement {
+    /// Name of the test.
+    pub test: String,
+    /// Name of the phase.
+    pub phase: String,
+    /// The group of tests that it counts in.
+    pub group: Option<WorkloadCategory>,
+    /// Why it does not count in the scores of the first campaign; absent where it does.
+    pub withheld: Option<String>,
+    /// Its pairs.
+    pub counts: PairAgreement,
+}
+
+/// A group of tests.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct GroupAgreement {
+    /// The group.
+    pub group: WorkloadCategory,
+    /// Its pairs, those of phases that do not count among them.
+    pub counts: PairAgreement,
+    /// Its pairs in phases that count.
+    pub counted: PairAgreement,
+}
+
+/// A pair that both campaigns call different, and each the other way.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Disagreement {
+    /// Name of the test.
+    pub test: String,
+    /// Name of the phase.
+    pub phase: String,
+    /// Who is better by the second campaign.
+    pub better: String,
+    /// Who is worse by it.
+    pub worse: String,
+    /// What the worse one costs beside the better one: below 1 in the first campaign, above 1 in the second.
+    pub costs: [ComparisonResult; 2],
+    /// Whether the phase counts in the scores of the first campaign.
+    pub counts: bool,
+    /// What the two campaigns did not do alike in this phase, as far as it was measured.
+    pub causes: Vec<DisagreementCause>,
+}
+
+/// How far two campaigns agree.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Agreement {
+    /// What is of no relevance: pairs nearer than this are not different.
+    pub margin: Margin,
+    /// What differs in the setting, as far as it is known of both.
+    pub settings: Vec<SettingChange>,
+    /// Contenders that only one of the campaigns has.
+    pub only_in_one: Vec<String>,
+    /// Phases that are not the same work.
+    pub not_the_same: Vec<IncomparableTest>,
+    /// All pairs.
+    pub all: PairAgreement,
+    /// Those in phases that count.
+    pub counted: PairAgreement,
+    /// Each group.
+    pub groups: Vec<GroupAgreement>,
+    /// Each phase, in the order of the suites.
+    pub phases: Vec<PhaseAgreement>,
+    /// Every pair that the campaigns call different ways, the farthest apart first.
+    pub disagreements: Vec<Disagreement>,
+}
+
+/// Holds two campaigns beside each other, on whatever clocks and backends they ran.
+///
+/// # Errors
+/// When no phase of one with the same work in the other ranks the same two contenders.
+pub fn agreement(
+    first: AnalysedCampaign<'_>,
+    second: AnalysedCampaign<'_>,
+    margin: Margin,
+) -> Result<Agreement, IncomparableCampaigns> {
+    let (contenders, only_in_one) = matched(first, second, &[])?;
+    let mut not_the_same = Vec::new();
+    let wanted = CompareFilter::default();
+    let rows = common_rows(first, second, &wanted, &mut not_the_same);
+    let sides = [first, second].map(|side| AgreementSide::of(side, margin));
+    let mut judged: Vec<(&ResultRow, Option<WorkloadCategory>, Vec<Pair>)> = Vec::new();
+    // The space that is left has no clock.
+    for (row, other) in rows
+        .into_iter()
+        .filter(|(row, _)| row.metric != Metric::Capacity)
+    {
+        let pairs = pairs_of_row(&sides, [row, other], &contenders);
+        if !pairs.is_empty() {
+            let phase = first.phase(row);
+            judged.push((row, phase.and_then(WorkloadCategory::of_phase), pairs));
+        }
+    }
+    if judged.is_empty() {
+        return Err(IncomparableCampaigns::NoCommonResults);
+    }
+    let counts = |is_wanted: &dyn Fn(&ResultRow, Option<WorkloadCategory>) -> bool| {
+        let wanted = judged
+            .iter()
+            .filter(|(row, group, _)| is_wanted(row, *group));
+        PairAgreement::of(wanted.flat_map(|(_, _, pairs)| pairs))
+    };
+    let has = |group: &WorkloadCategory| judged.iter().any(|(_, of, _)| *of == Some(*group));
+    let groups = WorkloadCategory::ALL.into_iter().filter(has);
+    let groups = groups.map(|group| GroupAgreement {
+        group,
+        counts: counts(&|_, of| of == Some(group)),
+        counted: counts(&|row, of| of == Some(group) && row.withheld.is_none()),
+    });
+    let phases = judged.iter().map(|(row, group, pairs)| PhaseAgreement {
+        test: row.test.clone(),
+        phase: row.phase.clone(),
+        group: *group,
+        withheld: row.withheld.clone(),
+        counts: PairAgreement::of(pairs),
+    });
+    let mut settings =
+        setting_diff::campaign_differences(first.results, second.results, &contenders);
+    // What is known of one side alone cannot be held against the other.
+    settings.retain(|setting| !setting.before.is_empty() && !setting.after.is_empty());
+    Ok(Agreement {
+        margin,
+        settings,
+        only_in_one,
+        not_the_same,
+        all: counts(&|_, _| true),
+        counted: counts(&|row, _| row.withheld.is_none()),
+        groups: groups.collect(),
+        phases: phases.collect(),
+        disagreements: disagreements(&judged, [first, second]),
+    })
+}
+
+/// A campaign with what it says of every pair.
+struct AgreementSide<'a> {
+    campaign: AnalysedCampaign<'a>,
+    pairs: BTreeMap<usize, Vec<Option<ComparisonResult>>>,
+}
+
+impl<'a> AgreementSide<'a> {
+    fn of(campaign: AnalysedCampaign<'a>, margin: Margin) -> Self {
+        let analysis = campaign.analysis;
+        let costs = RankedCosts::from_primary_rows(&analysis.rows, analysis.clock);
+        Self {
+            campaign,
+            pairs: costs.every_pair(margin),
+        }
+    }
+
+    /// What one contender costs beside another in a row.
+    fn beside(&self, row: &ResultRow, before: usize, after: usize) -> Option<ComparisonResult> {
+        let rows = &self.campaign.analysis.rows;
+        let number = rows.iter().position(|one| std::ptr::eq(one, row))?;
+        let (a, b) = (before.min(after), before.max(after));
+        let place = a * self.campaign.analysis.contenders.len() - a * (a + 1) / 2 + b - a - 1;
+        let compared = (*self.pairs.get(&number)?.get(place)?)?;
+        Some(if before < after {
+            compared
+        } else {
+            compared.reversed()
+        })
+    }
+}
+
+/// A pair in one phase, by the second of its contenders beside the first, in both campaigns.
+struct Pair {
+    contenders: [String; 2],
+    sides: [ComparisonResult; 2],
+}
+
+impl Pair {
+    fn is_different_in_both(&self) -> bool {
+        self.sides.iter().all(|side| side.verdict.is_significant())
+    }
+
+    fn is_in_one_order(&self) -> bool {
+        (self.sides[0].ratio > 1.0) == (self.sides[1].ratio > 1.0)
+    }
+
+    /// How many times as far apart the first campaign sets it, in the direction of the second.
+    fn ratio_of_ratios(&self) -> f64 {
+        let [first, second] = self.sides.map(|side| side.ratio);
+        match second < 1.0 {
+            true => second / first,
+            false => first / second,
+        }
+    }
+}
+
+fn pairs_of_row(
+    sides: &[AgreementSide<'_>; 2],
+    rows: [&ResultRow; 2],
+    contenders: &[(usize, usize)],
+) -> Vec<Pair> {
+    let mut pairs = Vec::new();
+    for (at, one) in contenders.iter().enumerate() {
+        for other in &contenders[at + 1..] {
+            let first = sides[0].beside(rows[0], one.0, other.0);
+            let second = sides[1].beside(rows[1], one.1, other.1);
+            if let Some((first, second)) = first.zip(second) {
+                let names = &sides[0].campaign.analysis.contenders;
+                pairs.push(Pair {
+                    contenders: [one.0, other.0].map(|index| names[index].clone()),
+                    sides: [first, second],
+                });
+            }
+        }
+    }
+    pairs
+}
+
+impl PairAgreement {
+    fn of<'a>(pairs: impl IntoIterator<Item = &'a Pair>) -> Self {
+        let mut counts = Self::default();
+        let (mut concordance, mut ratios) = (KendallCounts::default(), Vec::new());
+        for pair in pairs {
+            counts.pairs += 1;
+            concordance.add(pair.sides[0].ratio.ln(), pair.sides[1].ratio.ln());
+            ratios.push(pair.ratio_of_ratios());
+            if pair.is_different_in_both() {
+                counts.both_different += 1;
+                counts.same_order += u32::from(pair.is_in_one_order());
+            }
+        }
+        counts.tau_b = concordance.tau_b();
+        counts.ratio_of_ratios = Quartiles::of(ratios);
+        counts
+    }
+
+    /// The share of those called different by both that both order alike; `None` where there are none.
+    pub fn share(&self) -> Option<f64> {
+        let of = f64::from(self.both_different);
+        (of > 0.0).then(|| f64::from(self.same_order) / of)
+    }
+}
+
+impl Quartiles {
+    /// Those values below which a quarter, half and three quarters lie.
+    fn of(mut values: Vec<f64>) -> Option<Self> {
+        values.sort_by(f64::total_cmp);
+        let last = values.len().checked_sub(1)?;
+        let at = |share: f64| values[(share * last as f64).round() as usize];
+        Some(Self {
+            low: at(0.25),
+            median: at(0.5),
+            high: at(0.75),
+        })
+    }
+}
+
+fn disagreements(
+    judged: &[(&ResultRow, Option<WorkloadCategory>, Vec<Pair>)],
+    sides: [AnalysedCampaign<'_>; 2],
+) -> Vec<Disagreement> {
+    let mut found = Vec::new();
+    for (row, _, pairs) in judged {
+        let turned = |pair: &&Pair| pair.is_different_in_both() && !pair.is_in_one_order();
+        for pair in pairs.iter().filter(turned) {
+            let [one, other] = &pair.contenders;
+            let is_straight = pair.sides[1].ratio > 1.0;
+            let (better, worse) = match is_straight {
+                true => (one, other),
+                false => (other, one),
+            };
+            let costs = pair.sides;
+            found.push(Disagreement {
+                test: row.test.clone(),
+                phase: row.phase.clone(),
+                better: better.clone(),
+                worse: worse.clone(),
+                costs: match is_straight {
+                    true => costs,
+                    false => costs.map(ComparisonResult::reversed),
+                },
+                counts: row.withheld.is_none(),
+                causes: causes(row, [better, worse], sides.map(|side| side.analysis)),
+            });
+        }
+    }
+    let far = |one: &Disagreement| one.costs[1].ratio / one.costs[0].ratio;
+    found.sort_by(|a, b| far(b).total_cmp(&far(a)));
+    found
+}
+
+#[cfg(test)]
+#[path = "agreement_tests.rs"]
+mod tests;

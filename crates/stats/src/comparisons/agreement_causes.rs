@@ -1,0 +1,107 @@
+//! What two campaigns did not do alike in a phase whose order they disagree on, as far as it was measured: flushes, bytes
+//! read and written, who waited for the processor and who for the disk.
+
+use model::Metric;
+use serde::{Deserialize, Serialize};
+
+use crate::{Analysis, ResultRow};
+
+/// So many times as much on one side is not alike.
+const MIN_CAUSE_RATIO: f64 = 1.5;
+/// Less than this many bytes are one request or a few, and say nothing.
+const FEW_BYTES: f64 = 65_536.0;
+/// Above this share of one processor, in percent, a phase is the processor's.
+const PROCESSOR: f64 = 80.0;
+/// Below it, it waits.
+const WAITS: f64 = 50.0;
+
+/// A difference between two campaigns.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum DisagreementCause {
+    /// A contender makes the disk empty its cache in one of them alone.
+    Flushes {
+        /// Name of the contender.
+        contender: String,
+        /// How often, in each.
+        times: [f64; 2],
+    },
+    /// A contender moves much more in one of them.
+    Moved {
+        /// Name of the contender.
+        contender: String,
+        /// What is counted: bytes read, or bytes written.
+        metric: Metric,
+        /// Bytes in each.
+        bytes: [f64; 2],
+    },
+    /// A contender is busy computing in one of them, and waits in the other.
+    Processor {
+        /// Name of the contender.
+        contender: String,
+        /// Processor time as a share of elapsed time, in percent of one processor, in each.
+        share: [f64; 2],
+    },
+}
+
+/// What is unlike in the phase of a row, of two contenders.
+pub(super) fn causes(
+    row: &ResultRow,
+    contenders: [&str; 2],
+    sides: [&Analysis; 2],
+) -> Vec<DisagreementCause> {
+    contenders
+        .into_iter()
+        .flat_map(|contender| of_contender(row, contender, sides))
+        .collect()
+}
+
+fn of_contender(row: &ResultRow, contender: &str, sides: [&Analysis; 2]) -> Vec<DisagreementCause> {
+    let both = |metric: Metric| {
+        let [first, second] = sides.map(|side| median_of(side, row, contender, metric));
+        first.zip(second).map(|(a, b)| [a, b])
+    };
+    let name = || contender.to_owned();
+    let flushes = both(Metric::DeviceFlushes)
+        .filter(|times| (times[0] == 0.0) != (times[1] == 0.0))
+        .map(|times| DisagreementCause::Flushes {
+            contender: name(),
+            times,
+        });
+    let moved = [Metric::DeviceRead, Metric::DeviceWritten].map(|metric| {
+        let bytes = both(metric).filter(|bytes| is_unlike(*bytes))?;
+        Some(DisagreementCause::Moved {
+            contender: name(),
+            metric,
+            bytes,
+        })
+    });
+    let processor = both(Metric::Cpu).map(|agent| {
+        let driver = both(Metric::CpuDriver).unwrap_or_default();
+        [agent[0] + driver[0], agent[1] + driver[1]]
+    });
+    let processor = processor
+        .filter(|[first, second]| first.max(*second) > PROCESSOR && first.min(*second) < WAITS);
+    let processor = processor.map(|share| DisagreementCause::Processor {
+        contender: name(),
+        share,
+    });
+    let moved = moved.into_iter().flatten();
+    flushes.into_iter().chain(moved).chain(processor).collect()
+}
+
+fn is_unlike([first, second]: [f64; 2]) -> bool {
+    let (least, most) = (first.min(second), first.max(second));
+    most > FEW_BYTES && most > MIN_CAUSE_RATIO * least
+}
+
+/// The median of a metric of a row's phase, for a contender of a campaign.
+fn median_of(analysis: &Analysis, row: &ResultRow, contender: &str, metric: Metric) -> Option<f64> {
+    let is_same = |other: &&ResultRow| {
+        (&other.suite, &other.test, &other.phase) == (&row.suite, &row.test, &row.phase)
+            && other.metric == metric
+    };
+    let row = analysis.rows.iter().find(is_same)?;
+    let result = row.results.iter().find(|r| r.contender == contender)?;
+    Some(result.estimate?.median)
+}

@@ -1,0 +1,114 @@
+//! Halving a list of versions, of which the first is known not to be worse and the last to be, as `git bisect` does: which
+//! is to be run next, and between which two the change lies. It supposes that there is one change.
+
+use serde::Serialize;
+
+/// What is known of a version.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum VersionState {
+    /// It was not run.
+    NotRun,
+    /// It is not worse than the first.
+    NotWorse,
+    /// It is worse.
+    Worse,
+    /// It was run and says nothing: it does not start, or fails.
+    Skipped,
+}
+
+/// The search, and what it has seen so far.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Bisection {
+    seen: Vec<VersionState>,
+}
+
+impl Bisection {
+    /// One over so many versions.
+    ///
+    /// # Panics
+    /// When there are fewer than two.
+    pub fn new(versions: usize) -> Self {
+        assert!(versions > 1, "a list has a first version and a last one");
+        let mut seen = vec![VersionState::NotRun; versions];
+        seen[0] = VersionState::NotWorse;
+        seen[versions - 1] = VersionState::Worse;
+        Self { seen }
+    }
+
+    /// What is known of each version.
+    pub fn states(&self) -> &[VersionState] {
+        &self.seen
+    }
+
+    /// The last version that is not worse, and the first behind it that is. Those between them were skipped, when
+    /// nothing is left to be run.
+    pub fn bounds(&self) -> [usize; 2] {
+        let of = |wanted: VersionState| move |seen: &VersionState| *seen == wanted;
+        let good = self.seen.iter().rposition(of(VersionState::NotWorse));
+        let bad = self.seen.iter().position(of(VersionState::Worse));
+        [good.unwrap_or(0), bad.unwrap_or(self.seen.len() - 1)]
+    }
+
+    /// The version to be run next: of those that can be, the one nearest to the middle.
+    pub fn next(&self) -> Option<usize> {
+        let [good, bad] = self.bounds();
+        let open = (good + 1..bad).filter(|at| self.seen[*at] == VersionState::NotRun);
+        open.min_by_key(|at| (2 * at).abs_diff(good + bad))
+    }
+
+    /// Takes in what came of [`Bisection::next`].
+    pub fn record(&mut self, at: usize, seen: VersionState) {
+        self.seen[at] = seen;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// Runs it over a list with a change at `change`, where these versions cannot be run. Also how many were run.
+    fn search(versions: usize, change: usize, broken: &[usize]) -> (Bisection, usize) {
+        let mut bisection = Bisection::new(versions);
+        let mut runs = 2;
+        while let Some(at) = bisection.next() {
+            runs += 1;
+            let seen = match at {
+                at if broken.contains(&at) => VersionState::Skipped,
+                at if at < change => VersionState::NotWorse,
+                _ => VersionState::Worse,
+            };
+            bisection.record(at, seen);
+        }
+        (bisection, runs)
+    }
+
+    proptest! {
+        #[test]
+        fn a_search_ends_at_the_change_after_few_runs(versions in 2usize..300, change: prop::sample::Index) {
+            let change = 1 + change.index(versions - 1);
+            let (bisection, runs) = search(versions, change, &[]);
+            prop_assert_eq!(bisection.bounds(), [change - 1, change]);
+            let halvings = (versions - 1).next_power_of_two().ilog2() as usize;
+            prop_assert!(runs <= halvings + 2, "{} runs of {}", runs, versions);
+        }
+
+        #[test]
+        fn what_cannot_be_run_is_passed_over_and_the_change_lies_between(
+            versions in 2usize..60,
+            change: prop::sample::Index,
+            broken in prop::collection::vec(any::<prop::sample::Index>(), 0..40),
+        ) {
+            let change = 1 + change.index(versions - 1);
+            let mut broken: Vec<usize> = broken.iter().map(|at| at.index(versions)).collect();
+            broken.retain(|at| *at != 0 && *at != versions - 1);
+            let (bisection, runs) = search(versions, change, &broken);
+            let [good, bad] = bisection.bounds();
+            prop_assert!(good < change && change <= bad);
+            // Nothing between them could have told more.
+            prop_assert!((good + 1..bad).all(|at| broken.contains(&at)));
+            prop_assert!(runs <= versions);
+        }
+    }
+}

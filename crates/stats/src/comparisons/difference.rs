@@ -1,0 +1,630 @@
+//! Two campaigns, or two contenders of one, side by side: what changed, by how much, how surely.
+//!
+//! Campaigns are compared contender by contender, matched by name, and result by result. Rounds of two
+//! campaigns have nothing to do with each other, but for those of equal seeds in virtual time; those of two contenders
+//! of one campaign are paired. All results that are compared are one family ([`crate::inference::pairs`]): at most
+//! one in twenty of what is called better or worse is not.
+//!
+//! Compared is only what is the same work, in the same cache state and to the same end, on the same
+//! clock and backend. What fails after and did not before is a change that needs no test.
+
+use std::collections::BTreeMap;
+
+use model::{
+    CampaignResults, Clock, Contender, Direction, Metric, Phase, ResultSelector, Test, Unit,
+};
+use serde::{Deserialize, Serialize};
+
+use crate::comparisons::blocked_by_host::HostBlock;
+use crate::comparisons::setting_diff::{self, IncomparableCampaigns, SettingChange};
+use crate::inference::{BlockDesign, ComparisonResult, PairedResult, compare_pairs, overall};
+use crate::results::paired::{
+    ComparisonKey, RowPair, caches, design_within_campaign, is_sound, logs, paired_costs,
+};
+use crate::{
+    Analysis, ComparisonVerdict, Margin, MetricResult, ResultRow, RobustEstimate, RoundOutcome,
+};
+
+/// Which results are compared.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct CompareFilter {
+    /// Contenders by name; all that both have where empty.
+    pub contenders: Vec<String>,
+    /// Results by pattern; all where empty.
+    pub results: Vec<ResultSelector>,
+    /// Whether every metric that has a better and a worse is compared, and not only that by which a
+    /// phase is ranked.
+    pub every_metric: bool,
+    /// What is of no relevance.
+    pub margin: Margin,
+}
+
+impl CompareFilter {
+    fn wants(&self, row: &ResultRow, test: &Test) -> bool {
+        if row.direction == Direction::Neutral || row.metric == Metric::Supported {
+            return false;
+        }
+        let by_default = row.primary || self.every_metric;
+        let sweep = test.sweep.as_ref().map(|point| point.sweep.as_str());
+        let named = |pattern: &ResultSelector| {
+            let metric = match pattern.metric() {
+                Some(_) => pattern.matches_metric(row.metric, row.primary),
+                None => by_default,
+            };
+            metric && pattern.matches_phase(&row.test, sweep, &row.phase)
+        };
+        match self.results.is_empty() {
+            true => by_default,
+            false => self.results.iter().any(named),
+        }
+    }
+}
+
+/// One result before and after.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ResultChange {
+    /// Name of the contender; of two contenders, that of the second.
+    pub contender: String,
+    /// Name of the suite.
+    pub suite: String,
+    /// Name of the test.
+    pub test: String,
+    /// Name of the phase.
+    pub phase: String,
+    /// What the numbers say.
+    pub metric: Metric,
+    /// Their unit.
+    pub unit: Unit,
+    /// Which way is better.
+    pub direction: Direction,
+    /// Before.
+    pub before: RobustEstimate,
+    /// After.
+    pub after: RobustEstimate,
+    /// The geometric means before and after, over rounds or sessions: what its cost divides.
+    pub means: [f64; 2],
+    /// What its cost is after, beside before.
+    pub compared: ComparisonResult,
+}
+
+impl ResultChange {
+    /// Whether it is shown to be worse by more than the margin.
+    pub fn is_regression(&self) -> bool {
+        matches!(self.compared.verdict, ComparisonVerdict::WorseByAtLeast(_))
+    }
+}
+
+/// A phase that was ok in every round before and is not after.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NewFailure {
+    /// Name of the contender.
+    pub contender: String,
+    /// Name of the test.
+    pub test: String,
+    /// Name of the phase.
+    pub phase: String,
+    /// What became of it.
+    pub outcome: RoundOutcome,
+    /// In how many rounds.
+    pub rounds: u32,
+    /// Of how many.
+    #[serde(rename = "of")]
+    pub planned_rounds: u32,
+    /// Why, in one line; empty where nothing was said.
+    #[serde(default)]
+    #[serde(rename = "why")]
+    pub reason: String,
+}
+
+/// A contender over all its results.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct OverallChange {
+    /// Name of the contender.
+    pub contender: String,
+    /// Results that the mean is over: those of primary metrics.
+    pub results: u32,
+    /// What it costs after, beside before, as the geometric mean over these results; absent where no round is whole.
+    pub cost: Option<ComparisonResult>,
+}
+
+/// Why results of a test are not compared.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct IncomparableTest {
+    /// Name of the test.
+    pub test: String,
+    /// Name of the phase.
+    pub phase: String,
+    /// What differs.
+    #[serde(rename = "why")]
+    pub reason: String,
+}
+
+/// What a comparison came to.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CampaignComparison {
+    /// Whether rounds are paired: two contenders of one campaign.
+    pub paired: bool,
+    /// The numbers of the campaigns of each side, where these sessions and not their rounds are what is compared.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sessions: Option<[Vec<i64>; 2]>,
+    /// The two contenders, where they are of one campaign or ran on the same hosts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub within: Option<[String; 2]>,
+    /// The hosts whose means are compared, of two contenders that ran on each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hosts: Vec<HostBlock>,
+    /// How many cells of each side ran while the machine did much else, and how many there are.
+    pub disturbed: [[u32; 2]; 2],
+    /// What differs in the setting.
+    pub settings: Vec<SettingChange>,
+    /// Contenders that only one of the campaigns has.
+    pub only_in_one: Vec<String>,
+    /// Phases that are not the same work, or were not taken in the same way.
+    pub not_the_same: Vec<IncomparableTest>,
+    /// Every result that was compared.
+    pub changes: Vec<ResultChange>,
+    /// What fails after and did not before.
+    pub new_failures: Vec<NewFailure>,
+    /// Each contender over all its results.
+    pub overall: Vec<OverallChange>,
+    /// What is of no relevance: a regression costs more than this share more.
+    pub margin: Margin,
+    /// Whether others measured it, so that nothing of it can be run again here.
+    #[serde(skip)]
+    pub elsewhere: bool,
+}
+
+impl CampaignComparison {
+    /// Contenders that are shown to be worse over all their results by more than the margin.
+    pub fn worse_overall(&self) -> impl Iterator<Item = (&OverallChange, f64)> {
+        self.overall
+            .iter()
+            .filter_map(|overall| match overall.cost?.verdict {
+                ComparisonVerdict::WorseByAtLeast(share) => Some((overall, share)),
+                _ => None,
+            })
+    }
+
+    /// Results that are shown to be worse by more than the margin.
+    pub fn regressions(&self) -> impl Iterator<Item = &ResultChange> {
+        self.changes.iter().filter(|change| change.is_regression())
+    }
+
+    /// The least share by which every result would have to be worse to be called so: what a guard can see.
+    pub fn minimum_detectable_effect(&self) -> Option<f64> {
+        let all = self.changes.iter().map(|change| change.compared.detectable);
+        all.reduce(f64::max)
+    }
+}
+
+/// A campaign with its analysis.
+#[derive(Clone, Copy, Debug)]
+pub struct AnalysedCampaign<'a> {
+    /// The facts.
+    pub results: &'a CampaignResults,
+    /// What follows from them.
+    pub analysis: &'a Analysis,
+}
+
+impl<'a> AnalysedCampaign<'a> {
+    /// A campaign beside what follows from it.
+    pub const fn new(results: &'a CampaignResults, analysis: &'a Analysis) -> Self {
+        Self { results, analysis }
+    }
+
+    pub(super) fn contender(
+        &self,
+        name: &str,
+    ) -> Result<(usize, &'a Contender), IncomparableCampaigns> {
+        let mut contenders = self.results.campaign.contenders.iter().enumerate();
+        contenders
+            .find(|(_, contender)| contender.name == name)
+            .ok_or_else(|| IncomparableCampaigns::NoContender(name.to_owned()))
+    }
+
+    /// The phase that a row is of.
+    pub(super) fn phase(&self, row: &ResultRow) -> Option<&'a Phase> {
+        let suites = self.results.campaign.suites.iter();
+        let mut tests = suites.flat_map(|suite| &suite.tests);
+        let test = tests.find(|test| (&test.suite, &test.name) == (&row.suite, &row.test))?;
+        test.phases.iter().find(|phase| phase.name == row.phase)
+    }
+
+    /// Tests and phases by the names of suite, test and phase.
+    fn phases(&self) -> BTreeMap<(&'a str, &'a str, &'a str), (&'a Test, &'a Phase)> {
+        let suites = self.results.campaign.suites.iter();
+        let tests = suites.flat_map(|suite| &suite.tests);
+        tests
+            .flat_map(|test| test.phases.iter().map(move |phase| (test, phase)))
+            .map(|(test, phase)| {
+                let key = (test.suite.as_str(), test.name.as_str(), phase.name.as_str());
+                (key, (test, phase))
+            })
+            .collect()
+    }
+}
+
+/// Compares two campaigns.
+///
+/// # Errors
+/// When they are in different clocks or backends, a contender that is asked for is not there, or
+/// there is nothing to compare.
+pub fn compare_campaigns(
+    before: AnalysedCampaign<'_>,
+    after: AnalysedCampaign<'_>,
+    wanted: &CompareFilter,
+) -> Result<CampaignComparison, IncomparableCampaigns> {
+    compare_sessions(&[before], &[after], wanted)
+}
+
+/// Compares two campaigns, each the first of several sessions of the same thing: by how much sessions differ is then known.
+///
+/// # Errors
+/// As of [`compare_campaigns`].
+///
+/// # Panics
+/// When there is no campaign on a side.
+pub fn compare_sessions(
+    before_all: &[AnalysedCampaign<'_>],
+    after_all: &[AnalysedCampaign<'_>],
+    wanted: &CompareFilter,
+) -> Result<CampaignComparison, IncomparableCampaigns> {
+    let (before, after) = (before_all[0], after_all[0]);
+    setting_diff::check_comparable(before.results, after.results)?;
+    let (pairs, only_in_one) = matched(before, after, &wanted.contenders)?;
+    let settings = setting_diff::campaign_differences(before.results, after.results, &pairs);
+    let pairing = match before_all.len() + after_all.len() {
+        2 => pairing(before.results, after.results),
+        _ => BlockDesign::BySession,
+    };
+    let sides = [before_all, after_all];
+    compare(sides, &pairs, wanted, pairing, settings, only_in_one)
+}
+
+/// Compares two contenders of one campaign, by their names.
+///
+/// # Errors
+/// When one is not there, or there is nothing to compare.
+pub fn compare_contenders(
+    campaign: AnalysedCampaign<'_>,
+    before: &str,
+    after: &str,
+    wanted: &CompareFilter,
+) -> Result<CampaignComparison, IncomparableCampaigns> {
+    let (first, of_first) = campaign.contender(before)?;
+    let (second, of_second) = campaign.contender(after)?;
+    let settings = setting_diff::contender_differences(campaign.results, of_first, of_second);
+    let pairs = [(first, second)];
+    let pairing = design_within_campaign(campaign.results.campaign.clock);
+    let campaign = [campaign];
+    let sides = [&campaign[..]; 2];
+    let found = compare(sides, &pairs, wanted, pairing, settings, Vec::new())?;
+    Ok(CampaignComparison {
+        disturbed: [before, after].map(|name| disturbed(&campaign, Some(name))),
+        within: Some([before, after].map(str::to_owned)),
+        ..found
+    })
+}
+
+/// Compares two versions of the same thing: a contender of one campaign with one of another, whatever they are called.
+///
+/// # Errors
+/// As of [`compare_campaigns`].
+pub fn compare_versions(
+    (before, old): (AnalysedCampaign<'_>, &str),
+    (after, new): (AnalysedCampaign<'_>, &str),
+    wanted: &CompareFilter,
+) -> Result<CampaignComparison, IncomparableCampaigns> {
+    setting_diff::check_comparable(before.results, after.results)?;
+    let (first, of_first) = before.contender(old)?;
+    let (second, of_second) = after.contender(new)?;
+    let mut settings = setting_diff::campaign_differences(before.results, after.results, &[]);
+    settings.extend(setting_diff::contender_differences(
+        after.results,
+        of_first,
+        of_second,
+    ));
+    let pairing = pairing(before.results, after.results);
+    let sides = [&[before][..], &[after][..]];
+    let pairs = [(first, second)];
+    compare(sides, &pairs, wanted, pairing, settings, Vec::new())
+}
+
+/// Places of the contenders that are compared, before and after, and names of those that are not.
+pub(super) type Matched = (Vec<(usize, usize)>, Vec<String>);
+
+/// Rounds of two campaigns belong together where nothing but what is compared differs: in virtual time with equal seeds.
+fn pairing(before: &CampaignResults, after: &CampaignResults) -> BlockDesign {
+    match (
+        before.campaign.clock,
+        before.campaign.seed == after.campaign.seed,
+    ) {
+        (Clock::Virtual, true) => BlockDesign::Deterministic,
+        _ => BlockDesign::Unpaired,
+    }
+}
+
+/// Places of the contenders that both have, and names of those that one has alone. Two campaigns of one
+/// contender each are about these, whatever they are called.
+pub(super) fn matched(
+    before: AnalysedCampaign<'_>,
+    after: AnalysedCampaign<'_>,
+    wanted: &[String],
+) -> Result<Matched, IncomparableCampaigns> {
+    let (old, new) = (&before.analysis.contenders, &after.analysis.contenders);
+    if old.len() == 1 && new.len() == 1 && wanted.is_empty() {
+        return Ok((vec![(0, 0)], Vec::new()));
+    }
+    for name in wanted {
+        before.contender(name)?;
+        after.contender(name)?;
+    }
+    let is_wanted = |name: &String| wanted.is_empty() || wanted.contains(name);
+    let place = |name: &String| new.iter().position(|other| other == name);
+    let pairs = old.iter().enumerate().filter(|(_, name)| is_wanted(name));
+    let pairs = pairs.filter_map(|(index, name)| Some((index, place(name)?)));
+    let alone = |mine: &[String], theirs: &[String]| -> Vec<String> {
+        let alone = mine.iter().filter(|n| is_wanted(n) && !theirs.contains(n));
+        alone.cloned().collect()
+    };
+    Ok((pairs.collect(), [alone(old, new), alone(new, old)].concat()))
+}
+
+fn compare(
+    sessions: [&[AnalysedCampaign<'_>]; 2],
+    pairs: &[(usize, usize)],
+    wanted: &CompareFilter,
+    pairing: BlockDesign,
+    settings: Vec<SettingChange>,
+    only_in_one: Vec<String>,
+) -> Result<CampaignComparison, IncomparableCampaigns> {
+    let [before, after] = sessions.map(|side| side[0]);
+    let numbers = |side: usize| sessions[side].iter().map(|one| one.results.id).collect();
+    let mut found = CampaignComparison {
+        paired: matches!(
+            pairing,
+            BlockDesign::PairedByRound | BlockDesign::Deterministic
+        ),
+        sessions: (pairing == BlockDesign::BySession).then(|| [numbers(0), numbers(1)]),
+        within: None,
+        hosts: Vec::new(),
+        disturbed: sessions.map(|side| disturbed(side, None)),
+        settings,
+        only_in_one,
+        not_the_same: Vec::new(),
+        changes: Vec::new(),
+        new_failures: Vec::new(),
+        overall: Vec::new(),
+        margin: wanted.margin,
+        elsewhere: after.results.campaign.measured_by.is_some(),
+    };
+    let rows = common_rows(before, after, wanted, &mut found.not_the_same);
+    let mut compared: Vec<(RowPair<'_>, PairedResult)> = Vec::new();
+    for (contender, &(old, new)) in pairs.iter().enumerate() {
+        for (number, (a, b)) in rows.iter().enumerate() {
+            let sides = (*b, &a.results[old], &b.results[new]);
+            found.new_failures.extend(new_failure(sides, sessions[1]));
+            let place = ComparisonKey { number, contender };
+            let Some(mut beside) = paired_costs(sides, place, &rows) else {
+                continue;
+            };
+            if pairing == BlockDesign::BySession {
+                beside.before = session_means(sessions[0], a, &a.results[old]);
+                beside.after = session_means(sessions[1], b, &b.results[new]);
+            }
+            compared.push((sides, beside));
+        }
+    }
+    found.changes = result_changes(&compared, pairing, wanted.margin);
+    found.overall = per_contender(&compared, pairing, wanted.margin);
+    if found.changes.is_empty() && found.new_failures.is_empty() {
+        return Err(IncomparableCampaigns::NoCommonResults);
+    }
+    Ok(found)
+}
+
+/// How many cells of these sessions were disturbed, and how many ran; those of one contender, where it is named.
+pub(super) fn disturbed(sessions: &[AnalysedCampaign<'_>], contender: Option<&str>) -> [u32; 2] {
+    let is_meant = |name: &String| contender.is_none_or(|wanted| wanted == name);
+    let count = |of: &dyn Fn(&AnalysedCampaign<'_>) -> usize| {
+        u32::try_from(sessions.iter().map(of).sum::<usize>()).unwrap_or(u32::MAX)
+    };
+    let last = |one: &AnalysedCampaign<'_>| {
+        let cells = one.analysis.disturbed.iter();
+        let cells = cells.filter(|cell| is_meant(&cell.contender));
+        cells.filter(|cell| cell.disturbance.is_some()).count()
+    };
+    let ran = |one: &AnalysedCampaign<'_>| {
+        let cells = one.results.cells.iter();
+        let cells = cells.filter(|stored| is_meant(&stored.cell.contender));
+        cells.filter(|stored| stored.result.is_some()).count()
+    };
+    [count(&last), count(&ran)]
+}
+
+/// Rows that both campaigns have and that are wanted, before and after; those that are not the same
+/// are named.
+pub(super) fn common_rows<'a>(
+    before: AnalysedCampaign<'a>,
+    after: AnalysedCampaign<'a>,
+    wanted: &CompareFilter,
+    not_the_same: &mut Vec<IncomparableTest>,
+) -> Vec<(&'a ResultRow, &'a ResultRow)> {
+    let (old_phases, new_phases) = (before.phases(), after.phases());
+    let key = |row: &'a ResultRow| (row.suite.as_str(), row.test.as_str(), row.phase.as_str());
+    let old_rows: BTreeMap<_, &ResultRow> = before
+        .analysis
+        .rows
+        .iter()
+        .map(|row| ((key(row), row.metric), row))
+        .collect();
+    let mut rows = Vec::new();
+    for new in &after.analysis.rows {
+        let Some((test, phase)) = new_phases.get(&key(new)) else {
+            continue;
+        };
+        let Some(old) = old_rows.get(&(key(new), new.metric)) else {
+            continue;
+        };
+        if !wanted.wants(new, test) {
+            continue;
+        }
+        match old_phases
+            .get(&key(new))
+            .and_then(|(_, old)| differs(old, phase))
+        {
+            None => rows.push((*old, new)),
+            Some(why)
+                if not_the_same
+                    .iter()
+                    .any(|n| is_of(n, new) && n.reason == why) => {}
+            Some(why) => not_the_same.push(IncomparableTest {
+                test: new.test.clone(),
+                phase: new.phase.clone(),
+                reason: why.to_owned(),
+            }),
+        }
+    }
+    rows
+}
+
+fn is_of(named: &IncomparableTest, row: &ResultRow) -> bool {
+    named.test == row.test && named.phase == row.phase
+}
+
+/// Why two phases are not the same work.
+fn differs(before: &Phase, after: &Phase) -> Option<&'static str> {
+    if before.op != after.op {
+        Some("its work differs: another size, or another operation")
+    } else if before.cache != after.cache {
+        Some("it is planned in another cache state")
+    } else if before.sync_at_end != after.sync_at_end {
+        Some("it ends elsewhere")
+    } else {
+        None
+    }
+}
+
+/// What fails after and was ok in every round before.
+fn new_failure<'a>(
+    (row, before, after): RowPair<'_>,
+    sessions: &[AnalysedCampaign<'a>],
+) -> Option<NewFailure> {
+    let was_ok = before.estimate.is_some() && !before.has_failed_rounds();
+    let failed = |(outcome, _): &(RoundOutcome, u32)| outcome.is_failure();
+    let failure = |of: AnalysedCampaign<'a>| {
+        let (_, after) = find_result(&of, row, &after.contender)?;
+        let (outcome, rounds) = after.outcome_counts().into_iter().find(failed)?;
+        Some((of, after.planned_rounds(), outcome, rounds))
+    };
+    let (of, planned, outcome, rounds) = sessions.iter().copied().find_map(failure)?;
+    (was_ok && row.primary).then(|| NewFailure {
+        contender: after.contender.clone(),
+        test: row.test.clone(),
+        phase: row.phase.clone(),
+        outcome,
+        rounds,
+        planned_rounds: planned,
+        reason: {
+            let mut failures = of.analysis.failures.iter();
+            let key = (&after.contender, &row.suite, &row.test);
+            let found = failures.find(|f| (&f.contender, &f.suite, &f.test) == key);
+            found.map_or_else(String::new, |found| found.reason.clone())
+        },
+    })
+}
+
+/// The same result in another session.
+pub(super) fn find_result<'a>(
+    of: &AnalysedCampaign<'a>,
+    row: &ResultRow,
+    contender: &str,
+) -> Option<(&'a ResultRow, &'a MetricResult)> {
+    let is_same = |other: &&ResultRow| {
+        (&other.suite, &other.test, &other.phase, other.metric)
+            == (&row.suite, &row.test, &row.phase, row.metric)
+    };
+    let row = of.analysis.rows.iter().find(is_same)?;
+    let mut results = row.results.iter();
+    Some((row, results.find(|other| other.contender == contender)?))
+}
+
+/// The mean log cost of a result in each session that has it, taken in the same way.
+fn session_means(
+    sessions: &[AnalysedCampaign<'_>],
+    row: &ResultRow,
+    result: &MetricResult,
+) -> Vec<Option<f64>> {
+    let mean = |session: &AnalysedCampaign<'_>| {
+        let (row, same) = find_result(session, row, &result.contender)?;
+        let same =
+            Some(same).filter(|same| is_sound(row, same) && caches(same) == caches(result))?;
+        let logs: Vec<f64> = logs(row, same).into_iter().flatten().collect();
+        Some(logs.iter().sum::<f64>() / logs.len() as f64)
+    };
+    sessions.iter().map(mean).collect()
+}
+
+/// What became of each result.
+pub(super) fn result_changes(
+    compared: &[(RowPair<'_>, PairedResult)],
+    pairing: BlockDesign,
+    margin: Margin,
+) -> Vec<ResultChange> {
+    let besides: Vec<PairedResult> = compared.iter().map(|(_, beside)| beside.clone()).collect();
+    let changes = compared
+        .iter()
+        .zip(compare_pairs(&besides, pairing, margin));
+    let changes = changes.filter_map(|(((row, before, after), beside), compared)| {
+        Some(ResultChange {
+            contender: after.contender.clone(),
+            suite: row.suite.clone(),
+            test: row.test.clone(),
+            phase: row.phase.clone(),
+            metric: row.metric,
+            unit: row.unit,
+            direction: row.direction,
+            before: before.estimate?,
+            after: after.estimate?,
+            means: [&beside.before, &beside.after].map(|logs| mean(logs, row.direction)),
+            compared: compared?,
+        })
+    });
+    changes.collect()
+}
+
+/// The geometric mean of values, from the logarithms of their costs.
+fn mean(logs: &[Option<f64>], direction: Direction) -> f64 {
+    let logs: Vec<f64> = logs.iter().flatten().copied().collect();
+    let mean = logs.iter().sum::<f64>() / logs.len() as f64;
+    match direction {
+        Direction::Higher => (-mean).exp(),
+        Direction::Lower | Direction::Neutral => mean.exp(),
+    }
+}
+
+/// What became of each contender, over the results of primary metrics.
+pub(super) fn per_contender(
+    compared: &[(RowPair<'_>, PairedResult)],
+    pairing: BlockDesign,
+    margin: Margin,
+) -> Vec<OverallChange> {
+    let primary = compared.iter().filter(|((row, ..), _)| row.primary);
+    let primary: Vec<_> = primary.collect();
+    let besides: Vec<PairedResult> = primary.iter().map(|(_, beside)| beside.clone()).collect();
+    let of_contender = |(contender, cost): (usize, Option<ComparisonResult>)| {
+        let own = primary.iter().filter(|(_, b)| b.contender == contender);
+        let mut name = own.clone().map(|((.., after), _)| after.contender.clone());
+        OverallChange {
+            contender: name.next().unwrap_or_default(),
+            results: u32::try_from(own.count()).unwrap_or(u32::MAX),
+            cost,
+        }
+    };
+    let overall = overall(&besides, pairing, margin);
+    overall.into_iter().map(of_contender).collect()
+}
+
+#[cfg(test)]
+#[path = "difference_tests.rs"]
+mod tests;

@@ -1,0 +1,10 @@
+//! Several campaigns side by side: comparisons and histories.
+
+pub(crate) mod agreement;
+pub(crate) mod agreement_causes;
+pub(crate) mod bisection;
+pub(crate) mod blocked_by_host;
+pub(crate) mod difference;
+pub(crate) mod history;
+pub(crate) mod regression_search;
+pub(crate) mod setting_diff;

@@ -1,0 +1,490 @@
+//! Where the difference between two contenders comes from in one phase: parts of the elapsed time, what the disk was
+//! asked for, and functions of the kernel.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use model::{CpuProfile, Nanos, PhaseResult, USER, is_user_time};
+use serde::Serialize;
+
+/// How the kernel's functions begin that serve a system call (arch/x86/include/asm/syscall_wrapper.h).
+const CALL: &str = "__x64_sys_";
+/// How functions of the driver of simulated disks end.
+const DRIVER: &str = "[fsarena_disk]";
+
+/// One of the two, in the phase that is explained.
+#[derive(Clone, Copy, Debug)]
+pub struct ExplainedSide<'a> {
+    /// The contender.
+    pub name: &'a str,
+    /// What was measured, without sampling.
+    pub result: &'a PhaseResult,
+    /// Where the processor was when the same was done again.
+    pub profile: &'a CpuProfile,
+    /// Writes that had to reach the medium before they were done (FUA).
+    pub forced: u64,
+}
+
+/// A part of the elapsed time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ElapsedComponent {
+    /// Programs computed.
+    Programs,
+    /// The kernel did, the filesystem in it.
+    Kernel,
+    /// The simulation of the disk did, which a real disk would not cost.
+    Simulation,
+    /// The disk took in a command.
+    Command,
+    /// The arm moved.
+    Seek,
+    /// The sector came round.
+    Rotation,
+    /// Bytes moved.
+    Transfer,
+    /// Flash was read or programmed.
+    Flash,
+    /// Flash was made free.
+    #[serde(rename = "collection")]
+    GarbageCollection,
+    /// A flush waited for the disk's cache.
+    Flush,
+    /// The disk did something else first.
+    Queue,
+}
+
+/// What a disk was asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum DiskCounter {
+    /// Requests.
+    Requests,
+    /// How often the arm moved.
+    Seeks,
+    /// Flushes of the disk's cache.
+    Flushes,
+    /// Writes that had to reach the medium before they were done.
+    ForcedWrites,
+    /// Bytes read.
+    BytesRead,
+    /// Bytes written.
+    BytesWritten,
+    /// Bytes that the filesystem called metadata or journal.
+    MetadataBytes,
+}
+
+impl DiskCounter {
+    /// Whether it is bytes that are counted.
+    pub const fn is_bytes(self) -> bool {
+        matches!(
+            self,
+            Self::BytesRead | Self::BytesWritten | Self::MetadataBytes
+        )
+    }
+}
+
+/// What a function takes of the time outside of the disk, of the first contender and of the second.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct FunctionTimes {
+    /// Its name; of a module as `name [module]`.
+    pub function: String,
+    /// In itself.
+    pub own: [Nanos; 2],
+    /// In itself and in what it calls.
+    #[serde(rename = "with_callees")]
+    pub total: [Nanos; 2],
+}
+
+/// Where the difference comes from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Explanation {
+    /// `test/phase`.
+    pub result: String,
+    /// The two contenders.
+    pub contenders: [String; 2],
+    /// How often each did the work. Times and counts are those of one pass.
+    pub passes: [u64; 2],
+    /// Elapsed time of each.
+    pub elapsed: [Nanos; 2],
+    /// Time of each outside of the disk, which its samples divide.
+    pub processor: [Nanos; 2],
+    /// Its parts, which add up to it.
+    pub parts: Vec<(ElapsedComponent, [Nanos; 2])>,
+    /// What the disk was asked for.
+    pub counts: Vec<(DiskCounter, [u64; 2])>,
+    /// Where the time outside of the disk began: by system call, by task of the kernel, or in programs; by how much they
+    /// differ, the most first.
+    pub by_call: Vec<(String, [Nanos; 2])>,
+    /// Functions by how much they differ in themselves, the most first.
+    #[serde(rename = "by_own")]
+    pub by_self_time: Vec<FunctionTimes>,
+    /// Functions of modules, as filesystems are, by how much they differ with what they call, the most first.
+    #[serde(rename = "by_callees")]
+    pub by_total_time: Vec<FunctionTimes>,
+    /// Samples of each.
+    pub samples: [u64; 2],
+    /// Samples of each that found no room.
+    pub lost: [u64; 2],
+    /// Time between two samples of each.
+    pub period: [Nanos; 2],
+}
+
+/// Explains a phase; `result` is its `test/phase`.
+pub fn explain(result: &str, sides: [ExplainedSide<'_>; 2]) -> Explanation {
+    let processor = sides.map(|side| outside(side.result));
+    let functions = functions(sides.map(|side| side.profile), processor);
+    let mut by_own = functions.clone();
+    by_own.retain(|function| difference(&function.own) > 0);
+    by_own.sort_by_key(|function| std::cmp::Reverse(difference(&function.own)));
+    let mut by_callees = functions;
+    by_callees.retain(|f| is_of_a_filesystem(&f.function) && difference(&f.total) > 0);
+    by_callees.sort_by_key(|function| std::cmp::Reverse(difference(&function.total)));
+    Explanation {
+        result: result.to_owned(),
+        contenders: sides.map(|side| side.name.to_owned()),
+        passes: sides.map(|side| side.result.iterations_counted() as u64),
+        elapsed: sides.map(elapsed),
+        processor,
+        parts: in_pairs(sides.map(parts)),
+        counts: in_pairs(sides.map(counts)),
+        by_call: by_call(sides.map(|side| side.profile), processor),
+        by_self_time: by_own,
+        by_total_time: by_callees,
+        samples: sides.map(|side| side.profile.user + side.profile.kernel),
+        lost: sides.map(|side| side.profile.lost),
+        period: sides.map(|side| side.profile.period),
+    }
+}
+
+fn difference(times: &[Nanos; 2]) -> u64 {
+    times[0].0.abs_diff(times[1].0)
+}
+
+/// Whether a function is of a module that is not the disk's driver.
+fn is_of_a_filesystem(function: &str) -> bool {
+    function.ends_with(']') && !function.ends_with(DRIVER) && !function.starts_with('[')
+}
+
+/// What both sides have, by kind; what is zero on both is left out.
+fn in_pairs<K: PartialEq, V: Copy + Default + PartialEq, const N: usize>(
+    [first, second]: [[(K, V); N]; 2],
+) -> Vec<(K, [V; 2])> {
+    let pairs = first.into_iter().zip(second);
+    pairs
+        .map(|((kind, one), (_, other))| (kind, [one, other]))
+        .filter(|(_, values)| *values != [V::default(); 2])
+        .collect()
+}
+
+/// What a number that is a sum over the passes is of one.
+fn of_a_pass(result: &PhaseResult, sum: u64) -> u64 {
+    (sum as f64 / result.iterations_counted()).round() as u64
+}
+
+/// The time of a pass: its parts, which are rounded each, add up to it.
+fn elapsed(side: ExplainedSide<'_>) -> Nanos {
+    Nanos(parts(side).iter().map(|(_, time)| time.0).sum())
+}
+
+/// Time of a pass in which no request was in the disk: all of it, where the disk is not simulated.
+fn outside(result: &PhaseResult) -> Nanos {
+    let all = result.disk.map_or(result.elapsed, |work| work.outside);
+    Nanos(of_a_pass(result, all.0))
+}
+
+/// The elapsed time in parts: what the disk says of its own, and what was outside of it by the samples.
+fn parts(side: ExplainedSide<'_>) -> [(ElapsedComponent, Nanos); 11] {
+    let work = side.result.disk.unwrap_or_default();
+    let [programs, kernel, simulation] = processor(side.profile, outside(side.result));
+    let one = |time: Nanos| Nanos(of_a_pass(side.result, time.0));
+    [
+        (ElapsedComponent::Programs, programs),
+        (ElapsedComponent::Kernel, kernel),
+        (ElapsedComponent::Simulation, simulation),
+        (ElapsedComponent::Command, one(work.command)),
+        (ElapsedComponent::Seek, one(work.seek)),
+        (ElapsedComponent::Rotation, one(work.rotation)),
+        (ElapsedComponent::Transfer, one(work.transfer)),
+        (ElapsedComponent::Flash, one(work.flash)),
+        (ElapsedComponent::GarbageCollection, one(work.collection)),
+        (ElapsedComponent::Flush, one(work.flush)),
+        (ElapsedComponent::Queue, one(work.waiting)),
+    ]
+}
+
+/// Time outside of the disk, of programs, of the kernel and of the disk's simulation, as the samples divide it; the
+/// kernel's where there are none.
+fn processor(profile: &CpuProfile, outside: Nanos) -> [Nanos; 3] {
+    let (mut programs, mut simulation) = (0.0, 0.0);
+    for (stack, time) in profile.split_time(outside) {
+        if is_user_time(&stack) {
+            programs += time;
+        } else if is_simulation(&stack) {
+            simulation += time;
+        }
+    }
+    let programs = rounded(programs).min(outside);
+    let simulation = rounded(simulation).min(Nanos(outside.0 - programs.0));
+    let kernel = Nanos(outside.0 - programs.0 - simulation.0);
+    [programs, kernel, simulation]
+}
+
+fn rounded(time: f64) -> Nanos {
+    Nanos(time.round() as u64)
+}
+
+/// Whether the disk's driver was at work, or what it calls to copy; and not what it tells that a request is done.
+fn is_simulation(stack: &[&str]) -> bool {
+    let innermost = stack.iter().rev().take(2);
+    innermost.into_iter().any(|name| name.ends_with(DRIVER))
+}
+
+fn counts(side: ExplainedSide<'_>) -> [(DiskCounter, u64); 7] {
+    let work = side.result.disk.unwrap_or_default();
+    let device = side.result.device.unwrap_or_default();
+    let metadata = work.metadata.0 + work.journal.unwrap_or_default().0;
+    [
+        (DiskCounter::Requests, work.requests),
+        (DiskCounter::Seeks, work.seeks),
+        (DiskCounter::Flushes, device.flushes),
+        (DiskCounter::ForcedWrites, side.forced),
+        (DiskCounter::BytesRead, device.read_bytes.0),
+        (DiskCounter::BytesWritten, device.write_bytes.0),
+        (DiskCounter::MetadataBytes, metadata),
+    ]
+    .map(|(count, sum)| (count, of_a_pass(side.result, sum)))
+}
+
+/// The time outside of the disk by what it began with.
+fn by_call(profiles: [&CpuProfile; 2], outside: [Nanos; 2]) -> Vec<(String, [Nanos; 2])> {
+    let mut times: BTreeMap<&str, [f64; 2]> = BTreeMap::new();
+    for side in 0..2 {
+        for (stack, time) in profiles[side].split_time(outside[side]) {
+            times.entry(beginning(&stack)).or_default()[side] += time;
+        }
+    }
+    let mut times: Vec<_> = times
+        .into_iter()
+        .map(|(call, times)| (call.to_owned(), times.map(rounded)))
+        .collect();
+    times.sort_by_key(|(_, times)| std::cmp::Reverse(difference(times)));
+    times
+}
+
+/// What a stack begins with: a system call, the work of programs themselves, or else the task; of several tasks of one
+/// name, as `kworker/0:1`, the name.
+fn beginning<'a>(stack: &[&'a str]) -> &'a str {
+    if is_user_time(stack) {
+        return USER;
+    }
+    let call = stack.iter().find_map(|name| name.strip_prefix(CALL));
+    let task = stack.first().and_then(|task| task.split('/').next());
+    call.or(task).unwrap_or_default()
+}
+
+/// The time outside of the disk of every function of either side, by name.
+fn functions(profiles: [&CpuProfile; 2], outside: [Nanos; 2]) -> Vec<FunctionTimes> {
+    let mut times: BTreeMap<String, [[f64; 2]; 2]> = BTreeMap::new();
+    for side in 0..2 {
+        for (stack, time) in profiles[side].split_time(outside[side]) {
+            // The task is no function; who calls himself has one time.
+            let functions = &stack[stack.len().min(1)..];
+            let innermost = functions.last();
+            for function in functions.iter().collect::<BTreeSet<_>>() {
+                if *function == USER {
+                    continue;
+                }
+                let sums = times.entry((*function).to_owned()).or_default();
+                sums[1][side] += time;
+                if innermost == Some(function) {
+                    sums[0][side] += time;
+                }
+            }
+        }
+    }
+    times
+        .into_iter()
+        .map(|(function, [own, with_callees])| FunctionTimes {
+            function,
+            own: own.map(rounded),
+            total: with_callees.map(rounded),
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::{
+        Bytes, CacheState, Capacity, DeviceCounters, Iteration, Op, Phase, SimulatedDiskStats,
+        SyncAtEnd,
+    };
+
+    fn profile(folded: &[(&str, u64)]) -> CpuProfile {
+        let stacks = folded.iter().map(|(stack, samples)| {
+            let names = stack.split(';').map(str::to_owned).collect();
+            (names, *samples)
+        });
+        CpuProfile::from_stacks(Nanos(10), 0, stacks)
+    }
+
+    fn result(wall: u64, work: SimulatedDiskStats) -> PhaseResult {
+        let mut result = PhaseResult::not_run(&Phase {
+            name: "p".into(),
+            cache: CacheState::Warm,
+            sync_at_end: SyncAtEnd::Call,
+            at_most: None,
+            scaling: None,
+            step: None,
+            needs: None,
+            op: Op::Capacity(Capacity),
+        });
+        result.elapsed = Nanos(wall);
+        result.disk = Some(work);
+        result.device = Some(DeviceCounters {
+            flushes: 3,
+            write_bytes: Bytes(4096),
+            ..DeviceCounters::default()
+        });
+        result
+    }
+
+    fn explained() -> Explanation {
+        let work = SimulatedDiskStats {
+            outside: Nanos(100),
+            seek: Nanos(300),
+            requests: 2,
+            ..SimulatedDiskStats::default()
+        };
+        let (one, other) = (
+            result(400, work),
+            result(
+                100,
+                SimulatedDiskStats {
+                    seek: Nanos(0),
+                    ..work
+                },
+            ),
+        );
+        let first = profile(&[
+            ("fsarena;[user]", 1),
+            ("fsarena;__x64_sys_write;xfs_write [xfs];copy", 2),
+            ("fsarena;write;xfs_write [xfs];xfs_write [xfs]", 4),
+            ("kernel;do [fsarena_disk];memcpy", 3),
+        ]);
+        let second = profile(&[("fsarena;write;ext4_write [ext4]", 8), ("fsarena;copy", 2)]);
+        let side = |name, result, profile, forced| ExplainedSide {
+            name,
+            result,
+            profile,
+            forced,
+        };
+        explain(
+            "t/p",
+            [
+                side("xfs", &one, &first, 1),
+                side("ext4", &other, &second, 0),
+            ],
+        )
+    }
+
+    #[test]
+    fn parts_add_up_to_the_elapsed_time() {
+        let explained = explained();
+        let expected = vec![
+            (ElapsedComponent::Programs, [Nanos(10), Nanos(0)]),
+            (ElapsedComponent::Kernel, [Nanos(60), Nanos(100)]),
+            (ElapsedComponent::Simulation, [Nanos(30), Nanos(0)]),
+            (ElapsedComponent::Seek, [Nanos(300), Nanos(0)]),
+        ];
+        assert_eq!(explained.parts, expected);
+        for side in 0..2 {
+            let sum: u64 = explained.parts.iter().map(|(_, times)| times[side].0).sum();
+            assert_eq!(Nanos(sum), explained.elapsed[side]);
+        }
+    }
+
+    #[test]
+    fn what_took_several_passes_is_told_of_one() {
+        let work = SimulatedDiskStats {
+            outside: Nanos(100),
+            seek: Nanos(201),
+            requests: 4,
+            ..SimulatedDiskStats::default()
+        };
+        let once = result(301, work);
+        let mut twice = result(301, work);
+        let pass = Iteration {
+            elapsed: Nanos(150),
+            operations: 1,
+            bytes: Bytes(0),
+        };
+        twice.passes = vec![pass; 2];
+        let profile = CpuProfile::default();
+        let side = |result| ExplainedSide {
+            name: "xfs",
+            result,
+            profile: &profile,
+            forced: 0,
+        };
+        let explained = explain("t/p", [side(&once), side(&twice)]);
+        assert_eq!(explained.passes, [1, 2]);
+        assert_eq!(explained.elapsed, [Nanos(301), Nanos(151)]);
+        assert_eq!(explained.counts[0], (DiskCounter::Requests, [4, 2]));
+    }
+
+    #[test]
+    fn what_the_disk_was_asked_for_is_counted_on_both_sides() {
+        let expected = vec![
+            (DiskCounter::Requests, [2, 2]),
+            (DiskCounter::Flushes, [3, 3]),
+            (DiskCounter::ForcedWrites, [1, 0]),
+            (DiskCounter::BytesWritten, [4096, 4096]),
+        ];
+        assert_eq!(explained().counts, expected);
+    }
+
+    #[test]
+    fn functions_are_sorted_by_their_difference_and_recursion_counts_once() {
+        let explained = explained();
+        let names = |list: &[FunctionTimes]| -> Vec<String> {
+            list.iter().map(|f| f.function.clone()).collect()
+        };
+        // `copy` takes the same on both sides, however it is called.
+        let own = ["ext4_write [ext4]", "xfs_write [xfs]", "memcpy"];
+        assert_eq!(names(&explained.by_self_time), own);
+        assert_eq!(explained.by_self_time[1].total, [Nanos(60), Nanos(0)]);
+        assert_eq!(names(&explained.by_total_time), own[..2]);
+    }
+
+    #[test]
+    fn time_is_divided_by_system_call_and_by_task() {
+        let ns = |one, other| [Nanos(one), Nanos(other)];
+        let expected = [
+            ("fsarena", ns(40, 100)),
+            ("kernel", ns(30, 0)),
+            ("write", ns(20, 0)),
+            (USER, ns(10, 0)),
+        ];
+        let expected = expected.map(|(call, times)| (call.to_owned(), times));
+        assert_eq!(explained().by_call, expected);
+        assert_eq!(beginning(&["kworker/0:1H", "worker_thread"]), "kworker");
+    }
+
+    #[test]
+    fn without_a_sample_and_without_a_disk_all_is_the_kernels() {
+        let mut result = result(50, SimulatedDiskStats::default());
+        result.disk = None;
+        let profile = CpuProfile::default();
+        let side = ExplainedSide {
+            name: "tmpfs",
+            result: &result,
+            profile: &profile,
+            forced: 0,
+        };
+        assert_eq!(
+            explain("t/p", [side; 2]).parts,
+            [(ElapsedComponent::Kernel, [Nanos(50); 2])]
+        );
+    }
+}

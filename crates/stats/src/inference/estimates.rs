@@ -1,0 +1,309 @@
+//! What is known of every pair of contenders in every row: by how much one costs more than the other, and how noisy that
+//! is. It is estimated once, and every question is answered from it: rows one by one, groups and uses by weighted sums.
+
+use std::cell::OnceCell;
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::margin::Margin;
+use super::moderated::{ModeratedEstimate, PairSeries, moderate};
+use super::outlier_cells;
+use super::prior::SeriesTable;
+use super::sum::{ChiSquareDraws, SumTerm, WeightedSum, variance};
+use super::{CampaignCosts, LogCosts};
+
+/// The normal quantile that what rows of a cell share is below with a confidence of 90 %.
+const Z_90: f64 = 1.2816;
+
+/// Estimates of all pairs in all rows of a campaign.
+#[derive(Clone, Debug)]
+pub struct PairwiseEstimates {
+    /// What they were made from.
+    pub(super) costs: CampaignCosts,
+    pub(super) rows: Vec<PairDifferences>,
+    /// How far the noise of rows of one cell goes together: 0 where each has its own, 1 where they have all of it in common.
+    correlation: f64,
+    /// Made when the first sum is asked for.
+    draws: OnceCell<ChiSquareDraws>,
+}
+
+impl PairwiseEstimates {
+    /// Those of a campaign.
+    pub fn from_costs(costs: CampaignCosts) -> Self {
+        let (contenders, columns) = (costs.contenders, all_pairs(costs.contenders).count());
+        let mut calm = costs.rows.clone();
+        let tests = tests(&costs.rows);
+        let replaced = match costs.exact {
+            true => outlier_cells::no_replacements(&costs.rows),
+            false => outlier_cells::replace(&mut calm, contenders, tests),
+        };
+        let series = differences(&calm, &replaced, contenders);
+        let table = SeriesTable {
+            rows: calm.len(),
+            columns,
+            independent_columns: contenders.saturating_sub(1) as f64,
+            down: tests as f64,
+        };
+        let estimates = moderate(table, &series);
+        let correlation = correlation(table, &calm, &series, &estimates);
+        let mut estimates = estimates.into_iter();
+        let rows = calm.iter().map(|row| {
+            let of_row = estimates.by_ref().take(columns).collect();
+            PairDifferences::new(contenders, row.rounds(), of_row)
+        });
+        Self {
+            rows: rows.collect(),
+            correlation,
+            costs,
+            draws: OnceCell::new(),
+        }
+    }
+
+    /// How far the noise of rows of one cell goes together, 0 … 1.
+    pub fn correlation(&self) -> f64 {
+        self.correlation
+    }
+
+    /// The number of the test of each row.
+    pub fn tests(&self) -> impl Iterator<Item = usize> {
+        self.costs.rows.iter().map(|row| row.test)
+    }
+
+    /// What each row costs.
+    pub fn costs(&self) -> impl Iterator<Item = &LogCosts> {
+        self.costs.rows.iter()
+    }
+
+    /// How many rounds each row has.
+    pub fn rounds(&self) -> impl Iterator<Item = usize> {
+        self.rows.iter().map(|pairs| pairs.rounds)
+    }
+
+    /// Of each row the estimates of all pairs: the first contender beside each other one, then the second beside those
+    /// behind it, and so on. `None` where no round has both.
+    pub fn pairs(&self) -> impl Iterator<Item = &[Option<ModeratedEstimate>]> {
+        self.rows.iter().map(|pairs| &pairs.estimates[..])
+    }
+
+    /// All pairs in the sum of rows with their shares, for those who take part. The variances serve to compare them.
+    pub(super) fn sums(&self, used: &[(usize, f64)], takes_part: &[bool]) -> PairDifferences {
+        let contenders = self.costs.contenders;
+        let sum = |(one, other): (usize, usize)| {
+            let parts = self.parts(used, one, other)?;
+            (takes_part[one] && takes_part[other]).then(|| ModeratedEstimate {
+                mean: parts
+                    .iter()
+                    .map(|part| part.share * part.estimate.mean)
+                    .sum(),
+                variance: variance(&parts, self.correlation),
+                freedom: 1.0,
+                is_nothing: parts.iter().all(|part| part.estimate.is_nothing),
+            })
+        };
+        let rounds = used.iter().map(|(row, _)| self.rows[*row].rounds);
+        let estimates = all_pairs(contenders).map(|pair| sum(pair).filter(|_| !used.is_empty()));
+        PairDifferences::new(contenders, rounds.max().unwrap_or(0), estimates.collect())
+    }
+
+    /// The distribution of such a sum of one pair.
+    pub(super) fn sum(
+        &self,
+        used: &[(usize, f64)],
+        one: usize,
+        other: usize,
+    ) -> Option<WeightedSum> {
+        let estimates = || {
+            self.rows
+                .iter()
+                .flat_map(|pairs| pairs.estimates.iter().flatten().copied())
+        };
+        let draws = self
+            .draws
+            .get_or_init(|| ChiSquareDraws::new(self.rows.len(), estimates()));
+        Some(draws.sum(&self.parts(used, one, other)?, self.correlation))
+    }
+
+    /// `None` where one of the rows has no estimate.
+    fn parts(&self, used: &[(usize, f64)], one: usize, other: usize) -> Option<Vec<SumTerm>> {
+        let part = |(row, share): &(usize, f64)| {
+            Some(SumTerm {
+                share: *share,
+                test: self.costs.rows[*row].test,
+                estimate: self.rows[*row].between(one, other)?,
+            })
+        };
+        used.iter().map(part).collect()
+    }
+}
+
+fn tests(rows: &[LogCosts]) -> usize {
+    let tests: BTreeSet<usize> = rows.iter().map(|row| row.test).collect();
+    tests.len()
+}
+
+/// The differences of all pairs in all rows.
+fn differences(
+    rows: &[LogCosts],
+    replaced: &[Vec<Vec<bool>>],
+    contenders: usize,
+) -> Vec<PairSeries> {
+    let mut series = Vec::new();
+    for (row, (costs, replaced)) in rows.iter().zip(replaced).enumerate() {
+        for (column, (one, other)) in all_pairs(contenders).enumerate() {
+            let (rounds, values) = costs.differences(one, other);
+            let was_replaced = |round: &&usize| replaced[one][**round] || replaced[other][**round];
+            let replaced = rounds.iter().filter(was_replaced).count();
+            series.push(PairSeries::from_values(row, column, &values, replaced));
+        }
+    }
+    series
+}
+
+/// What rows of a test, a pair of contenders and a round have of noise: how far their values are off their means, in standard
+/// deviations.
+#[derive(Clone, Copy, Default)]
+struct CellNoise {
+    sum: f64,
+    squares: f64,
+    rows: f64,
+}
+
+/// The correlation of the noise of rows of one cell, the same for all of them, at the upper end of what it may be: the more,
+/// the less is gained by having several rows. Series of which a value was replaced say nothing of it.
+fn correlation(
+    table: SeriesTable,
+    rows: &[LogCosts],
+    series: &[PairSeries],
+    of: &[Option<ModeratedEstimate>],
+) -> f64 {
+    let mut of_tests: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+    for (row, costs) in rows.iter().enumerate() {
+        of_tests.entry(costs.test).or_default().push(row);
+    }
+    let contenders = rows.first().map_or(0, |row| row.logs.len());
+    let (mut products, mut squares, mut others) = (0.0, 0.0, 0.0);
+    for of_test in of_tests.values() {
+        for (column, (one, other)) in all_pairs(contenders).enumerate() {
+            // One pair at a time: all cells together are more than memory should hold.
+            let mut cells: Vec<CellNoise> = Vec::new();
+            for &row in of_test {
+                let place = row * table.columns + column;
+                let known = of[place].filter(|e| e.variance > 0.0 && e.variance.is_finite());
+                let Some(estimate) = known.filter(|_| series[place].replaced == 0) else {
+                    continue;
+                };
+                cells.resize(cells.len().max(rows[row].rounds()), CellNoise::default());
+                let (rounds, values) = rows[row].differences(one, other);
+                let deviation = (estimate.variance * values.len() as f64).sqrt();
+                for (round, value) in rounds.into_iter().zip(values) {
+                    let off = (value - estimate.mean) / deviation;
+                    cells[round].sum += off;
+                    cells[round].squares += off * off;
+                    cells[round].rows += 1.0;
+                }
+            }
+            for cell in cells.iter().filter(|cell| cell.rows > 0.0) {
+                let rest = cell.rows - 1.0;
+                products += cell.sum * cell.sum - cell.squares;
+                squares += cell.squares * rest;
+                others += rest;
+            }
+        }
+    }
+    let independent = others * table.independent_columns / table.columns.max(1) as f64;
+    match squares > 0.0 {
+        true => (products / squares + Z_90 / independent.sqrt()).clamp(0.0, 1.0),
+        false => 1.0,
+    }
+}
+
+/// Every pair of contenders of a row, or of a sum of rows.
+#[derive(Clone, Debug)]
+pub(super) struct PairDifferences {
+    pub contenders: usize,
+    /// How many of them can be compared with another.
+    pub comparable: usize,
+    pub rounds: usize,
+    /// Who costs least by the estimates.
+    pub first: Option<usize>,
+    /// How much more the first of a pair costs than the second, in the order of [`all_pairs`].
+    estimates: Vec<Option<ModeratedEstimate>>,
+}
+
+impl PairDifferences {
+    pub fn new(
+        contenders: usize,
+        rounds: usize,
+        estimates: Vec<Option<ModeratedEstimate>>,
+    ) -> Self {
+        let mut pairs = Self {
+            contenders,
+            comparable: 0,
+            rounds,
+            first: None,
+            estimates,
+        };
+        let mean = |one: usize| {
+            let others = (0..contenders).filter_map(|other| pairs.between(one, other));
+            let means: Vec<f64> = others.map(|estimate| estimate.mean).collect();
+            let sum: f64 = means.iter().sum();
+            (!means.is_empty()).then(|| (one, sum / means.len() as f64))
+        };
+        let means: Vec<(usize, f64)> = (0..contenders).filter_map(mean).collect();
+        pairs.comparable = means.len();
+        pairs.first = means
+            .into_iter()
+            .min_by(|a, b| a.1.total_cmp(&b.1))
+            .map(|(one, _)| one);
+        pairs
+    }
+
+    /// Those of some contenders alone.
+    pub fn restrict(&self, takes_part: impl Fn(usize) -> bool) -> Self {
+        let pairs = all_pairs(self.contenders).zip(&self.estimates);
+        let estimates = pairs.map(|((one, other), estimate)| {
+            estimate.filter(|_| takes_part(one) && takes_part(other))
+        });
+        Self::new(self.contenders, self.rounds, estimates.collect())
+    }
+
+    /// How much less one costs than another.
+    pub fn reversed(&self) -> Self {
+        let estimates = self
+            .estimates
+            .iter()
+            .map(|e| e.map(ModeratedEstimate::reversed));
+        Self::new(self.contenders, self.rounds, estimates.collect())
+    }
+
+    /// How much more one costs than another.
+    pub fn between(&self, one: usize, other: usize) -> Option<ModeratedEstimate> {
+        let (a, b) = (one.min(other), one.max(other));
+        let before = a * self.contenders - a * (a + 1) / 2;
+        let estimate = *self.estimates.get(before + b.checked_sub(a + 1)?)?;
+        if one < other {
+            return estimate;
+        }
+        estimate.map(ModeratedEstimate::reversed)
+    }
+
+    pub fn relative_to(&self, one: usize) -> Option<ModeratedEstimate> {
+        self.between(one, self.first?)
+    }
+
+    /// The other that a contender is most surely worse than; of several that are sure beyond any doubt, the one it is
+    /// farthest from.
+    pub fn most_certainly_worse_than(&self, one: usize, margin: Margin) -> Option<usize> {
+        let errors = |other: usize| {
+            let estimate = self.between(one, other)?;
+            Some((other, estimate.t_statistic(margin.log()), estimate.mean))
+        };
+        let all = (0..self.contenders).filter_map(errors);
+        all.max_by(|a, b| a.1.total_cmp(&b.1).then(a.2.total_cmp(&b.2)))
+            .map(|(other, ..)| other)
+    }
+}
+
+/// Every pair of so many, in the order of [`Estimates::pairs`].
+pub(super) fn all_pairs(count: usize) -> impl Iterator<Item = (usize, usize)> {
+    (0..count).flat_map(move |a| (a + 1..count).map(move |b| (a, b)))
+}

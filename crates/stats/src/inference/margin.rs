@@ -1,0 +1,155 @@
+//! The margin below which a difference is of no relevance, and the verdicts that it allows.
+//!
+//! *Better* needs a test against the margin (D. J. McCarthy and G. K. Smyth, Bioinformatics 25, 2009), *equal* the two
+//! one-sided tests of equivalence (D. J. Schuirmann, J. Pharmacokinet. Biopharm. 15, 1987). What neither shows is open,
+//! and never called a tie.
+
+use serde::{Deserialize, Serialize};
+
+/// The most rounds that are said to be needed; what takes more is not promised.
+pub const MAX_ROUNDS: u32 = 100;
+
+/// The margin of relevance as a share: with 0.05, what costs up to 5 % more is as good.
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Margin(pub f64);
+
+impl Default for Margin {
+    fn default() -> Self {
+        Self(0.05)
+    }
+}
+
+impl Margin {
+    /// On the scale of log costs.
+    pub(super) fn log(self) -> f64 {
+        self.0.ln_1p()
+    }
+}
+
+/// What can be said of one beside another. Shares are of the lower cost: at 0.2 the worse one costs 1.2 times as much.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum ComparisonVerdict {
+    /// It is better, by at least this share, which is more than the margin.
+    BetterByAtLeast(f64),
+    /// It is worse, by at least this share.
+    WorseByAtLeast(f64),
+    /// The two are equal within this margin.
+    EqualWithin(Margin),
+    /// Every value of one is that of the other.
+    Identical,
+    /// None of this is shown.
+    NotEnoughRounds {
+        /// How many would do, were the estimates what they are now; `None` where that is more than [`MOST_ROUNDS`], or
+        /// nothing says how noisy the values are.
+        rounds: Option<u32>,
+    },
+}
+
+impl ComparisonVerdict {
+    /// Worse by a difference of log costs.
+    pub(super) fn worse(log: f64) -> Self {
+        Self::WorseByAtLeast(log.exp_m1())
+    }
+
+    /// Whether one is better.
+    pub const fn is_significant(&self) -> bool {
+        matches!(self, Self::BetterByAtLeast(_) | Self::WorseByAtLeast(_))
+    }
+
+    /// The same of the other one.
+    #[must_use]
+    pub const fn reversed(self) -> Self {
+        match self {
+            Self::BetterByAtLeast(share) => Self::WorseByAtLeast(share),
+            Self::WorseByAtLeast(share) => Self::BetterByAtLeast(share),
+            other => other,
+        }
+    }
+}
+
+/// What values without noise say, in log costs more than another in each round: what all rounds have in common. `None` where
+/// they disagree, and it takes a test over rounds.
+pub(super) fn exact(differences: &[f64], margin: Margin) -> Option<ComparisonVerdict> {
+    let least = differences.iter().copied().reduce(f64::min)?;
+    let most = differences.iter().copied().reduce(f64::max)?;
+    if least == 0.0 && most == 0.0 {
+        Some(ComparisonVerdict::Identical)
+    } else if least > margin.log() {
+        Some(ComparisonVerdict::worse(least))
+    } else if most < -margin.log() {
+        Some(ComparisonVerdict::worse(-most).reversed())
+    } else {
+        let equal = least >= -margin.log() && most <= margin.log();
+        equal.then_some(ComparisonVerdict::EqualWithin(margin))
+    }
+}
+
+/// Rounds after which a difference would be clear of the margin, or well within it, with the noise that it has now:
+/// errors shrink as the square root of the rounds.
+///
+/// `chance_above` is that of an error now, `level` what a claim needs.
+pub(super) fn rounds_needed(
+    difference: f64,
+    margin: Margin,
+    rounds: usize,
+    level: f64,
+    chance_above: impl Fn(f64) -> f64,
+) -> Option<u32> {
+    let way = (difference.abs() - margin.log()).abs();
+    let suffices =
+        |count: u32| chance_above(way * (f64::from(count) / rounds as f64).sqrt()) <= level;
+    let (mut few, mut enough) = (u32::try_from(rounds).ok()?, MAX_ROUNDS);
+    if few >= enough || !suffices(enough) {
+        return None;
+    }
+    while enough - few > 1 {
+        let middle = few.midpoint(enough);
+        match suffices(middle) {
+            true => enough = middle,
+            false => few = middle,
+        }
+    }
+    Some(enough)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::inference::student;
+
+    const FIVE: Margin = Margin(0.05);
+
+    #[test]
+    fn without_noise_one_round_is_enough_and_the_margin_holds() {
+        let of = |ratios: &[f64]| {
+            let logs: Vec<f64> = ratios.iter().map(|r| f64::ln(*r)).collect();
+            exact(&logs, FIVE)
+        };
+        assert_eq!(of(&[1.0]), Some(ComparisonVerdict::Identical));
+        assert_eq!(of(&[1.02]), Some(ComparisonVerdict::EqualWithin(FIVE)));
+        assert_eq!(of(&[1.0499]), Some(ComparisonVerdict::EqualWithin(FIVE)));
+        let Some(ComparisonVerdict::WorseByAtLeast(share)) = of(&[1.3, 1.2]) else {
+            panic!("both rounds say so");
+        };
+        assert!((share - 0.2).abs() < 1e-9);
+        let better = of(&[1.0 / 1.2]);
+        assert!(
+            matches!(better, Some(ComparisonVerdict::BetterByAtLeast(s)) if (s - 0.2).abs() < 1e-9)
+        );
+        assert_eq!(of(&[1.3, 1.0]), None);
+        assert_eq!(of(&[]), None);
+    }
+
+    /// 20 % at a standard error of 8 % after three rounds: 13.4 % are left to the margin, which at one in
+    /// forty takes 1.96 standard errors, so 3·(1.96·0.08/0.134)² = 4.1 rounds.
+    #[test]
+    fn rounds_follow_from_the_square_root() {
+        let normal = |error: f64| student::survival(error / 0.08, 1e6);
+        assert_eq!(rounds_needed(1.2f64.ln(), FIVE, 3, 0.025, normal), Some(5));
+        // Just at the margin no number of rounds would do.
+        assert_eq!(rounds_needed(1.05f64.ln(), FIVE, 3, 0.025, normal), None);
+    }
+}

@@ -1,0 +1,104 @@
+//! How a verdict is reached: from log costs of rows, contenders and rounds to shortlists and verdicts with bounds.
+//!
+//! A campaign has few rounds and many rows. So the noise of a pair of contenders in a row is estimated from its own
+//! rounds *and* from all other rows and pairs ([`moderated`]), every claim is made against one margin of relevance
+//! ([`margin`]), contenders are compared with the best instead of all with all ([`best`]), and the number of
+//! claims is corrected for ([`multiplicity`]): over all rows of a report the share of false marks is at most
+//! [`FALSE_LIMIT`], and over all its uses together the chance of any false claim is. `make error-rates` counts both.
+//!
+//! Everything here is plain numbers: natural logarithms of costs, of which less is better. Nothing is drawn at
+//! random, so that the same numbers always give the same verdicts.
+
+mod estimates;
+mod margin;
+mod moderated;
+mod multiple_comparisons_best;
+mod multiplicity;
+mod outlier_cells;
+mod paired;
+mod prior;
+mod scale;
+mod sessions;
+mod student;
+mod sum;
+
+pub use estimates::PairwiseEstimates;
+pub use margin::{ComparisonVerdict, MAX_ROUNDS, Margin};
+pub use moderated::ModeratedEstimate;
+pub use multiple_comparisons_best::{BestComparison, Contrast, family_level};
+pub use paired::{BlockDesign, ComparisonResult, PairedResult, compare_pairs, overall};
+pub use sum::quantiles;
+
+/// The largest share of false marks in a report, and the largest chance that its opening holds a false claim.
+pub const FDR_LIMIT: f64 = 0.05;
+
+/// The log costs of a row.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LogCosts {
+    /// The number of its test. The rows of one test, contender and round come from one cell, and share its disturbance.
+    pub test: usize,
+    /// For each contender and each round the logarithm of the cost; `None` where there is none.
+    pub logs: Vec<Vec<Option<f64>>>,
+}
+
+/// The log costs of a campaign.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CampaignCosts {
+    /// How many contenders each row has.
+    pub contenders: usize,
+    /// The rows.
+    pub rows: Vec<LogCosts>,
+    /// Whether values are free of noise, as in virtual time. A verdict is then about the rounds that were run: a
+    /// single one is enough, and a bound is what the least of the rounds says.
+    pub exact: bool,
+}
+
+/// Some contenders and some rows of a campaign.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Selected {
+    /// Whether each contender takes part.
+    pub contenders: Vec<bool>,
+    /// Whether each row counts.
+    pub rows: Vec<bool>,
+}
+
+impl CampaignCosts {
+    /// Those of some contenders in some rows.
+    fn among(&self, selected: &Selected) -> Self {
+        let mut some = self.clone();
+        for (row, counts) in some.rows.iter_mut().zip(&selected.rows) {
+            for (logs, takes_part) in row.logs.iter_mut().zip(&selected.contenders) {
+                if !(*counts && *takes_part) {
+                    logs.fill(None);
+                }
+            }
+        }
+        some
+    }
+
+    /// The same with every sign turned round, so that the worst comes first.
+    #[must_use]
+    pub fn negated(&self) -> Self {
+        let mut turned = self.clone();
+        let logs = turned.rows.iter_mut().flat_map(|row| &mut row.logs);
+        for log in logs.flatten().flatten() {
+            *log = -*log;
+        }
+        turned
+    }
+}
+
+impl LogCosts {
+    /// Rounds.
+    fn rounds(&self) -> usize {
+        self.logs.iter().map(Vec::len).max().unwrap_or(0)
+    }
+
+    /// How much more one contender costs than another, in the rounds that both have; those rounds first.
+    fn differences(&self, one: usize, other: usize) -> (Vec<usize>, Vec<f64>) {
+        let rounds = self.logs[one].iter().zip(&self.logs[other]).enumerate();
+        rounds
+            .filter_map(|(round, (a, b))| Some((round, (*a)? - (*b)?)))
+            .unzip()
+    }
+}

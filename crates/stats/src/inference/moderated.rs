@@ -1,0 +1,195 @@
+//! Means of few values whose noise is estimated together with that of many others: the moderated t.
+//!
+//! The variance of a series with d degrees of freedom, s², is drawn towards what the prior expects of it, s₀² with d₀:
+//! (d₀·s₀² + d·s²) / (d₀ + d), which has d₀ + d degrees of freedom (G. K. Smyth, Stat. Appl. Genet. Mol. Biol. 3, 2004).
+//! A series whose own variance is far too large for that prior has less of it (B. Phipson, S. Lee, I. J. Majewski,
+//! W. S. Alexander and G. K. Smyth, Ann. Appl. Stat. 10, 2016): d₀ is multiplied by the number of independent
+//! series times the chance of so large a ratio s²/s₀², where that is below one.
+
+use statrs::function::beta::beta_reg;
+
+use super::prior::{Prior, PriorVariance, PriorWeighting, SeriesTable};
+use super::scale::{LogScaleEstimate, from_deviation, is_constant, mean_and_squares};
+use super::student;
+
+/// Values over rounds, at a place of a table, summed up: there are as many series as pairs of contenders, and each may have
+/// a thousand rounds.
+#[derive(Clone, Debug)]
+pub(super) struct PairSeries {
+    /// Its row.
+    pub row: usize,
+    /// Its column.
+    pub column: usize,
+    /// How many of the values were put in for others, and are none of their own.
+    pub replaced: usize,
+    count: usize,
+    first: f64,
+    mean: f64,
+    squares: f64,
+    is_nothing: bool,
+    is_constant: bool,
+    deviation: Option<LogScaleEstimate>,
+}
+
+impl PairSeries {
+    /// The series of one value for each round.
+    pub fn from_values(row: usize, column: usize, values: &[f64], replaced: usize) -> Self {
+        let (mean, squares) = mean_and_squares(values);
+        Self {
+            row,
+            column,
+            replaced,
+            count: values.len(),
+            first: values.first().copied().unwrap_or_default(),
+            mean,
+            squares,
+            is_nothing: values.iter().all(|v| *v == 0.0),
+            is_constant: is_constant(values),
+            deviation: from_deviation(values),
+        }
+    }
+}
+
+/// A mean with what is known of its noise.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ModeratedEstimate {
+    /// The mean.
+    pub mean: f64,
+    /// The variance of the mean; 0 where all rounds say the same, infinite where nothing says how noisy they are.
+    pub variance: f64,
+    /// Degrees of freedom of that variance.
+    pub freedom: f64,
+    /// Whether every value is 0.
+    pub is_nothing: bool,
+}
+
+/// Estimates of all series of a table; `None` where there are no values.
+pub(super) fn moderate(
+    table: SeriesTable,
+    series: &[PairSeries],
+) -> Vec<Option<ModeratedEstimate>> {
+    let known: Vec<_> = series
+        .iter()
+        .filter(|s| s.replaced == 0)
+        .filter_map(|s| Some((s.row, s.column, s.deviation?)))
+        .collect();
+    let prior = Prior::fit(table, &known, PriorWeighting::Cautious);
+    let independent = table.independent_columns * table.down;
+    series
+        .iter()
+        .map(|s| {
+            let expected = prior.as_ref().map(|p| p.expected(s.row, s.column));
+            estimate(s, expected, independent)
+        })
+        .collect()
+}
+
+impl ModeratedEstimate {
+    /// The same with the sign turned round.
+    pub fn reversed(self) -> Self {
+        Self {
+            mean: -self.mean,
+            ..self
+        }
+    }
+
+    /// How many standard errors the mean lies above a value.
+    pub fn t_statistic(&self, value: f64) -> f64 {
+        match self.mean - value {
+            way if self.variance > 0.0 => way / self.variance.sqrt(),
+            way if way > 0.0 => f64::INFINITY,
+            _ => f64::NEG_INFINITY,
+        }
+    }
+
+    /// The chance of such a mean, or one farther above, were the truth this value.
+    pub fn p_value(&self, value: f64) -> f64 {
+        match self.t_statistic(value) {
+            f64::INFINITY => 0.0,
+            f64::NEG_INFINITY => 1.0,
+            errors => student::survival(errors, self.freedom),
+        }
+    }
+
+    /// The chance of an error above so much.
+    pub fn error_probability(&self, error: f64) -> f64 {
+        self.p_value(self.mean - error)
+    }
+
+    /// What the truth is above, but for this chance.
+    pub fn lower_bound(&self, chance: f64) -> f64 {
+        match self.variance > 0.0 {
+            true => self.mean - student::quantile(chance, self.freedom) * self.variance.sqrt(),
+            false => self.mean,
+        }
+    }
+
+    /// The p value of the two tests of equivalence: the chance of a mean so near to 0, were the truth at the margin.
+    pub fn tost_p_value(&self, margin: f64) -> f64 {
+        let sides = [*self, self.reversed()];
+        let chances = sides.map(|side| side.p_value(-margin));
+        chances[0].max(chances[1])
+    }
+}
+
+fn estimate(
+    series: &PairSeries,
+    expected: Option<PriorVariance>,
+    independent: f64,
+) -> Option<ModeratedEstimate> {
+    let &PairSeries {
+        count,
+        replaced,
+        mean,
+        squares,
+        is_nothing,
+        ..
+    } = series;
+    if count == 0 {
+        return None;
+    }
+    if is_nothing || (count > 1 && replaced == 0 && series.is_constant) {
+        return Some(ModeratedEstimate {
+            mean: series.first,
+            variance: 0.0,
+            freedom: f64::INFINITY,
+            is_nothing,
+        });
+    }
+    let own = count.saturating_sub(replaced).max(1) as f64;
+    let freedom = own - 1.0;
+    let (variance, freedom) = match expected {
+        Some(expected) => {
+            let belief = expected.freedom * prior_weight(squares, freedom, expected, independent);
+            let sum = belief * expected.variance + squares;
+            let freedom = (belief + freedom).max(1.0);
+            (sum / freedom, freedom)
+        }
+        None if freedom > 0.0 => (squares / freedom, freedom),
+        None => (f64::INFINITY, 1.0),
+    };
+    Some(ModeratedEstimate {
+        mean,
+        variance: variance / own,
+        freedom,
+        is_nothing,
+    })
+}
+
+/// The share of the prior that a series has, in quarters, so that few different degrees of freedom occur.
+pub(super) fn prior_weight(
+    squares: f64,
+    freedom: f64,
+    expected: PriorVariance,
+    independent: f64,
+) -> f64 {
+    let freedom = freedom.max(1.0);
+    let ratio = squares / freedom / expected.variance;
+    // So little is no wonder anywhere.
+    if ratio < 4.0 {
+        return 1.0;
+    }
+    let d0 = expected.freedom;
+    let chance = beta_reg(d0 / 2.0, freedom / 2.0, d0 / (d0 + freedom * ratio));
+    ((chance * independent).min(1.0) * 4.0).floor() / 4.0
+}

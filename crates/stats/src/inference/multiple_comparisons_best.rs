@@ -1,0 +1,394 @@
+//! Who may be the best of a row or a use, and how much worse everybody else is at least.
+//!
+//! Each contender is compared with every other, over the rounds that both have, which takes out what a round has in
+//! common. It leaves the shortlist where it is shown to be worse than one of them by more than the
+//! margin: then it is worse than the best, too, whoever that is (subset selection, S. S. Gupta, Technometrics 7, 1965;
+//! multiple comparisons with the best, J. C. Hsu, J. Am. Stat. Assoc. 79, 1984).
+//!
+//! A *use* is tested by what it costs: the weighted sum of log costs. Rows of one test come from the same cell, and their
+//! noise goes together as far as it does in the campaign; rows of different tests are independent.
+
+use super::estimates::{PairDifferences, PairwiseEstimates};
+use super::margin::{ComparisonVerdict, Margin, exact, rounds_needed};
+use super::multiplicity::{level, sidak};
+use super::sum::WeightedSum;
+use super::{CampaignCosts, FDR_LIMIT, LogCosts, Selected, student};
+
+/// How contenders stand to the best of a row or a use.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BestComparison {
+    /// The contender with the lowest cost by the estimates; `None` where no two are comparable.
+    pub first: Option<usize>,
+    /// Who may be the best, in the campaign's order.
+    pub shortlist: Vec<usize>,
+    /// For each contender the log of its cost as a multiple of the first's.
+    pub differences: Vec<Option<f64>>,
+    /// For each contender its verdict against the best; of those on the shortlist, against the first, and of the
+    /// first, against whoever comes next to it. `None` where it is not comparable.
+    pub verdicts: Vec<Option<ComparisonVerdict>>,
+    /// Whether shares in the verdicts are the differences themselves: one round of values that are free of noise.
+    pub exact: bool,
+}
+
+/// What is asked of several rows together.
+#[derive(Clone, Copy, Debug)]
+pub struct Contrast<'a> {
+    /// What each row weighs.
+    pub weights: &'a [f64],
+    /// Which contenders take part.
+    pub takes_part: &'a [bool],
+    /// What is of no relevance.
+    pub margin: Margin,
+    /// How many such questions a report answers.
+    pub family: usize,
+}
+
+/// The chance of a false claim about each of so many questions.
+pub fn family_level(family: usize) -> f64 {
+    FDR_LIMIT / family.max(1) as f64
+}
+
+impl PairwiseEstimates {
+    /// The standings of all rows. Of what they call worse, and of what they call equal, at most [`FALSE_LIMIT`] is false.
+    pub fn rows(&self, margin: Margin) -> Vec<BestComparison> {
+        standings(&self.rows, &self.costs, self.costs.contenders, margin)
+    }
+
+    /// The same of some contenders in some rows, which are set against each other alone; and the standings of what they
+    /// gain, whose best is the worst of a row. What is known of noise is still that of the whole campaign.
+    pub fn rows_among(&self, selected: &Selected, margin: Margin) -> [Vec<BestComparison>; 2] {
+        let costs = self.costs.among(selected);
+        let rows: Vec<PairDifferences> = self
+            .rows
+            .iter()
+            .zip(&selected.rows)
+            .map(|(pairs, counts)| pairs.restrict(|one| *counts && selected.contenders[one]))
+            .collect();
+        let gains: Vec<PairDifferences> = rows.iter().map(PairDifferences::reversed).collect();
+        let takes_part = selected.contenders.iter().filter(|one| **one).count();
+        [
+            standings(&rows, &costs, takes_part, margin),
+            standings(&gains, &costs.negated(), takes_part, margin),
+        ]
+    }
+
+    /// In which interval the cost of each contender lies as a multiple of the first's, in logarithms, each by itself with a
+    /// confidence of 95 %; without noise, from the smallest to the largest of the rounds. `None` where nothing says.
+    pub fn intervals(&self, asked: Contrast<'_>) -> Vec<Option<[f64; 2]>> {
+        let used = asked.used();
+        let all = self.sums(&used, asked.takes_part);
+        let together = self
+            .costs
+            .exact
+            .then(|| summed_up(&self.of_rows(&used), asked.takes_part));
+        let interval = |one: usize| {
+            let first = all.first?;
+            if one == first {
+                return Some([0.0; 2]);
+            }
+            all.between(one, first)?;
+            if let Some(row) = &together {
+                let rounds = row.differences(one, first).1;
+                let least = rounds.iter().copied().reduce(f64::min);
+                let most = rounds.iter().copied().reduce(f64::max);
+                return Some([least?, most?]);
+            }
+            self.sum(&used, one, first)?.interval(FDR_LIMIT)
+        };
+        (0..self.costs.contenders).map(interval).collect()
+    }
+
+    /// The standings of uses, each given by the weights of the rows, among all contenders. With all of them together, the
+    /// chance that a shortlist does not hold the best, or a bound or an equality is false, is at most [`FALSE_LIMIT`].
+    pub fn uses(&self, weights: &[Vec<f64>], margin: Margin) -> Vec<BestComparison> {
+        let everybody = vec![true; self.costs.contenders];
+        let question = |weights| Contrast {
+            weights,
+            takes_part: &everybody,
+            margin,
+            family: weights.len(),
+        };
+        weights
+            .iter()
+            .map(|one| self.weighed(question(one)))
+            .collect()
+    }
+
+    /// The standing of one use.
+    pub fn weighed(&self, asked: Contrast<'_>) -> BestComparison {
+        let used = asked.used();
+        let all = self.sums(&used, asked.takes_part);
+        let together = self
+            .costs
+            .exact
+            .then(|| summed_up(&self.of_rows(&used), asked.takes_part));
+        let (margin, limit) = (asked.margin, family_level(asked.family));
+        let verdict = |one| {
+            let certain = together
+                .as_ref()
+                .and_then(|row| certain(row, one, all.first, margin));
+            let sum = |other| self.sum(&used, one, other);
+            certain
+                .or_else(|| {
+                    worse_in_use(
+                        &sum(all.most_certainly_worse_than(one, margin)?)?,
+                        &all,
+                        limit,
+                        margin,
+                    )
+                })
+                .or_else(|| {
+                    let first = all.first.filter(|first| *first != one)?;
+                    all.between(one, first)?;
+                    Some(equal_in_use(&sum(first)?, &all, limit, margin))
+                })
+        };
+        BestComparison::of(&all, self.costs.exact, verdict)
+    }
+
+    fn of_rows(&self, used: &[(usize, f64)]) -> Vec<(&LogCosts, f64)> {
+        let rows = used.iter();
+        rows.map(|(row, share)| (&self.costs.rows[*row], *share))
+            .collect()
+    }
+}
+
+impl Contrast<'_> {
+    /// The rows that have a weight, with their shares of all of it.
+    fn used(&self) -> Vec<(usize, f64)> {
+        let whole: f64 = self.weights.iter().sum();
+        let shares = self.weights.iter().map(|weight| weight / whole).enumerate();
+        shares.filter(|(_, share)| *share > 0.0).collect()
+    }
+}
+
+/// The standings of rows with their costs, among so many who take part.
+fn standings(
+    rows: &[PairDifferences],
+    costs: &CampaignCosts,
+    takes_part: usize,
+    margin: Margin,
+) -> Vec<BestComparison> {
+    let levels = SignificanceLevels::of(rows, takes_part, margin);
+    let both = rows.iter().zip(&costs.rows);
+    both.map(|(pairs, row)| {
+        let verdict = |one| {
+            let certain = costs.exact.then(|| certain(row, one, pairs.first, margin));
+            certain
+                .flatten()
+                .or_else(|| in_row(pairs, one, levels, margin))
+        };
+        BestComparison::of(pairs, costs.exact, verdict)
+    })
+    .collect()
+}
+
+/// The weighted mean of rows in each round that has all of them.
+fn summed_up(rows: &[(&LogCosts, f64)], takes_part: &[bool]) -> LogCosts {
+    let contenders = rows.first().map_or(0, |(row, _)| row.logs.len());
+    let mean = |contender: usize, round: usize| {
+        let logs = rows.iter().map(|(row, part)| {
+            let log = row.logs[contender].get(round).copied().flatten();
+            log.filter(|_| takes_part[contender]).map(|log| log * part)
+        });
+        logs.sum::<Option<f64>>()
+    };
+    let rounds = rows.iter().map(|(row, _)| row.rounds()).max().unwrap_or(0);
+    let of_contender = |contender| (0..rounds).map(|round| mean(contender, round)).collect();
+    LogCosts {
+        test: rows.first().map_or(0, |(row, _)| row.test),
+        logs: (0..contenders).map(of_contender).collect(),
+    }
+}
+
+/// What values without noise say of a contender: by how much it is worse than any other in every round, else how it
+/// stands to the first.
+fn certain(
+    row: &LogCosts,
+    one: usize,
+    first: Option<usize>,
+    margin: Margin,
+) -> Option<ComparisonVerdict> {
+    let against = |other: usize| exact(&row.differences(one, other).1, margin);
+    let shares = (0..row.logs.len()).filter_map(|other| match against(other) {
+        Some(ComparisonVerdict::WorseByAtLeast(share)) => Some(share),
+        _ => None,
+    });
+    match shares.reduce(f64::max) {
+        Some(share) => Some(ComparisonVerdict::WorseByAtLeast(share)),
+        None => against(first.filter(|first| *first != one)?),
+    }
+}
+
+/// The levels at which claims about single pairs are made.
+#[derive(Clone, Copy, Debug)]
+struct SignificanceLevels {
+    worse: f64,
+    equal: f64,
+}
+
+impl SignificanceLevels {
+    /// Over all rows. That a contender is worse than the best is shown by any other, so that its p value is the least of
+    /// them by their number; that it is equal, by the first alone, which the estimates favour.
+    fn of(rows: &[PairDifferences], takes_part: usize, margin: Margin) -> Self {
+        let contenders = rows.first().map_or(0, |pairs| pairs.contenders);
+        let others = takes_part.saturating_sub(1).max(1) as f64;
+        let of_all = |of: &dyn Fn(&PairDifferences, usize) -> Option<f64>| {
+            let places = rows
+                .iter()
+                .flat_map(|p| (0..contenders).map(move |one| (p, one)));
+            places
+                .filter_map(|(pairs, one)| of(pairs, one))
+                .collect::<Vec<f64>>()
+        };
+        let worse = of_all(&|pairs, one| {
+            let farthest = pairs.between(one, pairs.most_certainly_worse_than(one, margin)?)?;
+            Some((farthest.p_value(margin.log()) * others).min(1.0))
+        });
+        let equal = of_all(&|pairs, one| {
+            let beside = pairs.relative_to(one).filter(|e| !e.is_nothing)?;
+            Some(beside.tost_p_value(margin.log()))
+        });
+        Self {
+            worse: level(worse, FDR_LIMIT) / others,
+            equal: level(equal, FDR_LIMIT),
+        }
+    }
+}
+
+fn in_row(
+    pairs: &PairDifferences,
+    one: usize,
+    levels: SignificanceLevels,
+    margin: Margin,
+) -> Option<ComparisonVerdict> {
+    let farthest = pairs.between(one, pairs.most_certainly_worse_than(one, margin)?)?;
+    if farthest.p_value(margin.log()) <= levels.worse {
+        return Some(ComparisonVerdict::worse(farthest.lower_bound(levels.worse)));
+    }
+    let beside = pairs.relative_to(one)?;
+    Some(if beside.is_nothing {
+        ComparisonVerdict::Identical
+    } else if beside.tost_p_value(margin.log()) <= levels.equal {
+        ComparisonVerdict::EqualWithin(margin)
+    } else {
+        let level = match beside.mean.abs() > margin.log() {
+            true => levels.worse,
+            false => levels.equal,
+        };
+        let chance = |error: f64| beside.error_probability(error);
+        ComparisonVerdict::NotEnoughRounds {
+            rounds: rounds_needed(beside.mean, margin, pairs.rounds, level, chance),
+        }
+    })
+}
+
+fn worse_in_use(
+    sum: &WeightedSum,
+    pairs: &PairDifferences,
+    limit: f64,
+    margin: Margin,
+) -> Option<ComparisonVerdict> {
+    let above = sum.chance_above(sum.value);
+    let chance = |error: f64| sidak(pairs.comparable, sum.chance_above(error), above);
+    let room = sum.value - margin.log();
+    if room <= 0.0 || chance(room) > limit {
+        return None;
+    }
+    // The bound is where the chance comes up to the limit.
+    let reach = match sum.variance > 0.0 {
+        true => student::find_root(limit, chance).min(room),
+        false => 0.0,
+    };
+    Some(ComparisonVerdict::worse(sum.value - reach))
+}
+
+fn equal_in_use(
+    sum: &WeightedSum,
+    pairs: &PairDifferences,
+    limit: f64,
+    margin: Margin,
+) -> ComparisonVerdict {
+    let level = limit / (pairs.comparable - 1) as f64;
+    let room = margin.log() - sum.value.abs();
+    if sum.is_nothing {
+        ComparisonVerdict::Identical
+    } else if room >= 0.0 && sum.chance_above(room) <= level {
+        ComparisonVerdict::EqualWithin(margin)
+    } else {
+        let chance = |error: f64| match room >= 0.0 {
+            true => sum.chance_above(error),
+            false => sidak(pairs.comparable, sum.chance_above(error), 0.0),
+        };
+        let level = if room >= 0.0 { level } else { limit };
+        ComparisonVerdict::NotEnoughRounds {
+            rounds: rounds_needed(sum.value, margin, pairs.rounds, level, chance),
+        }
+    }
+}
+
+impl BestComparison {
+    /// Puts it together from what each contender is by itself.
+    fn of(
+        pairs: &PairDifferences,
+        without_noise: bool,
+        verdict: impl FnMut(usize) -> Option<ComparisonVerdict>,
+    ) -> Self {
+        let mut verdicts: Vec<Option<ComparisonVerdict>> =
+            (0..pairs.contenders).map(verdict).collect();
+        let is_worse =
+            |one: usize| matches!(verdicts[one], Some(ComparisonVerdict::WorseByAtLeast(_)));
+        let differences: Vec<Option<f64>> = (0..pairs.contenders)
+            .map(|one| match pairs.first {
+                Some(first) if first == one => Some(0.0),
+                _ => Some(pairs.relative_to(one)?.mean),
+            })
+            .collect();
+        let comparable = (0..pairs.contenders).filter(|one| differences[*one].is_some());
+        let shortlist: Vec<usize> = comparable.filter(|one| !is_worse(*one)).collect();
+        if let Some(first) = pairs.first.filter(|first| !is_worse(*first)) {
+            let others = verdicts.iter().flatten().copied();
+            verdicts[first] = first_of(&others.collect::<Vec<ComparisonVerdict>>());
+            // Who is as good as the first is as open.
+            if let open @ Some(ComparisonVerdict::NotEnoughRounds { .. }) = verdicts[first] {
+                let same = verdicts.iter_mut();
+                same.filter(|one| **one == Some(ComparisonVerdict::Identical))
+                    .for_each(|one| *one = open);
+            }
+        }
+        Self {
+            first: pairs.first,
+            shortlist,
+            differences,
+            verdicts,
+            exact: without_noise && pairs.rounds == 1,
+        }
+    }
+}
+
+/// The verdict on the first, from those on all others: on the nearest of them.
+fn first_of(others: &[ComparisonVerdict]) -> Option<ComparisonVerdict> {
+    let nearest = others.iter().copied().reduce(|a, b| match (a, b) {
+        (ComparisonVerdict::WorseByAtLeast(a), ComparisonVerdict::WorseByAtLeast(b)) => {
+            ComparisonVerdict::WorseByAtLeast(a.min(b))
+        }
+        (ComparisonVerdict::WorseByAtLeast(_), other)
+        | (other, ComparisonVerdict::WorseByAtLeast(_)) => other,
+        (
+            ComparisonVerdict::NotEnoughRounds { rounds: a },
+            ComparisonVerdict::NotEnoughRounds { rounds: b },
+        ) => {
+            let rounds = a.zip(b).map(|(a, b)| a.max(b));
+            ComparisonVerdict::NotEnoughRounds { rounds }
+        }
+        (open @ ComparisonVerdict::NotEnoughRounds { .. }, _)
+        | (_, open @ ComparisonVerdict::NotEnoughRounds { .. }) => open,
+        (ComparisonVerdict::Identical, other) => other,
+        (other, _) => other,
+    });
+    nearest.map(ComparisonVerdict::reversed)
+}
+
+#[cfg(test)]
+#[path = "multiple_comparisons_best_tests.rs"]
+mod tests;

@@ -1,0 +1,257 @@
+//! Standings by hand, and counted over campaigns whose truth is known.
+
+use super::*;
+use crate::fixture::costs::{DOZEN, NoiseLevel, SimulationSpec, TrueEffect, simulate};
+use crate::fixture::error_rates::ErrorRates;
+use crate::inference::{CampaignCosts, MAX_ROUNDS};
+
+const MARGIN: Margin = Margin(0.05);
+
+/// Rows of the same contenders, each a test of its own, from costs.
+fn costs(rows: &[&[&[f64]]], exact: bool) -> CampaignCosts {
+    let log = |cost: &f64| (*cost > 0.0).then(|| cost.ln());
+    let of_contender = |rounds: &&[f64]| rounds.iter().map(log).collect();
+    let row = |(test, row): (usize, &&[&[f64]])| LogCosts {
+        test,
+        logs: row.iter().map(of_contender).collect(),
+    };
+    CampaignCosts {
+        contenders: rows[0].len(),
+        rows: rows.iter().enumerate().map(row).collect(),
+        exact,
+    }
+}
+
+fn rows_of(costs: &CampaignCosts) -> Vec<BestComparison> {
+    PairwiseEstimates::from_costs(costs.clone()).rows(MARGIN)
+}
+
+fn uses_of(costs: &CampaignCosts, weights: &[Vec<f64>]) -> Vec<BestComparison> {
+    PairwiseEstimates::from_costs(costs.clone()).uses(weights, MARGIN)
+}
+
+fn is_worse(verdict: Option<ComparisonVerdict>, share: f64) -> bool {
+    matches!(verdict, Some(ComparisonVerdict::WorseByAtLeast(s)) if (s - share).abs() < 1e-9)
+}
+
+/// A few of the campaigns that `make error-rates` counts.
+#[test]
+fn error_rates_are_within_their_limits() {
+    let edge = SimulationSpec {
+        truth: TrueEffect::AtTheMargin,
+        ..DOZEN
+    };
+    let own_noise = SimulationSpec {
+        deviation: NoiseLevel::Each,
+        contenders: 4,
+        ..edge
+    };
+    let stalls = SimulationSpec {
+        stalls: 0.05,
+        deviation: NoiseLevel::Alike(0.02),
+        contenders: 6,
+        ..edge
+    };
+    for what in [edge, own_noise, stalls] {
+        let rates = ErrorRates::count(what, 60);
+        assert_eq!(rates.broken(), [""; 0], "{what:?}: {rates:?}");
+    }
+}
+
+#[test]
+fn a_difference_of_a_fifth_is_found_in_three_rounds_of_a_dozen_contenders() {
+    let what = SimulationSpec {
+        truth: TrueEffect::SecondBy20,
+        ..DOZEN
+    };
+    let rates = ErrorRates::count(what, 60);
+    let (found, half) = rates.found.mean(rates.campaigns);
+    assert!(found + half > 0.8, "{found} ± {half}");
+    assert_eq!(rates.broken(), [""; 0], "{rates:?}");
+}
+
+#[test]
+fn more_rounds_find_more() {
+    let found = [3, 5, 7].map(|rounds| {
+        let what = SimulationSpec {
+            truth: TrueEffect::SecondBy20,
+            stalls: 0.05,
+            contenders: 6,
+            rounds,
+            ..DOZEN
+        };
+        let rates = ErrorRates::count(what, 40);
+        rates.found.mean(rates.campaigns).0
+    });
+    assert!(found[0] < found[1] && found[1] <= found[2], "{found:?}");
+}
+
+#[test]
+fn one_round_says_nothing_where_there_is_noise_and_everything_where_there_is_none() {
+    let rows: &[&[&[f64]]] = &[&[&[100.0], &[103.0], &[130.0], &[100.0]]];
+    let noisy = &rows_of(&costs(rows, false))[0];
+    assert_eq!(noisy.shortlist, [0, 1, 2, 3]);
+    let open = Some(ComparisonVerdict::NotEnoughRounds { rounds: None });
+    // Also of those that are the same in it, for what is open of one is open of the other.
+    assert_eq!(noisy.verdicts, [open; 4]);
+
+    let exact = &rows_of(&costs(rows, true))[0];
+    assert_eq!(exact.first, Some(0));
+    assert_eq!(exact.shortlist, [0, 1, 3]);
+    assert_eq!(
+        exact.verdicts[0],
+        Some(ComparisonVerdict::EqualWithin(MARGIN))
+    );
+    assert_eq!(
+        exact.verdicts[1],
+        Some(ComparisonVerdict::EqualWithin(MARGIN))
+    );
+    assert!(is_worse(exact.verdicts[2], 0.3));
+    assert_eq!(exact.verdicts[3], Some(ComparisonVerdict::Identical));
+}
+
+#[test]
+fn without_noise_a_use_is_decided_by_its_weighted_cost() {
+    let rows: &[&[&[f64]]] = &[
+        &[&[100.0, 100.0], &[200.0, 210.0]],
+        &[&[300.0, 300.0], &[100.0, 100.0]],
+    ];
+    let standings = uses_of(&costs(rows, true), &[vec![1.0, 1.0], vec![3.0, 1.0]]);
+    // √(3/2.1) in the worse round of the first use, and 2³/3 to the fourth root in the better one of the second.
+    assert!(is_worse(
+        standings[0].verdicts[0],
+        (3.0f64 / 2.1).sqrt() - 1.0
+    ));
+    assert!(is_worse(
+        standings[1].verdicts[1],
+        (8.0f64 / 3.0).powf(0.25) - 1.0
+    ));
+    assert_eq!(standings[0].shortlist, [1]);
+    assert!(matches!(
+        standings[0].verdicts[1],
+        Some(ComparisonVerdict::BetterByAtLeast(_))
+    ));
+}
+
+#[test]
+fn values_that_never_vary_are_certain_in_any_clock() {
+    let rows: &[&[&[f64]]] = &[&[&[100.0; 2], &[120.0; 2], &[102.0; 2], &[100.0; 2]]];
+    let standing = &rows_of(&costs(rows, false))[0];
+    assert!(is_worse(standing.verdicts[1], 0.2));
+    assert_eq!(
+        standing.verdicts[2],
+        Some(ComparisonVerdict::EqualWithin(MARGIN))
+    );
+    assert_eq!(standing.verdicts[3], Some(ComparisonVerdict::Identical));
+}
+
+#[test]
+fn who_has_no_value_has_no_verdict() {
+    let rows: &[&[&[f64]]] = &[&[&[100.0, 150.0], &[0.0, 0.0], &[120.0, 110.0]]];
+    let costs = costs(rows, false);
+    for standing in [&rows_of(&costs)[0], &uses_of(&costs, &[vec![1.0]])[0]] {
+        assert_eq!(standing.verdicts[1], None);
+        assert_eq!(standing.differences[1], None);
+        assert_eq!(standing.shortlist, [0, 2]);
+    }
+}
+
+#[test]
+fn one_contender_and_no_row_are_no_fault() {
+    let alone: &[&[&[f64]]] = &[&[&[100.0, 101.0]]];
+    let alone = costs(alone, false);
+    assert_eq!(rows_of(&alone)[0].first, None);
+    assert_eq!(uses_of(&alone, &[vec![1.0], vec![0.0]])[1].first, None);
+    let none = CampaignCosts {
+        contenders: 3,
+        rows: Vec::new(),
+        exact: false,
+    };
+    assert!(rows_of(&none).is_empty());
+    assert_eq!(uses_of(&none, &[Vec::new()])[0].verdicts, [None; 3]);
+}
+
+#[test]
+fn no_bound_is_within_the_margin_and_no_more_rounds_are_named_than_the_most() {
+    let what = SimulationSpec {
+        truth: TrueEffect::Spread,
+        missing: 0.05,
+        ..DOZEN
+    };
+    for seed in 0..5 {
+        let known = simulate(seed, what);
+        let rows = rows_of(&known.costs);
+        for standing in rows.iter().chain(&uses_of(&known.costs, &known.uses)) {
+            for verdict in standing.verdicts.iter().flatten() {
+                match verdict {
+                    ComparisonVerdict::WorseByAtLeast(share) => {
+                        assert!(*share > MARGIN.0 - 1e-6, "{share}")
+                    }
+                    ComparisonVerdict::NotEnoughRounds { rounds: Some(n) } => {
+                        assert!((4..=MAX_ROUNDS).contains(n), "{n}");
+                    }
+                    _ => {}
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn the_same_numbers_give_the_same_verdicts_and_order_does_not_matter() {
+    let known = simulate(
+        7,
+        SimulationSpec {
+            truth: TrueEffect::Spread,
+            ..DOZEN
+        },
+    );
+    let mut turned = known.costs.clone();
+    for row in &mut turned.rows {
+        row.logs.reverse();
+    }
+    let once = uses_of(&known.costs, &known.uses);
+    assert_eq!(once, uses_of(&known.costs, &known.uses));
+    for (one, other) in once.iter().zip(uses_of(&turned, &known.uses)) {
+        let back: Vec<usize> = other.shortlist.iter().rev().map(|c| 11 - c).collect();
+        assert_eq!(one.shortlist, back);
+    }
+}
+
+/// Who takes no part is compared with nobody, and the first is the first of those left.
+#[test]
+fn a_selection_is_ranked_by_itself() {
+    let row: &[&[f64]] = &[&[1.0, 1.0], &[2.0, 2.0], &[4.0, 4.0]];
+    let estimates = PairwiseEstimates::from_costs(costs(&[row, row], true));
+    let selected = Selected {
+        contenders: vec![false, true, true],
+        rows: vec![true, false],
+    };
+    let [standings, gains] = estimates.rows_among(&selected, MARGIN);
+    assert_eq!(standings[0].first, Some(1));
+    assert_eq!(standings[0].verdicts[0], None);
+    assert!(is_worse(standings[0].verdicts[2], 1.0));
+    assert_eq!(gains[0].shortlist, [2], "the worst of the row");
+    assert_eq!(standings[1].first, None, "a row that does not count");
+}
+
+/// Without noise an interval goes from the least to the most of the rounds; with noise it holds the estimate.
+#[test]
+fn an_interval_is_around_what_one_costs_beside_the_first() {
+    let row: &[&[f64]] = &[&[1.0, 1.0, 1.0], &[2.0, 2.2, 2.1]];
+    for exact in [true, false] {
+        let estimates = PairwiseEstimates::from_costs(costs(&[row], exact));
+        let intervals = estimates.intervals(Contrast {
+            weights: &[1.0],
+            takes_part: &[true, true],
+            margin: MARGIN,
+            family: 1,
+        });
+        assert_eq!(intervals[0], Some([0.0; 2]));
+        let [low, high] = intervals[1].unwrap().map(f64::exp);
+        match exact {
+            true => assert!((low - 2.0).abs() < 1e-9 && (high - 2.2).abs() < 1e-9),
+            false => assert!(low < 2.1 && 2.1 < high, "{low} {high}"),
+        }
+    }
+}

@@ -1,0 +1,182 @@
+//! What all rows and columns say of the noise of one: a prior for variances, fitted to the campaign itself.
+//!
+//! Series stand in a table of rows (results) and columns (contenders, or pairs of them). The logarithm of a standard
+//! deviation is taken to be the sum of a part of its row, a part of its column and a rest. The parts are means that are
+//! drawn towards 0 as far as they could be chance (the estimator of James and Stein, 1961). The variance of the rest,
+//! beyond what chance gives an estimate of so few values, says how far a single standard deviation strays
+//! from what row and column say; as degrees of freedom of the prior it is d₀ with ψ′(d₀/2)/4 = that variance
+//! (G. K. Smyth, Stat. Appl. Genet. Mol. Biol. 3, 2004, whose prior has one part for all).
+
+use statrs::function::gamma::digamma;
+
+use super::scale::{LogScaleEstimate, inverse_trigamma};
+
+/// The most degrees of freedom of a prior. More say that noise is known exactly, which a few rows with a noise of
+/// their own would make false.
+const MAX_FREEDOM: f64 = 10.0;
+
+/// The normal quantile that the variance of the rest is below with a confidence of 90 %.
+const Z_90: f64 = 1.2816;
+
+/// A table of series, and how much of it is independent of each other.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct SeriesTable {
+    /// Rows.
+    pub rows: usize,
+    /// Columns.
+    pub columns: usize,
+    /// Independent columns: pairs of k contenders are k − 1.
+    pub independent_columns: f64,
+    /// Independent rows: tests.
+    pub down: f64,
+}
+
+/// How the prior treats its own uncertainty.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum PriorWeighting {
+    /// It is taken as estimated.
+    Full,
+    /// The uncertainty of its parts counts as noise.
+    Cautious,
+}
+
+/// What is known of the noise of a series before its own values are looked at.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PriorVariance {
+    /// The variance of a value.
+    pub variance: f64,
+    /// Degrees of freedom.
+    pub freedom: f64,
+}
+
+/// The prior of a table.
+#[derive(Clone, Debug)]
+pub(super) struct Prior {
+    /// The mean of the log standard deviations, less the bias of the logarithm.
+    level: f64,
+    of_row: Vec<f64>,
+    of_column: Vec<f64>,
+    freedom: f64,
+}
+
+impl Prior {
+    /// Fits it to places in a table and what was estimated there. `None` where there is too little.
+    pub fn fit(
+        table: SeriesTable,
+        known: &[(usize, usize, LogScaleEstimate)],
+        trust: PriorWeighting,
+    ) -> Option<Self> {
+        let count = known.len() as f64;
+        let mean = |of: &dyn Fn(&(usize, usize, LogScaleEstimate)) -> f64| {
+            known.iter().map(of).sum::<f64>() / count
+        };
+        let (level, chance) = (mean(&|k| k.2.value), mean(&|k| k.2.variance));
+        let (mut row, mut column) = (Effects::none(table.rows), Effects::none(table.columns));
+        for _ in 0..3 {
+            let rest = known
+                .iter()
+                .map(|(r, c, k)| (*r, k.value - level - column.of[*c]));
+            row = Effects::of(table.rows, rest, chance, table.independent_columns);
+            let rest = known
+                .iter()
+                .map(|(r, c, k)| (*c, k.value - level - row.of[*r]));
+            column = Effects::of(table.columns, rest, chance, table.down);
+        }
+        let independent = table.independent_columns * table.down;
+        let fitted =
+            1.0 + row.kept * (table.down - 1.0) + column.kept * (table.independent_columns - 1.0);
+        let left = independent - fitted;
+        if !(left >= 1.0 && count > 0.0) {
+            return None;
+        }
+        let rest = mean(&|(r, c, k)| (k.value - level - row.of[*r] - column.of[*c]).powi(2));
+        let rest = rest * independent / left;
+        let excess = match trust {
+            PriorWeighting::Full => rest - chance,
+            PriorWeighting::Cautious => {
+                let parts = row.kept / table.independent_columns
+                    + column.kept / table.down
+                    + 1.0 / independent;
+                rest * upper_limit(left) - chance + chance * parts
+            }
+        };
+        let freedom = match excess > 0.0 {
+            true => 2.0 * inverse_trigamma(4.0 * excess),
+            false => MAX_FREEDOM,
+        };
+        let freedom = freedom.min(MAX_FREEDOM).min(left);
+        Some(Self {
+            level: level + (digamma(freedom / 2.0) - (freedom / 2.0).ln()) / 2.0,
+            of_row: row.of,
+            of_column: column.of,
+            freedom,
+        })
+    }
+
+    /// What it says of a place.
+    pub fn expected(&self, row: usize, column: usize) -> PriorVariance {
+        let log = self.level + self.of_row[row] + self.of_column[column];
+        PriorVariance {
+            variance: (2.0 * log).exp(),
+            freedom: self.freedom,
+        }
+    }
+
+    /// Its degrees of freedom.
+    pub fn freedom(&self) -> f64 {
+        self.freedom
+    }
+}
+
+/// By how much a variance with so many degrees of freedom may be larger than its estimate, at the confidence of
+/// [`CAUTION`]: f by the lower quantile of χ² (E. B. Wilson and M. M. Hilferty, Proc. Natl. Acad. Sci. 17, 1931).
+fn upper_limit(freedom: f64) -> f64 {
+    let ninth = 2.0 / (9.0 * freedom);
+    (1.0 - ninth - Z_90 * ninth.sqrt()).powi(-3)
+}
+
+/// The parts of rows, or of columns.
+struct Effects {
+    of: Vec<f64>,
+    /// The share of the means that is no chance, 0 … 1.
+    kept: f64,
+}
+
+impl Effects {
+    fn none(count: usize) -> Self {
+        Self {
+            of: vec![0.0; count],
+            kept: 0.0,
+        }
+    }
+
+    /// Means of the values of each, of which so many are independent, drawn towards 0 as far as they could be chance.
+    /// A single value is no mean: its part would be what it is to be distinguished from.
+    fn of(
+        count: usize,
+        values: impl Iterator<Item = (usize, f64)>,
+        variance: f64,
+        independent: f64,
+    ) -> Self {
+        if count < 2 || independent < 3.0 {
+            return Self::none(count);
+        }
+        let chance = variance / independent;
+        let mut sums = vec![(0.0, 0.0); count];
+        for (place, value) in values {
+            sums[place].0 += value;
+            sums[place].1 += 1.0;
+        }
+        let means: Vec<f64> = sums
+            .iter()
+            .map(|(sum, n)| sum / f64::max(*n, 1.0))
+            .collect();
+        let squares: f64 = means.iter().map(|m| m * m).sum();
+        let found = squares / (count as f64 - 1.0);
+        let kept = 1.0 - chance / found.max(chance);
+        Self {
+            of: means.into_iter().map(|mean| mean * kept).collect(),
+            kept,
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! From stored facts to medians, intervals, ranks with ties, features and failures.
+//!
+//! [`analyse`] takes everything that is known of a campaign and gives an [`Analysis`], which the
+//! reports show. This crate is pure: it reads no clock and no file and draws no random number, so the
+//! same facts always give the same analysis.
+
+mod advice;
+mod analysis;
+mod comparisons;
+mod explanation;
+#[cfg(any(test, feature = "fixture"))]
+pub mod fixture;
+pub mod inference;
+mod outcomes;
+mod results;
+mod scores;
+mod statistics;
+mod unresolved;
+mod validity;
+
+pub use advice::{
+    Advice, CategoryCost, MIN_TESTED_WEIGHT, QualifiedContender, Recommendation, UntestedCategory,
+    advise,
+};
+pub use analysis::{Analysis, PerDiskAnalysis, analyse, analyse_with_margin};
+pub use comparisons::agreement::{
+    Agreement, Disagreement, GroupAgreement, PairAgreement, PhaseAgreement, Quartiles, agreement,
+};
+pub use comparisons::agreement_causes::DisagreementCause;
+pub use comparisons::bisection::{Bisection, VersionState};
+pub use comparisons::blocked_by_host::{HostBlock, compare_over_hosts};
+pub use comparisons::difference::{
+    AnalysedCampaign, CampaignComparison, CompareFilter, IncomparableTest, NewFailure,
+    OverallChange, ResultChange, compare_campaigns, compare_contenders, compare_sessions,
+    compare_versions,
+};
+pub use comparisons::history::{
+    ExcludedCampaign, History, HistoryBuilder, HistoryPoint, LevelChange, Series, history,
+};
+pub use comparisons::regression_search::{
+    OtherRegression, RegressionCriterion, RegressionSearch, TestedVersion, explain_step,
+    first_cell, is_cpu_bound,
+};
+pub use comparisons::setting_diff::{
+    IncomparableCampaigns, SettingChange, differ_only_by_host, differ_only_by_seed,
+};
+pub use explanation::{
+    DiskCounter, ElapsedComponent, ExplainedSide, Explanation, FunctionTimes, explain,
+};
+pub use inference::{ComparisonResult, ComparisonVerdict, Margin};
+pub use outcomes::counts::{CellCounts, Completeness};
+pub use outcomes::disks::{disk_of_each, strip_disk_suffix};
+pub use outcomes::failures::{CellFailure, KernelWarning, PhaseFailure};
+pub use outcomes::features::{ContenderFeatures, FeatureState, FeatureSupport};
+pub use outcomes::resources::{MemoryUsage, Resources};
+pub use results::interference::{Interference, InterferenceValues};
+pub use results::outcome::RoundOutcome;
+pub use results::rank::Rank;
+pub use results::raw_device::{OVERHEAD_ABOVE, RawDeviceRange};
+pub use results::result::{MetricResult, RoundValue};
+pub use results::row::{RankingState, ResultRow};
+pub use results::selection::Selection;
+pub use results::sweep::{Sweep, SweepSlice, SweptPhase, SweptRow};
+pub use results::total::{Attempt, ContenderTotal, FailedStep, StepTime, Total};
+pub use scores::ageing::{
+    AchievedAge, AgeingCost, CategoryAgeingCost, ContenderAgeingCost, RankReversal,
+    ResultAgeingCost, ReusedImages,
+};
+pub use scores::conclusion::{Conclusion, Inferior, ShortlistState};
+pub use scores::contender_groups::{ContenderGroupMeans, GroupMean, TestGroupMean};
+pub use scores::overall::{CategoryScore, CategoryScores, Crossover, Overall, RowWeight};
+pub use scores::use_scores::{
+    Candidate, ExcludedResult, ExclusionReason, SuitesByGroup, UseCaseScores, WeightedCategory,
+};
+pub use scores::win_counts::WinCounts;
+pub use statistics::concordance::tau_b;
+pub use statistics::estimate::{RobustEstimate, UNSTEADY_ABOVE};
+pub use statistics::interval::{Interval, median, median_interval};
+pub use statistics::knee::{ENOUGH, Knee};
+pub use unresolved::Pair;
+pub use validity::disturbed::DisturbedCell;
+pub use validity::drift::Drift;
+pub use validity::noise::NoiseFloor;
+pub use validity::stopping::{StopDecision, StopReason, WideInterval};
+pub use validity::unflushed::UnflushedSync;
+pub use validity::warm_reads::NotActuallyWarm;
+
+// The groups are of the model, for the weights of the catalog are over them.
+pub use model::WorkloadCategory;

@@ -1,0 +1,62 @@
+//! How many cells came to what, and how much of the campaign has run.
+
+use std::collections::BTreeMap;
+
+use model::{CampaignResults, CellRecord};
+use serde::{Deserialize, Serialize};
+
+use crate::RoundOutcome;
+
+/// Whether every planned cell has run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Completeness {
+    /// Every cell has a result.
+    Complete,
+    /// Some cells have not run yet.
+    Incomplete,
+}
+
+/// Cells by what became of them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct CellCounts {
+    /// Planned cells.
+    pub cells: u32,
+    /// Cells that have a result.
+    pub run: u32,
+    /// Whether that is all.
+    pub completeness: Completeness,
+    /// Cells by outcome; outcomes that no cell has are left out.
+    pub by_outcome: BTreeMap<RoundOutcome, u32>,
+}
+
+impl CellCounts {
+    /// Counts the cells of a campaign.
+    pub fn from_results(results: &CampaignResults) -> Self {
+        let mut by_outcome = BTreeMap::new();
+        for stored in &results.cells {
+            *by_outcome.entry(outcome_of(stored)).or_insert(0) += 1;
+        }
+        let cells: u32 = by_outcome.values().sum();
+        let waiting = by_outcome.get(&RoundOutcome::NotRun).copied().unwrap_or(0);
+        Self {
+            cells,
+            run: cells - waiting,
+            completeness: if waiting == 0 {
+                Completeness::Complete
+            } else {
+                Completeness::Incomplete
+            },
+            by_outcome,
+        }
+    }
+}
+
+fn outcome_of(stored: &CellRecord) -> RoundOutcome {
+    stored
+        .result
+        .as_ref()
+        .map_or(RoundOutcome::NotRun, |result| result.status.into())
+}

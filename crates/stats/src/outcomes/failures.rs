@@ -1,0 +1,180 @@
+//! Cells that are not ok, with all evidence there is; and what the kernel complained of in those
+//! that are.
+
+use model::{
+    CampaignResults, Cell, CellId, CellResult, CommandRecord, KernelEvent, PhaseResult, Status,
+    SyscallError,
+};
+use serde::{Deserialize, Serialize};
+
+/// A phase that is not ok.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct PhaseFailure {
+    /// Name of the phase.
+    pub phase: String,
+    /// What became of it.
+    pub status: Status,
+    /// Why, in one line, where that was recorded.
+    pub reason: Option<String>,
+    /// The system call, where one failed.
+    pub error: Option<SyscallError>,
+}
+
+/// A cell that is not ok, or one of whose phases is not.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct CellFailure {
+    /// The cell.
+    pub cell: CellId,
+    /// Name of the contender.
+    pub contender: String,
+    /// Name of the suite.
+    pub suite: String,
+    /// Name of the test.
+    pub test: String,
+    /// The round, from 1.
+    pub round: u32,
+    /// What became of the cell.
+    pub status: Status,
+    /// The step or phase that died first; empty where that was not recorded.
+    pub step: String,
+    /// Why, in one line.
+    pub reason: String,
+    /// The system call, where one failed.
+    pub error: Option<SyscallError>,
+    /// Kernel stacks, where something hung.
+    pub stacks: Vec<String>,
+    /// Its phases that are not ok.
+    pub phases: Vec<PhaseFailure>,
+    /// The programs that were run, with what they printed.
+    pub steps: Vec<CommandRecord>,
+    /// What the kernel logged meanwhile.
+    pub kernel_log: Vec<String>,
+    /// Whether the kernel log could be read at all.
+    pub kernel_log_readable: bool,
+}
+
+impl CellFailure {
+    /// Whether the filesystem's own check, run behind the phases, calls it damaged.
+    pub fn is_damage(&self) -> bool {
+        self.step == "fsck"
+    }
+}
+
+/// What the kernel complained of during a cell that is ok.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct KernelWarning {
+    /// The cell.
+    pub cell: CellId,
+    /// Name of the contender.
+    pub contender: String,
+    /// Name of the suite.
+    pub suite: String,
+    /// Name of the test.
+    pub test: String,
+    /// The round, from 1.
+    pub round: u32,
+    /// The events with a line of level 4 (warning) or worse.
+    pub events: Vec<KernelEvent>,
+}
+
+/// Every cell that is not ok, in the order of the plan.
+pub(crate) fn failures(results: &CampaignResults) -> Vec<CellFailure> {
+    each_result(results)
+        .filter(|(_, result)| !is_ok(result))
+        .map(|(cell, result)| cell_failure(cell, result))
+        .collect()
+}
+
+/// Complaints of the kernel in cells that are ok, in the order of the plan.
+pub(crate) fn kernel_warnings(results: &CampaignResults) -> Vec<KernelWarning> {
+    each_result(results)
+        .filter(|(_, result)| is_ok(result))
+        .filter_map(|(cell, result)| {
+            let events = result.kernel_log.iter();
+            let events: Vec<KernelEvent> = events
+                .filter(|event| event.is_complaint())
+                .cloned()
+                .collect();
+            (!events.is_empty()).then(|| KernelWarning {
+                cell: cell.id,
+                contender: cell.contender.clone(),
+                suite: cell.suite.clone(),
+                test: cell.test.clone(),
+                round: cell.round,
+                events,
+            })
+        })
+        .collect()
+}
+
+fn each_result(results: &CampaignResults) -> impl Iterator<Item = (&Cell, &CellResult)> {
+    results
+        .cells
+        .iter()
+        .filter_map(|stored| Some((&stored.cell, stored.result.as_ref()?)))
+}
+
+fn is_ok(result: &CellResult) -> bool {
+    result.status == Status::Ok && result.phases.iter().all(|p| p.status == Status::Ok)
+}
+
+fn cell_failure(cell: &Cell, result: &CellResult) -> CellFailure {
+    let culprit = culprit(result);
+    let failure = result
+        .failure
+        .as_ref()
+        .or_else(|| culprit.and_then(|p| p.failure.as_ref()));
+    let step = failure
+        .map(|f| f.step.clone())
+        .filter(|step| !step.is_empty())
+        .or_else(|| culprit.map(|p| p.phase.clone()));
+    CellFailure {
+        cell: cell.id,
+        contender: cell.contender.clone(),
+        suite: cell.suite.clone(),
+        test: cell.test.clone(),
+        round: cell.round,
+        status: status_of(result),
+        step: step.unwrap_or_default(),
+        reason: failure
+            .map(|f| f.reason.clone())
+            .filter(|reason| !reason.is_empty())
+            .unwrap_or_else(|| "no reason was recorded".to_owned()),
+        error: failure.and_then(|f| f.error.clone()),
+        stacks: failure.map(|f| f.stacks.clone()).unwrap_or_default(),
+        phases: result.phases.iter().filter_map(phase_failure).collect(),
+        steps: result.steps.clone(),
+        kernel_log: result.kernel_lines().cloned().collect(),
+        kernel_log_readable: result.kernel_log_readable,
+    }
+}
+
+/// The first phase that died by itself, rather than for want of an earlier one.
+fn culprit(result: &CellResult) -> Option<&PhaseResult> {
+    let consequence = |status| matches!(status, Status::Ok | Status::Skipped | Status::Invalid);
+    result
+        .phases
+        .iter()
+        .find(|p| !consequence(p.status))
+        .or_else(|| result.phases.iter().find(|p| p.status != Status::Ok))
+}
+
+/// The status of the cell; that of its culprit where the cell itself claims to be ok.
+fn status_of(result: &CellResult) -> Status {
+    match result.status {
+        Status::Ok => culprit(result).map_or(Status::Ok, |p| p.status),
+        status => status,
+    }
+}
+
+fn phase_failure(phase: &PhaseResult) -> Option<PhaseFailure> {
+    (phase.status != Status::Ok).then(|| PhaseFailure {
+        phase: phase.phase.clone(),
+        status: phase.status,
+        reason: phase.failure.as_ref().map(|f| f.reason.clone()),
+        error: phase.failure.as_ref().and_then(|f| f.error.clone()),
+    })
+}

@@ -1,0 +1,148 @@
+//! What each contender was found able to do, merged over its cells, and the class that follows.
+
+use model::{
+    Bytes, CampaignResults, Contender, DriverKind, Feature, Features, FilesystemFacts, PosixClass,
+    ProbeResult,
+};
+use serde::{Deserialize, Serialize};
+
+/// What the probes of several cells came to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum FeatureSupport {
+    /// It worked wherever it was tried.
+    Yes,
+    /// It worked up to this size wherever it was tried, and in some cell no further.
+    UpTo(Bytes),
+    /// It worked nowhere; the reason is that of the first cell.
+    No(String),
+    /// It worked in some cells and not in others; the reason is that of the first that said no.
+    Varies(String),
+    /// No cell tried it.
+    NotProbed,
+}
+
+/// A feature with what was found.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct FeatureState {
+    /// The feature.
+    pub feature: Feature,
+    /// What was found.
+    pub found: FeatureSupport,
+}
+
+/// The features of one contender.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ContenderFeatures {
+    /// Name of the contender.
+    pub contender: String,
+    /// Who drives it.
+    pub driver: DriverKind,
+    /// The class that follows from the probes.
+    pub class: PosixClass,
+    /// What the catalog knows of it, with sources.
+    pub facts: FilesystemFacts,
+    /// Every feature, in the order of [`Feature::ALL`].
+    pub features: Vec<FeatureState>,
+}
+
+/// Features of all contenders, in the campaign's order.
+pub(crate) fn features(results: &CampaignResults) -> Vec<ContenderFeatures> {
+    results
+        .campaign
+        .contenders
+        .iter()
+        .map(|contender| of_contender(results, contender))
+        .collect()
+}
+
+fn of_contender(results: &CampaignResults, contender: &Contender) -> ContenderFeatures {
+    let probed: Vec<&Features> = results
+        .cells
+        .iter()
+        .filter(|stored| stored.cell.contender == contender.name)
+        .filter_map(|stored| Some(&stored.result.as_ref()?.features))
+        .collect();
+    let features = Feature::ALL.map(|feature| FeatureState {
+        feature,
+        found: merge(feature, &probed),
+    });
+    ContenderFeatures {
+        contender: contender.name.clone(),
+        driver: contender.filesystem.driver,
+        class: PosixClass::from_features(contender.filesystem.is_baseline(), &merged(&features)),
+        facts: contender.filesystem.facts.clone(),
+        features: features.into(),
+    }
+}
+
+fn merge(feature: Feature, probed: &[&Features]) -> FeatureSupport {
+    let answers: Vec<&ProbeResult> = probed.iter().filter_map(|f| f.0.get(&feature)).collect();
+    let refusal = answers.iter().find_map(|answer| match answer {
+        ProbeResult::No(reason) => Some(reason.clone()),
+        ProbeResult::Yes | ProbeResult::UpTo(_) => None,
+    });
+    let limits = answers.iter().filter_map(|answer| match answer {
+        ProbeResult::UpTo(size) => Some(*size),
+        ProbeResult::Yes | ProbeResult::No(_) => None,
+    });
+    let worked = |answer: &&ProbeResult| !matches!(answer, ProbeResult::No(_));
+    match (refusal, limits.min()) {
+        (None, _) if answers.is_empty() => FeatureSupport::NotProbed,
+        (None, Some(size)) => FeatureSupport::UpTo(size),
+        (None, None) => FeatureSupport::Yes,
+        (Some(reason), _) if answers.iter().any(worked) => FeatureSupport::Varies(reason),
+        (Some(reason), _) => FeatureSupport::No(reason),
+    }
+}
+
+/// As one probe would say it; what varies cannot be relied on and counts as absent.
+fn merged(states: &[FeatureState]) -> Features {
+    let support = |state: &FeatureState| match &state.found {
+        FeatureSupport::Yes => Some(ProbeResult::Yes),
+        FeatureSupport::UpTo(size) => Some(ProbeResult::UpTo(*size)),
+        FeatureSupport::No(reason) | FeatureSupport::Varies(reason) => {
+            Some(ProbeResult::No(reason.clone()))
+        }
+        FeatureSupport::NotProbed => None,
+    };
+    Features(
+        states
+            .iter()
+            .filter_map(|state| Some((state.feature, support(state)?)))
+            .collect(),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn probe(answer: Option<ProbeResult>) -> Features {
+        Features(answer.map(|a| (Feature::Xattrs, a)).into_iter().collect())
+    }
+
+    #[test]
+    fn cells_that_disagree_are_said_to() {
+        let yes = probe(Some(ProbeResult::Yes));
+        let no = probe(Some(ProbeResult::No("ENOTSUP".into())));
+        let none = probe(None);
+        let found = |probed: &[&Features]| merge(Feature::Xattrs, probed);
+        assert_eq!(found(&[&none]), FeatureSupport::NotProbed);
+        assert_eq!(found(&[&none, &yes]), FeatureSupport::Yes);
+        assert_eq!(found(&[&no, &none]), FeatureSupport::No("ENOTSUP".into()));
+        assert_eq!(
+            found(&[&yes, &no]),
+            FeatureSupport::Varies("ENOTSUP".into())
+        );
+        let [small, large] =
+            [Bytes::mib(1), Bytes::mib(2)].map(|s| probe(Some(ProbeResult::UpTo(s))));
+        assert_eq!(
+            found(&[&large, &small]),
+            FeatureSupport::UpTo(Bytes::mib(1))
+        );
+    }
+}

@@ -1,0 +1,193 @@
+//! What the rows of a campaign cost, as [`crate::inference`] takes it: natural logarithms, of which less is better.
+
+use std::cell::OnceCell;
+use std::collections::BTreeMap;
+
+use model::{Clock, Direction, Metric};
+
+use crate::inference::{
+    BestComparison, BlockDesign, CampaignCosts, ComparisonResult, Contrast, LogCosts, Margin,
+    PairedResult, PairwiseEstimates, Selected, compare_pairs,
+};
+use crate::results::rank::places;
+use crate::results::selection::Selection;
+use crate::{Rank, RankingState, ResultRow};
+
+/// The log costs of rows that are ranked, and which row each is.
+pub(crate) struct RankedCosts {
+    costs: CampaignCosts,
+    /// The number of each row in the costs, by its number in the analysis.
+    numbers: BTreeMap<usize, usize>,
+    /// What is known of every pair of contenders in every row; made when it is first asked for.
+    estimates: OnceCell<PairwiseEstimates>,
+}
+
+impl RankedCosts {
+    /// Those of the rows by which phases are compared.
+    pub fn from_primary_rows(rows: &[ResultRow], clock: Clock) -> Self {
+        Self::of(rows, clock, |row| row.primary)
+    }
+
+    fn of(rows: &[ResultRow], clock: Clock, wanted: impl Fn(&ResultRow) -> bool) -> Self {
+        let mut tests: BTreeMap<(&str, &str), usize> = BTreeMap::new();
+        let mut numbers = BTreeMap::new();
+        let mut costs = Vec::new();
+        for (number, row) in rows.iter().enumerate() {
+            if !(is_ranked(row) && wanted(row)) {
+                continue;
+            }
+            let next = tests.len();
+            let test = *tests.entry((&row.suite, &row.test)).or_insert(next);
+            numbers.insert(number, costs.len());
+            costs.push(LogCosts {
+                test,
+                logs: row.results.iter().map(|r| logs(row, r)).collect(),
+            });
+        }
+        let costs = CampaignCosts {
+            contenders: rows.first().map_or(0, |row| row.results.len()),
+            rows: costs,
+            exact: clock == Clock::Virtual,
+        };
+        Self {
+            costs,
+            numbers,
+            estimates: OnceCell::new(),
+        }
+    }
+
+    /// What is known of every pair of contenders in every row.
+    pub fn estimates(&self) -> &PairwiseEstimates {
+        let make = || PairwiseEstimates::from_costs(self.costs.clone());
+        self.estimates.get_or_init(make)
+    }
+
+    /// The number of each row in the analysis.
+    pub fn rows(&self) -> Vec<usize> {
+        self.numbers.keys().copied().collect()
+    }
+
+    /// Where each contender stands in a weighted sum of rows; those who are no candidates take no part. `family` is how
+    /// many such questions the report answers.
+    pub fn weighted(
+        &self,
+        weights: &[(usize, f64)],
+        candidates: &[bool],
+        margin: Margin,
+        family: usize,
+    ) -> Vec<Option<Rank>> {
+        let mut of_rows = vec![0.0; self.costs.rows.len()];
+        for (row, weight) in weights {
+            if let Some(number) = self.numbers.get(row) {
+                of_rows[*number] += weight;
+            }
+        }
+        places(&self.estimates().weighed(Contrast {
+            weights: &of_rows,
+            takes_part: candidates,
+            margin,
+            family,
+        }))
+    }
+
+    /// Gives the results of these rows their places among those selected, and takes it from the others.
+    pub fn rank_among(&self, all: &mut [ResultRow], selection: &Selection, margin: Margin) {
+        let selected = Selected {
+            contenders: selection.contenders.clone(),
+            rows: self
+                .numbers
+                .keys()
+                .map(|row| selection.rows[*row])
+                .collect(),
+        };
+        let [standings, gains] = self.estimates().rows_among(&selected, margin);
+        for (row, number) in &self.numbers {
+            give(&mut all[*row], &standings[*number], &gains[*number]);
+        }
+    }
+
+    /// Every pair of contenders in every row: of each row its number, and of each pair what the second costs beside the
+    /// first, in the order of [`Estimates::pairs`].
+    pub fn every_pair(&self, margin: Margin) -> BTreeMap<usize, Vec<Option<ComparisonResult>>> {
+        let rows = self.numbers.keys().copied();
+        rows.zip(self.estimates().every_pair(margin)).collect()
+    }
+
+    /// One contender beside another, with the number of each row that both have.
+    pub fn compare(
+        &self,
+        one: usize,
+        other: usize,
+        margin: Margin,
+    ) -> Vec<(usize, ComparisonResult)> {
+        let results = self.costs.rows.iter().enumerate();
+        let results = results.map(|(row, costs)| PairedResult {
+            row,
+            test: costs.test,
+            contender: 0,
+            before: costs.logs[other].clone(),
+            after: costs.logs[one].clone(),
+        });
+        let pairing = match self.costs.exact {
+            true => BlockDesign::Deterministic,
+            false => BlockDesign::PairedByRound,
+        };
+        let compared = compare_pairs(&results.collect::<Vec<_>>(), pairing, margin);
+        let compared = self.numbers.keys().copied().zip(compared);
+        compared.filter_map(|(row, of)| Some((row, of?))).collect()
+    }
+}
+
+/// Gives every result of a ranked row its place. The primary metrics, whose costs are given back, are one family, all others a
+/// second one.
+pub(crate) fn rank_rows(all: &mut [ResultRow], clock: Clock, margin: Margin) -> RankedCosts {
+    let of = |primary| RankedCosts::of(all, clock, |row| row.primary == primary);
+    let [primary, others] = [true, false].map(of);
+    for ranked in [&primary, &others] {
+        let standings = ranked.estimates().rows(margin);
+        // The worst of a row is the best of what it gains.
+        let gains = PairwiseEstimates::from_costs(ranked.costs.negated()).rows(margin);
+        for (row, number) in &ranked.numbers {
+            give(&mut all[*row], &standings[*number], &gains[*number]);
+        }
+    }
+    primary
+}
+
+/// Gives the results of a row their places.
+fn give(row: &mut ResultRow, standing: &BestComparison, gains: &BestComparison) {
+    let mut places = places(standing);
+    if let [worst] = gains.shortlist[..] {
+        places[worst] = places[worst].map(|place| Rank {
+            worst: !place.shortlisted,
+            ..place
+        });
+    }
+    for (result, place) in row.results.iter_mut().zip(places) {
+        result.place = place;
+    }
+}
+
+/// Whether contenders can be compared by it: nothing that has no logarithm.
+fn is_ranked(row: &ResultRow) -> bool {
+    let values = row.results.iter().flat_map(|r| &r.rounds);
+    row.ranking == RankingState::Ranked
+        && row.metric != Metric::Supported
+        && values.filter_map(|r| r.value).all(|v| v > 0.0)
+}
+
+fn logs(row: &ResultRow, result: &crate::MetricResult) -> Vec<Option<f64>> {
+    let comparable = result.is_comparable();
+    let rounds = result.rounds.iter().map(|round| round.value);
+    rounds
+        .map(|value| Some(log_cost(value.filter(|_| comparable)?, row.direction)))
+        .collect()
+}
+
+/// The logarithm of a cost: lower is better.
+pub(crate) fn log_cost(value: f64, direction: Direction) -> f64 {
+    match direction {
+        Direction::Higher => -value.ln(),
+        Direction::Lower | Direction::Neutral => value.ln(),
+    }
+}

@@ -1,0 +1,75 @@
+//! One result of two contenders, or of two campaigns, side by side: whether they can be compared, and what they cost.
+
+use std::collections::BTreeSet;
+
+use model::{CacheState, Clock};
+
+use crate::inference::{BlockDesign, PairedResult};
+use crate::results::costs::log_cost;
+use crate::{MetricResult, ResultRow};
+
+/// A row with a contender's result before and after.
+pub(crate) type RowPair<'a> = (&'a ResultRow, &'a MetricResult, &'a MetricResult);
+
+/// Rounds of a campaign belong together.
+pub(crate) const fn design_within_campaign(clock: Clock) -> BlockDesign {
+    match clock {
+        Clock::Real => BlockDesign::PairedByRound,
+        Clock::Virtual => BlockDesign::Deterministic,
+    }
+}
+
+/// Where a result stands among all that are compared.
+pub(crate) struct ComparisonKey {
+    /// The number of its row.
+    pub number: usize,
+    /// That of its contender.
+    pub contender: usize,
+}
+
+/// Whether a result can be compared: in no failed round, and with a logarithm.
+pub(crate) fn is_sound(row: &ResultRow, result: &MetricResult) -> bool {
+    result.estimate.is_some()
+        && !result.has_failed_rounds()
+        && !result.is_lower_bound(row.metric)
+        && result
+            .rounds
+            .iter()
+            .all(|r| r.value.is_none_or(|v| v > 0.0))
+}
+
+/// The log cost of each round.
+pub(crate) fn logs(row: &ResultRow, result: &MetricResult) -> Vec<Option<f64>> {
+    let values = result.rounds.iter().map(|round| round.value);
+    values
+        .map(|value| Some(log_cost(value?, row.direction)))
+        .collect()
+}
+
+/// The costs of a result before and after, where both were taken in the same way, in no failed round, and have logarithms.
+pub(crate) fn paired_costs(
+    (row, before, after): RowPair<'_>,
+    place: ComparisonKey,
+    rows: &[(&ResultRow, &ResultRow)],
+) -> Option<PairedResult> {
+    let is_comparable = is_sound(row, before) && is_sound(row, after);
+    if !(is_comparable && caches(before) == caches(after)) {
+        return None;
+    }
+    let is_same = |(_, other): &(&ResultRow, &ResultRow)| {
+        (&other.suite, &other.test) == (&row.suite, &row.test)
+    };
+    Some(PairedResult {
+        row: place.number,
+        test: rows.iter().position(is_same)?,
+        contender: place.contender,
+        before: logs(row, before),
+        after: logs(row, after),
+    })
+}
+
+/// The cache states in which a result was really taken.
+pub(crate) fn caches(result: &MetricResult) -> BTreeSet<Option<CacheState>> {
+    let rounds = result.rounds.iter().filter(|r| r.value.is_some());
+    rounds.map(|r| r.cache).collect()
+}

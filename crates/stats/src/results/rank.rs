@@ -1,0 +1,66 @@
+//! Where a contender stands beside the best of a row, a group of tests or a use.
+
+use serde::{Deserialize, Serialize};
+
+use crate::inference::{BestComparison, ComparisonVerdict};
+
+/// Where a contender stands beside the best.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Rank {
+    /// One more than the number of contenders that cost less, by the estimates.
+    pub order: u32,
+    /// Its cost as a multiple of the lowest, by the estimates.
+    pub ratio: f64,
+    /// Whether it may be the best: nobody is shown to be better by more than the margin.
+    pub shortlisted: bool,
+    /// Whether it is the best: everybody else is shown to be worse by more than the margin.
+    pub best: bool,
+    /// Whether it is the worst of a row: everybody else is shown to be better by more than the margin.
+    #[serde(default)]
+    pub worst: bool,
+    /// What it is beside the best; of those who may be the best, beside the first of them; of the first, beside the next.
+    pub verdict: ComparisonVerdict,
+    /// Whether the share in the verdict is the difference itself, and no bound of it: values are free of noise, and there
+    /// is one round.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub exact: bool,
+}
+
+impl Rank {
+    /// Whether it is equal to the first within the margin, or is the first and somebody else is equal to it.
+    pub const fn is_equal(&self) -> bool {
+        self.shortlisted
+            && matches!(
+                self.verdict,
+                ComparisonVerdict::EqualWithin(_) | ComparisonVerdict::Identical
+            )
+    }
+
+    /// Whether it may be the best and rounds are too few to say more.
+    pub const fn is_open(&self) -> bool {
+        self.shortlisted && matches!(self.verdict, ComparisonVerdict::NotEnoughRounds { .. })
+    }
+}
+
+/// The places of a standing, in the campaign's order; none where a contender is comparable to nobody.
+pub(crate) fn places(standing: &BestComparison) -> Vec<Option<Rank>> {
+    let lowest = standing.differences.iter().flatten().copied();
+    let lowest = lowest.fold(f64::INFINITY, f64::min);
+    let place = |one: usize| {
+        let difference = standing.differences[one]?;
+        let cheaper = standing.differences.iter().flatten();
+        let cheaper = cheaper.filter(|other| **other < difference).count();
+        let shortlisted = standing.shortlist.contains(&one);
+        Some(Rank {
+            order: u32::try_from(cheaper).unwrap_or(u32::MAX).saturating_add(1),
+            ratio: (difference - lowest).exp(),
+            shortlisted,
+            best: shortlisted && standing.shortlist.len() == 1,
+            worst: false,
+            verdict: standing.verdicts[one]?,
+            exact: standing.exact,
+        })
+    };
+    (0..standing.differences.len()).map(place).collect()
+}

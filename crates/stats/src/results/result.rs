@@ -1,0 +1,230 @@
+//! One metric of one phase for one contender: its rounds, its estimate, or the words for their absence.
+//!
+//! The round is the statistical replicate; what happened inside a round is summed up by the model
+//! before it comes here.
+
+use std::collections::BTreeMap;
+
+use model::{CacheState, Metric};
+use serde::{Deserialize, Serialize};
+
+use crate::statistics::interval::median;
+use crate::statistics::outlier;
+use crate::{OVERHEAD_ABOVE, Rank, RobustEstimate, RoundOutcome};
+
+/// What one planned round gave.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct RoundValue {
+    /// The round, from 1.
+    pub round: u32,
+    /// What became of it.
+    pub outcome: RoundOutcome,
+    /// The number, in the metric's unit; present exactly where the outcome is `ok`.
+    pub value: Option<f64>,
+    /// The cache state that the phase really began with, where it was done.
+    pub cache: Option<CacheState>,
+    /// Whether the phase's time limit ended it before all operations were done.
+    #[serde(rename = "cut_short")]
+    pub time_limited: bool,
+    /// Passes that the value is over: several where one ended too soon to be timed.
+    #[serde(default)]
+    pub passes: u32,
+    /// The value as a share of what the device can do without a filesystem, in percent; only where
+    /// the phase worked on the device.
+    #[serde(default)]
+    pub raw_device_share: Option<f64>,
+    /// The share of the phase's time that fsarena itself took, in percent.
+    #[serde(default)]
+    pub overhead_share: Option<f64>,
+}
+
+/// One metric of one phase for one contender.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct MetricResult {
+    /// Name of the contender.
+    pub contender: String,
+    /// Every planned round, in order.
+    pub rounds: Vec<RoundValue>,
+    /// What the rounds come to; `None` where no round gave a value.
+    pub estimate: Option<RobustEstimate>,
+    /// The share of what the raw device can do, in percent: the median over rounds. Present where every
+    /// round with a value has one.
+    #[serde(default)]
+    pub raw_device_share: Option<f64>,
+    /// The share of the time that fsarena itself took, in percent: the median over rounds.
+    #[serde(default)]
+    pub overhead_share: Option<f64>,
+    /// Whether it is that of a baseline, such as what lives in memory: it is shown, and competes with nobody's.
+    #[serde(default)]
+    pub set_apart: bool,
+    /// Whether it is set apart since its syncs never reached the disk, where those of others did.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub not_durable: bool,
+    /// Where it stands beside the best; `None` where it has no value, failed in a round, is not ranked, or is alone.
+    pub place: Option<Rank>,
+}
+
+impl MetricResult {
+    /// A result that is not ranked yet.
+    pub fn new(contender: &str, rounds: Vec<RoundValue>) -> Self {
+        let values: Vec<f64> = rounds.iter().filter_map(|r| r.value).collect();
+        Self {
+            contender: contender.to_owned(),
+            estimate: RobustEstimate::from_values(&values),
+            raw_device_share: median_share(&rounds, |r| r.raw_device_share),
+            overhead_share: median_share(&rounds, |r| r.overhead_share),
+            rounds,
+            set_apart: false,
+            not_durable: false,
+            place: None,
+        }
+    }
+
+    /// Whether it can be set against the results of others: every round that ran gave a value, in the
+    /// cache state that theirs were taken in.
+    pub fn is_comparable(&self) -> bool {
+        self.estimate.is_some() && !self.has_failed_rounds() && !self.set_apart
+    }
+
+    /// The outcomes other than `ok`, of rounds that were planned, with how many rounds had each: the most frequent first, and of
+    /// equally frequent ones in the order of [`RoundOutcome::ALL`].
+    pub fn outcome_counts(&self) -> Vec<(RoundOutcome, u32)> {
+        let mut counts = BTreeMap::new();
+        for round in &self.rounds {
+            if !matches!(round.outcome, RoundOutcome::Ok | RoundOutcome::NotNeeded) {
+                *counts.entry(round.outcome).or_insert(0) += 1;
+            }
+        }
+        let mut words: Vec<_> = counts.into_iter().collect();
+        words.sort_by_key(|(outcome, count)| (std::cmp::Reverse(*count), *outcome));
+        words
+    }
+
+    /// How many rounds were planned: within a budget not everybody needs every round.
+    pub fn planned_rounds(&self) -> u32 {
+        let planned = self
+            .rounds
+            .iter()
+            .filter(|r| r.outcome != RoundOutcome::NotNeeded);
+        u32::try_from(planned.count()).unwrap_or(u32::MAX)
+    }
+
+    /// Whether a round failed, so that the estimate rests on the rounds that survived.
+    pub fn has_failed_rounds(&self) -> bool {
+        self.rounds.iter().any(|r| r.outcome.is_failure())
+    }
+
+    /// Rounds whose value lies far off the others (see [`outlier::OUTLIER_BEYOND`]).
+    pub fn outliers(&self) -> Vec<u32> {
+        let measured = self.rounds.iter().filter_map(|r| Some((r.round, r.value?)));
+        let (rounds, values): (Vec<u32>, Vec<f64>) = measured.unzip();
+        let places = outlier::outliers(&values);
+        places.into_iter().map(|place| rounds[place]).collect()
+    }
+
+    /// Whether a planned round has not run yet.
+    pub fn is_incomplete(&self) -> bool {
+        self.rounds
+            .iter()
+            .any(|r| r.outcome == RoundOutcome::NotRun)
+    }
+
+    /// Whether fsarena itself took so much of the time that the result says less than it seems.
+    pub fn is_largely_overhead(&self) -> bool {
+        self.overhead_share.is_some_and(|s| s > OVERHEAD_ABOVE)
+    }
+
+    /// Whether the number is no more than a lower bound: a total of a phase that was cut short.
+    pub fn is_lower_bound(&self, metric: Metric) -> bool {
+        is_cumulative(metric)
+            && self
+                .rounds
+                .iter()
+                .any(|r| r.value.is_some() && r.time_limited)
+    }
+}
+
+/// The median of the shares of the rounds that have a value, where each of these has a share.
+fn median_share(rounds: &[RoundValue], share: impl Fn(&RoundValue) -> Option<f64>) -> Option<f64> {
+    let shares = rounds.iter().filter(|r| r.value.is_some()).map(share);
+    median(&shares.collect::<Option<Vec<f64>>>()?)
+}
+
+/// Whether a metric is a total that would have grown had the phase not been cut short.
+pub(crate) fn is_cumulative(metric: Metric) -> bool {
+    matches!(
+        metric,
+        Metric::Elapsed
+            | Metric::MinorFaults
+            | Metric::MajorFaults
+            | Metric::DeviceRead
+            | Metric::DeviceWritten
+            | Metric::DeviceFlushes
+            | Metric::SpaceTaken
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn round(round: u32, outcome: RoundOutcome, value: Option<f64>) -> RoundValue {
+        RoundValue {
+            round,
+            outcome,
+            value,
+            cache: Some(CacheState::Warm),
+            time_limited: false,
+            passes: 1,
+            raw_device_share: None,
+            overhead_share: None,
+        }
+    }
+
+    #[test]
+    fn a_round_that_survives_is_a_result_but_a_marked_one() {
+        let result = MetricResult::new(
+            "ext4",
+            vec![
+                round(1, RoundOutcome::Failed, None),
+                round(2, RoundOutcome::Ok, Some(7.0)),
+                round(3, RoundOutcome::Failed, None),
+            ],
+        );
+        assert_eq!(result.estimate.unwrap().median, 7.0);
+        assert_eq!(result.estimate.unwrap().interval.confidence, 0.0);
+        assert!(result.has_failed_rounds());
+        assert_eq!(result.outcome_counts(), [(RoundOutcome::Failed, 2)]);
+    }
+
+    #[test]
+    fn the_most_frequent_word_comes_first() {
+        let result = MetricResult::new(
+            "ext4",
+            vec![
+                round(1, RoundOutcome::Failed, None),
+                round(2, RoundOutcome::Hung, None),
+                round(3, RoundOutcome::Hung, None),
+                round(4, RoundOutcome::NotRun, None),
+            ],
+        );
+        let words = [
+            (RoundOutcome::Hung, 2),
+            (RoundOutcome::Failed, 1),
+            (RoundOutcome::NotRun, 1),
+        ];
+        assert_eq!(result.outcome_counts(), words);
+        assert!(result.is_incomplete() && result.estimate.is_none());
+    }
+
+    #[test]
+    fn a_total_cut_short_is_a_lower_bound_and_a_rate_is_not() {
+        let mut cut = round(1, RoundOutcome::Ok, Some(3.0));
+        cut.time_limited = true;
+        let result = MetricResult::new("ext4", vec![cut]);
+        assert!(result.is_lower_bound(Metric::Elapsed));
+        assert!(!result.is_lower_bound(Metric::Rate));
+    }
+}

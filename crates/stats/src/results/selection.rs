@@ -1,0 +1,28 @@
+//! A part of a campaign, as a reader of its report selects it.
+
+use crate::ResultRow;
+
+/// Some contenders and some rows of a campaign, as a reader of its report selects them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Selection {
+    /// Whether each contender takes part, in the campaign's order.
+    pub contenders: Vec<bool>,
+    /// Whether each of [`crate::Analysis::rows`] counts.
+    pub rows: Vec<bool>,
+}
+
+impl Selection {
+    /// The rows in which whoever takes no part is set apart, and those that do not count are in no score.
+    pub(crate) fn apply(&self, rows: &[ResultRow]) -> Vec<ResultRow> {
+        let mut rows = rows.to_vec();
+        for (row, counts) in rows.iter_mut().zip(&self.rows) {
+            if !counts {
+                row.withheld = Some("not selected".to_owned());
+            }
+            for (result, takes_part) in row.results.iter_mut().zip(&self.contenders) {
+                result.set_apart |= !takes_part;
+            }
+        }
+        rows
+    }
+}

@@ -1,0 +1,269 @@
+//! Puts the points of a sweep together again: axes, borders, and for each phase its row at each point.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use model::{Bytes, CampaignResults, Metric, Op, SweepAxis, Test};
+use serde::{Deserialize, Serialize};
+
+use crate::ResultRow;
+use crate::statistics::knee::{Knee, knee};
+
+/// A sweep.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Sweep {
+    /// Name of the suite.
+    pub suite: String,
+    /// Name that all points share.
+    pub name: String,
+    /// Names of the tests that are its points, in their order.
+    pub tests: Vec<String>,
+    /// The axes with their values in rising order.
+    pub axes: BTreeMap<SweepAxis, Vec<u64>>,
+    /// The largest size that fits the processor's cache, where it was recorded.
+    pub cpu_cache: Option<Bytes>,
+    /// The memory that a cell may use: the campaign's limit, else the machine's.
+    pub memory: Option<Bytes>,
+    /// The phases, in their order.
+    pub phases: Vec<SweptPhase>,
+}
+
+/// A metric of a phase of a sweep: its primary one, and of random I/O also the throughput.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct SweptPhase {
+    /// Name of the phase.
+    pub phase: String,
+    /// What its numbers say.
+    pub metric: Metric,
+    /// The points at which it was planned.
+    pub points: Vec<SweptRow>,
+    /// The knee of the curve over concurrency, for each contender in the campaign's order; empty unless
+    /// concurrency alone varies, and the phase follows it.
+    pub knees: Vec<Option<Knee>>,
+}
+
+/// A phase at one point.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct SweptRow {
+    /// The value on each axis.
+    pub at: BTreeMap<SweepAxis, u64>,
+    /// Number of the row that holds its results, in [`crate::Analysis::rows`].
+    pub row: usize,
+}
+
+/// One axis of a sweep with the others held: what a table or a curve shows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SweepSlice<'a> {
+    /// The axis that varies.
+    pub axis: SweepAxis,
+    /// The values of the others.
+    pub held: BTreeMap<SweepAxis, u64>,
+    /// The points, by their value on the axis.
+    pub points: Vec<(u64, &'a SweptRow)>,
+}
+
+impl Sweep {
+    /// A slice over each axis that varies. The others are held where the most points are, and of such
+    /// places at the one with the largest values.
+    pub fn slices<'a>(&self, phase: &'a SweptPhase) -> Vec<SweepSlice<'a>> {
+        let varies = self.axes.iter().filter(|(_, values)| values.len() > 1);
+        let varies: Vec<SweepAxis> = varies.map(|(axis, _)| *axis).collect();
+        let first = self.axes.keys().next().copied();
+        // A sweep of one point has one slice, too.
+        let axes = if varies.is_empty() {
+            first.into_iter().collect()
+        } else {
+            varies
+        };
+        axes.into_iter()
+            .filter_map(|axis| self.slice(phase, axis))
+            .collect()
+    }
+
+    /// Where the other axes are held while one varies. That is decided over the whole sweep: every phase
+    /// is shown at one place. `None` where no point lies on the axis.
+    pub fn fixed_axes(&self, axis: SweepAxis) -> Option<BTreeMap<SweepAxis, u64>> {
+        let mut places: BTreeMap<BTreeMap<SweepAxis, u64>, BTreeSet<u64>> = BTreeMap::new();
+        for point in self.phases.iter().flat_map(|phase| &phase.points) {
+            let (held, value) = apart(&point.at, axis)?;
+            places.entry(held).or_default().insert(value);
+        }
+        let place = places.into_iter().max_by(|a, b| {
+            (a.1.len(), a.0.values().collect::<Vec<_>>()).cmp(&(b.1.len(), b.0.values().collect()))
+        });
+        Some(place?.0)
+    }
+
+    fn slice<'a>(&self, phase: &'a SweptPhase, axis: SweepAxis) -> Option<SweepSlice<'a>> {
+        let held = self.fixed_axes(axis)?;
+        let points = phase.points.iter();
+        let points = points.filter_map(|point| {
+            let (at, value) = apart(&point.at, axis)?;
+            (at == held).then_some((value, point))
+        });
+        Some(SweepSlice {
+            axis,
+            points: points.collect(),
+            held,
+        })
+    }
+
+    /// What ends between two sizes, the smaller of which may be absent: words for a line in a table.
+    pub fn memory_boundaries(&self, before: Option<u64>, size: u64) -> Vec<(&'static str, Bytes)> {
+        let named = [
+            ("CPU cache ends", self.cpu_cache),
+            ("memory ends", self.memory),
+        ];
+        let crossed = |border: Bytes| size > border.0 && before.is_none_or(|b| b <= border.0);
+        named
+            .into_iter()
+            .filter_map(|(words, border)| Some((words, border.filter(|b| crossed(*b))?)))
+            .collect()
+    }
+}
+
+/// The value on an axis, and those on the others.
+fn apart(
+    at: &BTreeMap<SweepAxis, u64>,
+    axis: SweepAxis,
+) -> Option<(BTreeMap<SweepAxis, u64>, u64)> {
+    let mut held = at.clone();
+    let value = held.remove(&axis)?;
+    Some((held, value))
+}
+
+/// Every sweep of a campaign, in the order of its suites.
+pub(crate) fn sweeps(results: &CampaignResults, rows: &[ResultRow]) -> Vec<Sweep> {
+    let campaign = &results.campaign;
+    let environment = results.environments.last();
+    let cpu_cache = environment.and_then(model::Environment::cpu_cache);
+    let all = environment.map(|e| e.memory).filter(|memory| memory.0 > 0);
+    // Where contenders may use different memory, it ends at no one size.
+    let mut limits = campaign.contenders.iter().map(|c| campaign.memory_for(c));
+    let is_one = limits.all(|limit| limit == campaign.memory);
+    let memory = campaign.memory.or(all).filter(|_| is_one);
+    let mut shown: BTreeMap<(&str, &str), Vec<usize>> = BTreeMap::new();
+    for (number, row) in rows.iter().enumerate().filter(|(_, row)| row.shown) {
+        shown
+            .entry((row.suite.as_str(), row.test.as_str()))
+            .or_default()
+            .push(number);
+    }
+    let tests = campaign.suites.iter().flat_map(|suite| &suite.tests);
+    let mut sweeps: Vec<Sweep> = Vec::new();
+    for test in tests {
+        let Some(point) = &test.sweep else { continue };
+        let known = sweeps
+            .iter()
+            .position(|s| s.suite == test.suite && s.name == point.sweep);
+        let index = known.unwrap_or_else(|| {
+            sweeps.push(Sweep {
+                suite: test.suite.clone(),
+                name: point.sweep.clone(),
+                tests: Vec::new(),
+                axes: BTreeMap::new(),
+                cpu_cache,
+                memory,
+                phases: Vec::new(),
+            });
+            sweeps.len() - 1
+        });
+        let of_test = shown.get(&(test.suite.as_str(), test.name.as_str()));
+        let of_test = of_test.map_or(&[][..], Vec::as_slice);
+        take(&mut sweeps[index], test, &point.at, rows, of_test);
+    }
+    for sweep in &mut sweeps {
+        let is_last = |t: &&Test| t.suite == sweep.suite && sweep.tests.last() == Some(&t.name);
+        let tests = || campaign.suites.iter().flat_map(|suite| &suite.tests);
+        if let Some(last) = tests().find(is_last) {
+            find_knees(sweep, last, rows);
+        }
+    }
+    sweeps
+}
+
+/// Adds a point to its sweep; `shown` are the numbers of the rows that tables show of its phases.
+fn take(
+    sweep: &mut Sweep,
+    test: &Test,
+    at: &BTreeMap<SweepAxis, u64>,
+    rows: &[ResultRow],
+    shown: &[usize],
+) {
+    sweep.tests.push(test.name.clone());
+    for (axis, value) in at {
+        let values = sweep.axes.entry(*axis).or_default();
+        if let Err(place) = values.binary_search(value) {
+            values.insert(place, *value);
+        }
+    }
+    for &row in shown {
+        let of = &rows[row];
+        let is_same = |p: &SweptPhase| p.phase == of.phase && p.metric == of.metric;
+        let known = sweep.phases.iter().position(is_same);
+        let index = known.unwrap_or_else(|| {
+            sweep.phases.push(SweptPhase {
+                phase: of.phase.clone(),
+                metric: of.metric,
+                points: Vec::new(),
+                knees: Vec::new(),
+            });
+            sweep.phases.len() - 1
+        });
+        let at = at.clone();
+        sweep.phases[index].points.push(SweptRow { at, row });
+    }
+}
+
+/// A curve has a knee where nothing but concurrency varies; whether a phase follows it shows at the last
+/// point, where it is largest.
+fn find_knees(sweep: &mut Sweep, last: &Test, rows: &[ResultRow]) {
+    let varies = sweep.axes.iter().filter(|(_, values)| values.len() > 1);
+    let varies: Vec<SweepAxis> = varies.map(|(axis, _)| *axis).collect();
+    let [axis @ (SweepAxis::Threads | SweepAxis::Depth)] = varies[..] else {
+        return;
+    };
+    let wanted = last
+        .sweep
+        .as_ref()
+        .and_then(|point| point.at.get(&axis).copied());
+    for phase in &mut sweep.phases {
+        let planned = last.phases.iter().find(|p| p.name == phase.phase);
+        if planned.is_none_or(|p| concurrency(&p.op, axis) != wanted) {
+            continue;
+        }
+        let contenders = phase
+            .points
+            .first()
+            .map_or(0, |p| rows[p.row].results.len());
+        // A curve of throughput beside one of operations has its knee at the same place.
+        let is_speed = matches!(phase.metric, Metric::Rate | Metric::Throughput);
+        if !is_speed || !phase.points.iter().all(|point| rows[point.row].primary) {
+            continue;
+        }
+        let curve = |contender: usize| -> Option<Vec<(u64, f64)>> {
+            let points = phase.points.iter();
+            points
+                .map(|p| Some((p.at[&axis], rows[p.row].results[contender].estimate?.median)))
+                .collect()
+        };
+        phase.knees = (0..contenders).map(|c| knee(&curve(c)?)).collect();
+    }
+}
+
+/// How much an operation has at work at once.
+fn concurrency(op: &Op, axis: SweepAxis) -> Option<u64> {
+    match (op, axis) {
+        (Op::Io(io), SweepAxis::Depth) => Some(u64::from(io.depth)),
+        (Op::Io(_) | Op::Create(_) | Op::Metadata(_), SweepAxis::Threads) => {
+            Some(u64::from(op.info().threads()))
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+#[path = "sweep_tests.rs"]
+mod tests;

@@ -1,0 +1,425 @@
+//! What age costs: each aged contender beside the same one fresh, round by round; and where the order of contenders turns.
+//!
+//! All results that are compared are one family ([`crate::inference::pairs`]), and so are all sums of them.
+
+use std::collections::BTreeSet;
+
+use model::{AgeingSpec, CampaignResults, Contender, Direction, Metric, Phase, WorkloadCategory};
+use serde::{Deserialize, Serialize};
+
+use crate::inference::{BlockDesign, ComparisonResult, PairedResult, compare_pairs, overall};
+use crate::results::paired::{ComparisonKey, design_within_campaign, paired_costs};
+use crate::statistics::interval::median;
+use crate::{ComparisonVerdict, Margin, ResultRow};
+
+/// What age costs in a campaign; empty where nobody competes both fresh and aged.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct AgeingCost {
+    /// Each aged contender that competes fresh, too, in the campaign's order.
+    pub prices: Vec<ContenderAgeingCost>,
+    /// Pairs of contenders that are shown to swap places.
+    pub turns: Vec<RankReversal>,
+    /// Cells whose aged state was that of a kept image; absent where there are none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "kept")]
+    pub reused_images: Option<ReusedImages>,
+}
+
+/// How many cells began with an aged state that was made before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ReusedImages {
+    /// These cells.
+    pub cells: u64,
+    /// The images that their states were taken from.
+    pub images: u64,
+}
+
+/// What its age costs a contender.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ContenderAgeingCost {
+    /// The fresh one, by its place in the campaign's order.
+    pub fresh: usize,
+    /// The aged one.
+    pub aged: usize,
+    /// What ageing came to, each as the median over its cells; absent where none was aged so far.
+    pub reached: Option<AchievedAge>,
+    /// Each result that both have.
+    pub results: Vec<ResultAgeingCost>,
+    /// The geometric mean over the results of each group of tests.
+    pub groups: Vec<CategoryAgeingCost>,
+    /// The geometric mean over all results; absent where no round is whole.
+    pub overall: Option<ComparisonResult>,
+}
+
+/// What ageing came to.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct AchievedAge {
+    /// How full it was, as a share.
+    pub fill: f64,
+    /// Files that lay there.
+    pub files: f64,
+    /// The layout score after the fill, as a share; absent where the filesystem does not say where files lie.
+    pub layout_filled: Option<f64>,
+    /// The layout score in the end, as a share.
+    pub layout_aged: Option<f64>,
+    /// The share of files that were of another age than the profile wants.
+    pub ages_apart: f64,
+}
+
+/// One result aged beside fresh.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ResultAgeingCost {
+    /// The number of its row in the analysis.
+    pub row: usize,
+    /// What its cost is aged, as a multiple of that fresh.
+    pub cost: ComparisonResult,
+}
+
+/// A group of tests aged beside fresh.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct CategoryAgeingCost {
+    /// The group.
+    pub group: WorkloadCategory,
+    /// Results that the mean is over.
+    pub results: u32,
+    /// What they cost aged, as a multiple of that fresh; absent where no round is whole.
+    pub cost: Option<ComparisonResult>,
+}
+
+/// Two contenders of which one is shown to be ahead fresh, and the other one at the same age.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct RankReversal {
+    /// In which group of tests; over all results where absent.
+    pub group: Option<WorkloadCategory>,
+    /// Who is ahead fresh, and who is behind: places in the campaign's order.
+    pub fresh: [usize; 2],
+    /// Who is ahead aged, and who is behind: the aged ones of the same two, the other way round.
+    pub aged: [usize; 2],
+}
+
+/// What a contender lies beside in a comparison.
+type Pair = (usize, usize);
+
+/// A comparison to be summed up: a pair in a group of tests, or over all results.
+type Sum = (Pair, Option<WorkloadCategory>);
+
+/// What age costs in a campaign of which these are the rows.
+pub(crate) fn ageing(results: &CampaignResults, rows: &[ResultRow], margin: Margin) -> AgeingCost {
+    let contenders = &results.campaign.contenders;
+    let aged = aged(contenders);
+    let kept = kept(results);
+    if aged.is_empty() {
+        return AgeingCost {
+            reused_images: kept,
+            ..AgeingCost::default()
+        };
+    }
+    let table = Table::new(results, rows, margin);
+    let own: Vec<Pair> = aged.iter().map(|(pair, _)| *pair).collect();
+    let singles = table.singles(&own);
+    let sums = table.sums(&own);
+    let prices = own.iter().map(|&(fresh, aged)| {
+        let of_pair =
+            |((pair, _), ..): &&(Sum, u32, Option<ComparisonResult>)| *pair == (fresh, aged);
+        let parts = || sums.iter().filter(of_pair);
+        let group = |((_, group), results, cost): &(Sum, u32, Option<ComparisonResult>)| {
+            Some(CategoryAgeingCost {
+                group: (*group)?,
+                results: *results,
+                cost: *cost,
+            })
+        };
+        let all = parts().find(|((_, group), ..)| group.is_none());
+        ContenderAgeingCost {
+            fresh,
+            aged,
+            reached: reached(results, &contenders[aged]),
+            results: singles
+                .iter()
+                .filter(|(pair, _)| *pair == (fresh, aged))
+                .map(|(_, price)| *price)
+                .collect(),
+            groups: parts().filter_map(group).collect(),
+            overall: all.and_then(|(.., cost)| *cost),
+        }
+    });
+    AgeingCost {
+        prices: prices.collect(),
+        turns: turns(&table, &aged),
+        reused_images: kept,
+    }
+}
+
+/// The cells that began with a kept image.
+fn kept(results: &CampaignResults) -> Option<ReusedImages> {
+    let records = results
+        .cells
+        .iter()
+        .filter_map(|stored| stored.result.as_ref()?.age.as_ref());
+    let hashes: Vec<&String> = records
+        .filter_map(|record| record.image_hash.as_ref())
+        .collect();
+    let images: BTreeSet<_> = hashes.iter().collect();
+    (!hashes.is_empty()).then_some(ReusedImages {
+        cells: hashes.len() as u64,
+        images: images.len() as u64,
+    })
+}
+
+/// Contenders that are the same but for name and age, one of them fresh; with the age of the other.
+fn aged(contenders: &[Contender]) -> Vec<(Pair, &AgeingSpec)> {
+    let mut pairs = Vec::new();
+    for (place, contender) in contenders.iter().enumerate() {
+        let mut fresh = contender.clone();
+        fresh.own.age = None;
+        let is_fresh = |other: &Contender| {
+            let name = other.name.clone();
+            *other
+                == Contender {
+                    name,
+                    ..fresh.clone()
+                }
+        };
+        let base = contenders.iter().position(is_fresh);
+        if let (Some(age), Some(base)) = (&contender.own.age, base) {
+            pairs.push(((base, place), age));
+        }
+    }
+    pairs
+}
+
+fn reached(results: &CampaignResults, aged: &Contender) -> Option<AchievedAge> {
+    let cells = results
+        .cells
+        .iter()
+        .filter(|s| s.cell.contender == aged.name);
+    let records: Vec<_> = cells
+        .filter_map(|stored| stored.result.as_ref()?.age.as_ref())
+        .collect();
+    let share = |of: &dyn Fn(&model::AgeingResult) -> Option<model::PerMille>| {
+        let values = records.iter().copied().filter_map(of);
+        let values: Vec<f64> = values.map(|share| f64::from(share.0) / 1000.0).collect();
+        median(&values)
+    };
+    let files: Vec<f64> = records.iter().map(|record| record.files as f64).collect();
+    Some(AchievedAge {
+        fill: share(&|record| Some(record.fill))?,
+        files: median(&files)?,
+        layout_filled: share(&|record| record.layout_filled),
+        layout_aged: share(&|record| record.layout_aged),
+        ages_apart: share(&|record| Some(record.ages_apart))?,
+    })
+}
+
+/// The rows that are compared, and what contenders cost in them.
+struct Table<'a> {
+    rows: &'a [ResultRow],
+    /// Each beside itself, as a comparison of two campaigns has them.
+    sides: Vec<(&'a ResultRow, &'a ResultRow)>,
+    /// The group of each row; nothing of those that are not compared.
+    groups: Vec<Option<WorkloadCategory>>,
+    pairing: BlockDesign,
+    margin: Margin,
+}
+
+impl<'a> Table<'a> {
+    fn new(results: &CampaignResults, rows: &'a [ResultRow], margin: Margin) -> Self {
+        let tests = || {
+            results
+                .campaign
+                .suites
+                .iter()
+                .flat_map(|suite| &suite.tests)
+        };
+        let phase = |row: &ResultRow| -> Option<&Phase> {
+            let mut tests = tests();
+            let test = tests.find(|t| t.name == row.test && t.suite == row.suite)?;
+            test.phases.iter().find(|phase| phase.name == row.phase)
+        };
+        let group = |row: &ResultRow| phase(row).filter(|_| is_compared(row))?.op.info().group();
+        Self {
+            rows,
+            sides: rows.iter().map(|row| (row, row)).collect(),
+            groups: rows.iter().map(group).collect(),
+            pairing: design_within_campaign(results.campaign.clock),
+            margin,
+        }
+    }
+
+    /// The costs of both in a row; the place stands for who is compared.
+    fn beside(
+        &self,
+        (before, after): Pair,
+        number: usize,
+        contender: usize,
+    ) -> Option<PairedResult> {
+        let row = &self.rows[number];
+        let results = (row, &row.results[before], &row.results[after]);
+        paired_costs(results, ComparisonKey { number, contender }, &self.sides)
+    }
+
+    /// The numbers of the rows of a group, or of all that are compared.
+    fn numbers(&self, group: Option<WorkloadCategory>) -> impl Iterator<Item = usize> + '_ {
+        let groups = self.groups.iter().enumerate();
+        let is_in =
+            move |of: &Option<WorkloadCategory>| of.is_some() && (group.is_none() || *of == group);
+        groups
+            .filter(move |(_, of)| is_in(of))
+            .map(|(number, _)| number)
+    }
+
+    /// Each result of each pair.
+    fn singles(&self, all: &[Pair]) -> Vec<(Pair, ResultAgeingCost)> {
+        let each = all.iter().enumerate().flat_map(|(place, pair)| {
+            let besides = self
+                .numbers(None)
+                .filter_map(move |n| self.beside(*pair, n, place));
+            besides.map(|beside| (*pair, beside)).collect::<Vec<_>>()
+        });
+        let (of, besides): (Vec<Pair>, Vec<PairedResult>) = each.unzip();
+        let compared = compare_pairs(&besides, self.pairing, self.margin);
+        let each = of.into_iter().zip(&besides).zip(compared);
+        each.filter_map(|((pair, beside), cost)| {
+            let (row, cost) = (beside.row, cost?);
+            Some((pair, ResultAgeingCost { row, cost }))
+        })
+        .collect()
+    }
+
+    /// Each pair over all results, and over those of each group that both have.
+    fn sums(&self, all: &[Pair]) -> Vec<(Sum, u32, Option<ComparisonResult>)> {
+        let groups = WorkloadCategory::ALL.into_iter().map(Some);
+        let groups: Vec<Option<WorkloadCategory>> = std::iter::once(None).chain(groups).collect();
+        let (mut sums, mut besides): (Vec<(Sum, u32)>, Vec<PairedResult>) = Default::default();
+        for pair in all {
+            for group in &groups {
+                let numbers = self.numbers(*group);
+                let own = numbers.filter_map(|n| self.beside(*pair, n, sums.len()));
+                let own: Vec<PairedResult> = own.collect();
+                if !own.is_empty() {
+                    let count = u32::try_from(own.len()).unwrap_or(u32::MAX);
+                    sums.push(((*pair, *group), count));
+                    besides.extend(own);
+                }
+            }
+        }
+        let compared = overall(&besides, self.pairing, self.margin);
+        let of = |(place, cost): (usize, Option<ComparisonResult>)| {
+            let (sum, results) = sums[place];
+            (sum, results, cost)
+        };
+        compared.into_iter().map(of).collect()
+    }
+}
+
+/// Results by which phases are ranked. What is left to files is not among them: that age takes of it is no news.
+fn is_compared(row: &ResultRow) -> bool {
+    let no_cost = [Metric::Supported, Metric::Capacity].contains(&row.metric);
+    row.primary && row.direction != Direction::Neutral && !no_cost
+}
+
+/// Contenders that swap places between fresh and the same age.
+fn turns(table: &Table<'_>, aged: &[(Pair, &AgeingSpec)]) -> Vec<RankReversal> {
+    let mut fresh_and_aged: Vec<(Pair, Pair)> = Vec::new();
+    for (index, ((one, one_aged), age)) in aged.iter().enumerate() {
+        for ((other, other_aged), _) in aged[index + 1..].iter().filter(|(_, a)| a == age) {
+            fresh_and_aged.push(((*one, *other), (*one_aged, *other_aged)));
+        }
+    }
+    let mut all: Vec<Pair> = fresh_and_aged.iter().flat_map(|(f, a)| [*f, *a]).collect();
+    all.sort_unstable();
+    all.dedup();
+    let sums = table.sums(&all);
+    let ahead = |wanted: Sum| {
+        let (_, _, cost) = sums.iter().find(|(sum, ..)| *sum == wanted)?;
+        let (before, after) = wanted.0;
+        match cost.as_ref()?.verdict {
+            ComparisonVerdict::WorseByAtLeast(_) => Some([before, after]),
+            ComparisonVerdict::BetterByAtLeast(_) => Some([after, before]),
+            _ => None,
+        }
+    };
+    let groups = || std::iter::once(None).chain(WorkloadCategory::ALL.into_iter().map(Some));
+    let turn = |group: Option<WorkloadCategory>, (fresh, old): (Pair, Pair)| {
+        let (first, then) = (ahead((fresh, group))?, ahead((old, group))?);
+        let turned = (first[0] == fresh.0) != (then[0] == old.0);
+        turned.then_some(RankReversal {
+            group,
+            fresh: first,
+            aged: then,
+        })
+    };
+    let pairs = fresh_and_aged.iter();
+    let each = pairs.flat_map(|pair| groups().filter_map(move |group| turn(group, *pair)));
+    each.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{analyse, fixture};
+
+    #[test]
+    fn age_is_priced_round_by_round_beside_the_same_contender_fresh() {
+        let results = fixture::aged();
+        let ageing = analyse(&results).ageing;
+        let pairs: Vec<Pair> = ageing.prices.iter().map(|p| (p.fresh, p.aged)).collect();
+        assert_eq!(pairs, [(0, 2), (1, 3)]);
+        // Writing takes `a` four times as long, and reading as long as before.
+        let price = &ageing.prices[0];
+        let ratios: Vec<f64> = price.results.iter().map(|r| r.cost.ratio).collect();
+        assert!((ratios[0] - 4.0).abs() < 0.05 && (ratios[1] - 1.0).abs() < 0.05);
+        let all = price.overall.unwrap();
+        assert!((all.ratio - 2.0).abs() < 0.05 && all.low < 2.0 && all.high > 2.0);
+        assert!(matches!(all.verdict, ComparisonVerdict::WorseByAtLeast(share) if share > 0.5));
+        let groups: Vec<(WorkloadCategory, u32)> =
+            price.groups.iter().map(|g| (g.group, g.results)).collect();
+        assert_eq!(
+            groups,
+            [
+                (WorkloadCategory::StreamWrite, 1),
+                (WorkloadCategory::StreamRead, 1)
+            ]
+        );
+        assert_eq!(price.reached.unwrap().fill, 0.8);
+        assert!((ageing.prices[1].overall.unwrap().ratio - 1.0).abs() < 0.05);
+    }
+
+    #[test]
+    fn contenders_that_swap_places_are_named_and_others_are_not() {
+        let ageing = analyse(&fixture::aged()).ageing;
+        let turn = |group| RankReversal {
+            group,
+            fresh: [0, 1],
+            aged: [3, 2],
+        };
+        assert_eq!(
+            ageing.turns,
+            [turn(None), turn(Some(WorkloadCategory::StreamWrite))]
+        );
+        let mut other = fixture::aged();
+        let age = &mut other.campaign.contenders[3].own.age;
+        age.as_mut().unwrap().fill = model::PerMille(500);
+        let ageing = analyse(&other).ageing;
+        assert_eq!(
+            (ageing.prices.len(), ageing.turns.len()),
+            (2, 0),
+            "of another age"
+        );
+    }
+
+    #[test]
+    fn a_campaign_without_age_has_no_price() {
+        assert_eq!(analyse(&fixture::plain()).ageing, AgeingCost::default());
+        let mut alone = fixture::aged();
+        alone.campaign.contenders[0].mount_options = vec!["noatime".into()];
+        assert_eq!(analyse(&alone).ageing.prices.len(), 1);
+    }
+}

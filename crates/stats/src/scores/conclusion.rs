@@ -1,0 +1,216 @@
+//! What a question comes to: who may be the best, and how much worse everybody else is at least. The question is a group of
+//! tests ([`Group`]), all groups together, or a use.
+//!
+//! Nothing is tested here anew: it follows from the places that contenders have ([`Place`]).
+
+use model::WorkloadCategory;
+use serde::{Deserialize, Serialize};
+
+use crate::inference::ComparisonVerdict;
+use crate::{CategoryScore, Overall, Rank};
+
+/// What a question comes to. Contenders are given by their places in the campaign's order.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Conclusion {
+    /// The group of tests; absent for all groups together, each weighing the same, and for a use.
+    pub group: Option<WorkloadCategory>,
+    /// What is known of the shortlist.
+    pub answer: ShortlistState,
+    /// Who may be the best, by cost.
+    pub shortlist: Vec<usize>,
+    /// What each of these costs as a multiple of the first, by the estimates.
+    #[serde(default)]
+    pub ratios: Vec<f64>,
+    /// Everybody else who is ranked, by cost.
+    pub worse: Vec<Inferior>,
+    /// Who lacks results, and is not ranked.
+    pub unranked: Vec<usize>,
+}
+
+/// What is known of those who may be the best.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum ShortlistState {
+    /// Nobody has all results.
+    #[serde(rename = "nobody")]
+    Empty,
+    /// Nobody else has all results.
+    #[serde(rename = "only")]
+    Single,
+    /// It is one, and everybody else is worse.
+    Best,
+    /// They are equal within the margin.
+    Equal,
+    /// Which of them is the best takes more rounds.
+    NotEnoughRounds {
+        /// How many would do; `None` where that is more than can be promised.
+        rounds: Option<u32>,
+    },
+}
+
+/// Somebody who is not the best.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Inferior {
+    /// The contender.
+    pub contender: usize,
+    /// By what share of the best's cost it costs more, at least.
+    pub at_least: f64,
+    /// Whether it costs more by exactly that.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub exact: bool,
+    /// Its cost as a multiple of the lowest, by the estimates.
+    pub ratio: f64,
+}
+
+/// A conclusion for each group of tests, and one for all of them where there are several; none where nobody
+/// competes with anybody.
+pub(crate) fn conclusions(overall: &Overall) -> Vec<Conclusion> {
+    let competes = |score: &CategoryScore| score.set_apart == 0 || score.counted > 0;
+    if overall.total.iter().filter(|score| competes(score)).count() < 2 {
+        return Vec::new();
+    }
+    let of = |group, scores: &[CategoryScore]| {
+        let has_all = |score: &CategoryScore| score.ratio.is_some() && score.missing == 0;
+        let places: Vec<Option<Rank>> = scores.iter().map(|score| score.place).collect();
+        let mut conclusion = conclude(&places, |contender| has_all(&scores[contender]));
+        conclusion.unranked.retain(|one| competes(&scores[*one]));
+        Conclusion {
+            group,
+            ..conclusion
+        }
+    };
+    let groups = overall.groups.iter();
+    let mut all: Vec<Conclusion> = groups.map(|g| of(Some(g.group), &g.scores)).collect();
+    if all.len() > 1 {
+        all.push(of(None, &overall.total));
+    }
+    all
+}
+
+/// What places come to; `has_all` says who could be ranked.
+pub(crate) fn conclude(places: &[Option<Rank>], has_all: impl Fn(usize) -> bool) -> Conclusion {
+    let mut ranked: Vec<(usize, Rank)> = (0..places.len())
+        .filter_map(|contender| Some((contender, places[contender]?)))
+        .collect();
+    ranked.sort_by(|a, b| a.1.ratio.total_cmp(&b.1.ratio));
+    let (shortlist, worse): (Vec<_>, Vec<_>) =
+        ranked.iter().partition(|(_, place)| place.shortlisted);
+    let lowest = shortlist.first().map_or(1.0, |(_, place)| place.ratio);
+    let ratios = shortlist.iter().map(|(_, place)| place.ratio / lowest);
+    let ratios: Vec<f64> = ratios.collect();
+    let worse = worse.into_iter().filter_map(|(contender, place)| {
+        let ComparisonVerdict::WorseByAtLeast(at_least) = place.verdict else {
+            return None;
+        };
+        Some(Inferior {
+            contender,
+            at_least,
+            exact: place.exact,
+            ratio: place.ratio,
+        })
+    });
+    let alone: Vec<usize> = match ranked.is_empty() {
+        true => (0..places.len()).filter(|one| has_all(*one)).collect(),
+        false => Vec::new(),
+    };
+    let answer = match (shortlist.len(), alone.len()) {
+        (0, 1) => ShortlistState::Single,
+        (0, _) => ShortlistState::Empty,
+        (1, _) => ShortlistState::Best,
+        _ => of_several(&shortlist),
+    };
+    let mut named: Vec<usize> = shortlist.iter().map(|(contender, _)| *contender).collect();
+    named.extend(alone.iter().filter(|_| answer == ShortlistState::Single));
+    Conclusion {
+        group: None,
+        answer,
+        ratios,
+        worse: worse.collect(),
+        unranked: (0..places.len())
+            .filter(|one| places[*one].is_none() && !named.contains(one))
+            .collect(),
+        shortlist: named,
+    }
+}
+
+/// Of several who may be the best, the first by cost at the front.
+fn of_several(shortlist: &[(usize, Rank)]) -> ShortlistState {
+    let others = || shortlist.iter().skip(1).map(|(_, place)| place);
+    if others().all(Rank::is_equal) {
+        return ShortlistState::Equal;
+    }
+    let open = others().filter_map(|place| match place.verdict {
+        ComparisonVerdict::NotEnoughRounds { rounds } => Some(rounds),
+        _ => None,
+    });
+    let rounds = open.reduce(|a, b| a.zip(b).map(|(a, b)| a.max(b)));
+    ShortlistState::NotEnoughRounds {
+        rounds: rounds.flatten(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{analyse, fixture};
+
+    #[test]
+    fn who_may_be_the_best_and_how_much_worse_others_are_follows_from_the_places() {
+        let analysis = analyse(&fixture::plain());
+        let written = &analysis.conclusions[0];
+        assert_eq!(written.group, Some(WorkloadCategory::StreamWrite));
+        assert_eq!(
+            (written.answer, &written.shortlist[..]),
+            (ShortlistState::Best, &[0][..])
+        );
+        let worse: Vec<usize> = written.worse.iter().map(|w| w.contender).collect();
+        assert_eq!(worse, [1, 2], "by cost");
+        for (worse, times) in written.worse.iter().zip([2.0, 4.0]) {
+            assert!((worse.ratio / times - 1.0).abs() < 0.02, "{worse:?}");
+            assert!(worse.at_least > 0.05 && worse.at_least <= worse.ratio - 1.0);
+        }
+        let groups: Vec<_> = analysis.conclusions.iter().map(|c| c.group).collect();
+        assert_eq!(groups.len(), analysis.overall.groups.len() + 1);
+        assert_eq!(groups.last(), Some(&None), "all groups come last");
+    }
+
+    #[test]
+    fn one_round_is_not_enough_to_call_anybody_better() {
+        let mut results = fixture::plain();
+        results.campaign.rounds = 1;
+        results.cells.retain(|stored| stored.cell.round == 1);
+        let [write, read, all] = &analyse(&results).conclusions[..] else {
+            panic!("two groups, and both together")
+        };
+        for open in [write, all] {
+            assert_eq!((open.shortlist.len(), open.worse.len()), (3, 0));
+            assert!(matches!(
+                open.answer,
+                ShortlistState::NotEnoughRounds { .. }
+            ));
+        }
+        assert_eq!(
+            read.answer,
+            ShortlistState::Equal,
+            "its values are the same"
+        );
+    }
+
+    #[test]
+    fn who_lacks_results_is_named_and_who_is_alone_competes_with_nobody() {
+        let analysis = analyse(&fixture::realistic());
+        let all = analysis.conclusions.last().unwrap();
+        assert!(!all.unranked.is_empty());
+        for index in &all.unranked {
+            assert!(analysis.overall.total[*index].place.is_none());
+        }
+        let mut results = fixture::plain();
+        results.campaign.contenders.truncate(1);
+        let name = results.campaign.contenders[0].name.clone();
+        results.cells.retain(|stored| stored.cell.contender == name);
+        assert!(analyse(&results).conclusions.is_empty());
+    }
+}

@@ -1,0 +1,457 @@
+//! A use with the results of a campaign: who qualifies, how each does in each group of
+//! tests that counts, and who may be the best.
+//!
+//! A contender qualifies when it is of a class and has every feature that the use asks for, and
+//! failed in none of the tests that count. Of these, the results count that all who qualify
+//! have: a mean over different results would compare nothing. What each of them scores in a group is
+//! what [`crate::Overall`] says, over these results. Groups are weighed as there; the cost of a contender is
+//! the median over rounds. Groups without results have no part in it. Who may be the best is tested by the
+//! weighted cost ([`crate::inference::Estimates::weighed`]).
+
+use std::collections::BTreeMap;
+
+use model::{Feature, OperatingSystem, PosixClass, RequiredReaders, UseCase, WorkloadCategory};
+use serde::{Deserialize, Serialize};
+
+use crate::inference::Margin;
+use crate::results::costs::RankedCosts;
+use crate::scores::conclusion::conclude;
+use crate::scores::overall::{from_rounds, row_weights, standing, weighted_means};
+use crate::{
+    CategoryScore, CellFailure, Conclusion, ContenderFeatures, FeatureSupport, Overall, Rank,
+    ResultRow, RoundOutcome, RowWeight, UnflushedSync,
+};
+
+/// Why a contender does not qualify.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case", tag = "kind")]
+pub enum ExclusionReason {
+    /// It is a baseline, which keeps nothing.
+    Baseline,
+    /// None of the systems reads it that the use asks for.
+    #[serde(rename = "readers")]
+    MissingReader {
+        /// Which systems do.
+        read_by: Vec<OperatingSystem>,
+        /// What cannot be done without one of those.
+        why: String,
+    },
+    /// It lacks a feature that the use cannot do without.
+    #[serde(rename = "feature")]
+    MissingFeature {
+        /// The feature.
+        feature: Feature,
+        /// What the probe found.
+        found: String,
+        /// What breaks without it.
+        why: String,
+    },
+    /// It failed in a result that counts.
+    Failure {
+        /// Name of the test.
+        test: String,
+        /// Name of the phase.
+        phase: String,
+        /// What became of it.
+        outcome: RoundOutcome,
+        /// In how many rounds.
+        rounds: u32,
+        /// Of how many.
+        of: u32,
+    },
+    /// What it calls durable is not: its synced writes never made the disk empty its cache, where those of others did.
+    NotDurable {
+        /// Synced operations that it did.
+        operations: u64,
+    },
+    /// It has none of the results that count.
+    NoResults,
+}
+
+/// A contender before a use.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Candidate {
+    /// Name of the contender.
+    pub contender: String,
+    /// Every reason against it; empty where it qualifies.
+    pub ruled_out: Vec<ExclusionReason>,
+    /// Features that the use needs and that no cell tried.
+    pub not_probed: Vec<Feature>,
+}
+
+/// A group that counts.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct WeightedCategory {
+    /// The group.
+    pub group: WorkloadCategory,
+    /// Its weight, beside those of the other groups.
+    pub weight: f64,
+    /// Why so much.
+    #[serde(rename = "why")]
+    pub rationale: String,
+    /// The results that count; none where the group was not tested.
+    pub results: Vec<RowWeight>,
+    /// Suites that have tests of it, those of a default run first.
+    #[serde(default)]
+    pub tested_by: Vec<String>,
+    /// For each contender, in the campaign's order, its score in each round: its cost as a multiple of
+    /// the best median, 1 where it is as good. `None` where it does not qualify, or the
+    /// round is not whole.
+    pub rounds: Vec<Vec<Option<f64>>>,
+}
+
+/// A result that does not count, since some who qualify do not have it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ExcludedResult {
+    /// Name of the test.
+    pub test: String,
+    /// Name of the phase.
+    pub phase: String,
+    /// Names of those who do not have it, with the word for what became of it.
+    pub lacking: Vec<(String, String)>,
+}
+
+/// A use with the results of a campaign.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct UseCaseScores {
+    /// The use's word.
+    pub name: String,
+    /// One line for people.
+    pub title: String,
+    /// What such a machine does all day, and what was left out.
+    pub rationale: String,
+    /// Where the weights come from.
+    pub source: String,
+    /// Every contender, in the campaign's order.
+    pub candidates: Vec<Candidate>,
+    /// Every group that the use weighs, in its order.
+    pub groups: Vec<WeightedCategory>,
+    /// Results of these groups that do not count.
+    #[serde(rename = "left_out")]
+    pub excluded_results: Vec<ExcludedResult>,
+    /// What is of no relevance to it.
+    pub margin: Margin,
+    /// The share of the weight that was tested, 0 … 1.
+    pub tested: f64,
+    /// Where each contender stands, in the campaign's order; `None` where it does not qualify.
+    pub places: Vec<Option<Rank>>,
+    /// Who may be the best.
+    pub conclusion: Conclusion,
+}
+
+impl UseCaseScores {
+    /// What a campaign has to say about a use.
+    pub(crate) fn compute(one: &UseCase, asked: &UseScoreInput<'_>) -> Self {
+        let (rows, overall) = (asked.rows, asked.overall);
+        let counting = counting(one, rows, overall);
+        let mut candidates: Vec<Candidate> = asked
+            .features
+            .iter()
+            .map(|features| candidate(one, features))
+            .collect();
+        for (index, candidate) in candidates.iter_mut().enumerate() {
+            let failures = failures(index, &counting, asked);
+            candidate.ruled_out.extend(failures);
+        }
+        let both = candidates.iter().zip(asked.takes_part);
+        let comes: Vec<bool> = both
+            .map(|(c, part)| *part && c.ruled_out.is_empty())
+            .collect();
+        let mut left_out = Vec::new();
+        let groups = one.weights.iter().map(|weight| WeightedCategory {
+            group: weight.group,
+            weight: weight.weight,
+            rationale: weight.rationale.clone(),
+            tested_by: asked.suites.get(&weight.group).cloned().unwrap_or_default(),
+            ..of_group(weight.group, &comes, rows, overall, &mut left_out)
+        });
+        let groups: Vec<WeightedCategory> = groups.collect();
+        let tested = groups.iter().filter(|group| !group.results.is_empty());
+        let weights = tested
+            .clone()
+            .flat_map(|group| row_weights(&group.results, group.weight));
+        let margin = one.relevant.map_or(asked.margin, Margin);
+        let weights: Vec<(usize, f64)> = weights.collect();
+        let places = asked.costs.weighted(&weights, &comes, margin, asked.uses);
+        let whole: f64 = groups.iter().map(|group| group.weight).sum();
+        Self {
+            // The sum of none is −0 (IEEE 754).
+            tested: (tested.map(|group| group.weight).sum::<f64>() / whole).max(0.0),
+            conclusion: among(&comes, conclude(&places, |contender| comes[contender])),
+            places,
+            margin,
+            groups,
+            name: one.name.clone(),
+            title: one.title.clone(),
+            rationale: one.rationale.clone(),
+            source: one.source.clone(),
+            candidates,
+            excluded_results: left_out,
+        }
+    }
+
+    /// The cost of each contender under weights of the groups, in the campaign's order; without a ratio
+    /// for those who do not qualify. Groups of weight 0 or less count for nothing. Costs have no places: those
+    /// are of the use's own weights.
+    pub fn weighed(&self, weight: impl Fn(&WeightedCategory) -> f64) -> Vec<CategoryScore> {
+        let tested = self.groups.iter().filter(|g| !g.results.is_empty());
+        let groups: Vec<_> = tested
+            .map(|g| (g, weight(g)))
+            .filter(|(_, w)| *w > 0.0)
+            .collect();
+        let of_contender = |contender: usize| {
+            let parts = groups.iter().map(|(g, w)| (&g.rounds[contender][..], *w));
+            let planned = parts.clone().map(|(rounds, _)| rounds.len()).max();
+            let present = parts.filter(|(rounds, _)| rounds.iter().any(Option::is_some));
+            let present: Vec<_> = present.collect();
+            let means = weighted_means(&present, planned.unwrap_or(0));
+            from_rounds(means, [present.len(), groups.len() - present.len(), 0])
+        };
+        (0..self.candidates.len()).map(of_contender).collect()
+    }
+}
+
+/// A conclusion without those who do not qualify, who are listed with the reasons.
+fn among(comes: &[bool], mut conclusion: Conclusion) -> Conclusion {
+    conclusion.unranked.retain(|contender| comes[*contender]);
+    conclusion
+}
+
+/// What the answer for a use follows from.
+pub(crate) struct UseScoreInput<'a> {
+    /// The rows of the campaign.
+    pub rows: &'a [ResultRow],
+    /// What they cost.
+    pub costs: &'a RankedCosts,
+    /// The groups of tests.
+    pub overall: &'a Overall,
+    /// Whether each contender takes part.
+    pub takes_part: &'a [bool],
+    /// What each contender can do.
+    pub features: &'a [ContenderFeatures],
+    /// Cells that are not ok.
+    pub failures: &'a [CellFailure],
+    /// Whose synced writes never reached the medium.
+    pub unflushed: &'a [UnflushedSync],
+    /// What is of no relevance, where the use does not say.
+    pub margin: Margin,
+    /// About how many uses it is asked.
+    pub uses: usize,
+    /// Which suites have tests of a group.
+    pub suites: &'a SuitesByGroup,
+}
+
+/// The suites that have tests of each group, those of a default run first.
+pub type SuitesByGroup = BTreeMap<WorkloadCategory, Vec<String>>;
+
+/// The rows that the groups of a use are made of.
+fn counting<'a>(one: &UseCase, rows: &'a [ResultRow], overall: &Overall) -> Vec<&'a ResultRow> {
+    let groups = overall.groups.iter();
+    groups
+        .filter(|group| one.weight(group.group) > 0.0)
+        .flat_map(|group| &group.shares)
+        .map(|share| &rows[share.row])
+        .collect()
+}
+
+fn candidate(one: &UseCase, features: &ContenderFeatures) -> Candidate {
+    let mut ruled_out = Vec::new();
+    let mut not_probed = Vec::new();
+    if features.class == PosixClass::Baseline {
+        ruled_out.push(ExclusionReason::Baseline);
+    }
+    ruled_out.extend(one.readers.as_ref().and_then(|r| unread(r, features)));
+    for need in &one.needs {
+        let state = features.features.iter().find(|s| s.feature == need.feature);
+        match state.map(|s| &s.found) {
+            Some(FeatureSupport::Yes | FeatureSupport::UpTo(_)) => {}
+            Some(FeatureSupport::No(found) | FeatureSupport::Varies(found)) => {
+                ruled_out.push(ExclusionReason::MissingFeature {
+                    feature: need.feature,
+                    found: found.clone(),
+                    why: need.rationale.clone(),
+                })
+            }
+            Some(FeatureSupport::NotProbed) | None => not_probed.push(need.feature),
+        }
+    }
+    Candidate {
+        contender: features.contender.clone(),
+        ruled_out,
+        not_probed,
+    }
+}
+
+/// Whether none of the systems asked for reads it; where nobody said who does, nothing is known against it.
+fn unread(readers: &RequiredReaders, features: &ContenderFeatures) -> Option<ExclusionReason> {
+    let read_by = features.facts.read_by.iter().map(|reader| reader.system);
+    let read_by: Vec<OperatingSystem> = read_by.collect();
+    let none = !read_by.is_empty() && !read_by.iter().any(|by| readers.one_of.contains(by));
+    none.then(|| ExclusionReason::MissingReader {
+        read_by,
+        why: readers.rationale.clone(),
+    })
+}
+
+/// What failed of the results that count, or of the tests that they are of, a failed check among them; else whether there
+/// are no results at all.
+fn failures(
+    contender: usize,
+    counting: &[&ResultRow],
+    asked: &UseScoreInput<'_>,
+) -> Vec<ExclusionReason> {
+    let mut found = Vec::new();
+    for row in counting {
+        let result = &row.results[contender];
+        if let Some((outcome, rounds)) = result
+            .outcome_counts()
+            .into_iter()
+            .find(|(o, _)| is_against(*o))
+        {
+            found.push(ExclusionReason::Failure {
+                test: row.test.clone(),
+                phase: row.phase.clone(),
+                outcome,
+                rounds,
+                of: result.planned_rounds(),
+            });
+        }
+    }
+    found.extend(failed_around(contender, counting, asked, &found));
+    found.extend(not_durable(contender, counting, asked));
+    let has_one = counting.iter().any(|row| {
+        let result = &row.results[contender];
+        result.is_comparable() || result.set_apart && result.estimate.is_some()
+    });
+    if found.is_empty() && !has_one {
+        found.push(ExclusionReason::NoResults);
+    }
+    found
+}
+
+/// That a contender's synced writes are not durable, where results of durable writes count.
+fn not_durable(
+    contender: usize,
+    counting: &[&ResultRow],
+    asked: &UseScoreInput<'_>,
+) -> Option<ExclusionReason> {
+    let name = &asked.features.get(contender)?.contender;
+    let counts = counting.iter().any(|row| row.results[contender].set_apart);
+    let found = asked.unflushed.iter().find(|f| f.contender == *name)?;
+    let operations = found.operations;
+    counts.then_some(ExclusionReason::NotDurable { operations })
+}
+
+fn is_against(outcome: RoundOutcome) -> bool {
+    outcome.is_failure() && outcome != RoundOutcome::Unsupported
+}
+
+/// Failures of cells of these tests outside the phases that count; and in any test that the filesystem's own check calls it damaged,
+/// which counts for every use.
+fn failed_around(
+    contender: usize,
+    counting: &[&ResultRow],
+    asked: &UseScoreInput<'_>,
+    known: &[ExclusionReason],
+) -> Vec<ExclusionReason> {
+    let cells = asked.failures;
+    let mut found: Vec<ExclusionReason> = Vec::new();
+    for cell in cells {
+        let is_of = |row: &ResultRow| {
+            row.suite == cell.suite
+                && row.test == cell.test
+                && row.results[contender].contender == cell.contender
+        };
+        let row = asked.rows.iter().find(|row| is_of(row));
+        let counts = counting.iter().any(|row| is_of(row));
+        let outcome = RoundOutcome::from(cell.status);
+        let is_known = |known: &[ExclusionReason]| {
+            known.iter().any(
+                |reason| matches!(reason, ExclusionReason::Failure { test, .. } if *test == cell.test),
+            )
+        };
+        // A phase that failed counts where the phase does.
+        let is_around = counts && cell.phases.is_empty() || cell.is_damage();
+        let is_around = is_around && is_against(outcome);
+        let Some(row) = row.filter(|_| is_around) else {
+            continue;
+        };
+        if is_known(known) || is_known(&found) {
+            continue;
+        }
+        let same = cells.iter().filter(|other| {
+            (&other.contender, &other.suite, &other.test, other.status)
+                == (&cell.contender, &cell.suite, &cell.test, cell.status)
+        });
+        found.push(ExclusionReason::Failure {
+            test: cell.test.clone(),
+            phase: cell.step.clone(),
+            outcome,
+            rounds: u32::try_from(same.count()).unwrap_or(u32::MAX),
+            of: row.results[contender].planned_rounds(),
+        });
+    }
+    found
+}
+
+/// A group over the results that all who qualify have.
+fn of_group(
+    group: WorkloadCategory,
+    comes: &[bool],
+    rows: &[ResultRow],
+    overall: &Overall,
+    left_out: &mut Vec<ExcludedResult>,
+) -> WeightedCategory {
+    let shares = overall.groups.iter().find(|g| g.group == group);
+    let mut results = Vec::new();
+    for share in shares.map_or(&[][..], |g| &g.shares) {
+        let row = &rows[share.row];
+        let lacking = lacking(row, comes);
+        if lacking.is_empty() {
+            results.push(*share);
+        } else {
+            left_out.push(ExcludedResult {
+                test: row.test.clone(),
+                phase: row.phase.clone(),
+                lacking,
+            });
+        }
+    }
+    let scores = standing(group, results.clone(), rows, comes.len()).scores;
+    let rounds = scores.into_iter().zip(comes).map(|(score, comes)| {
+        let none = vec![None; score.rounds.len()];
+        if *comes { score.rounds } else { none }
+    });
+    WeightedCategory {
+        group,
+        weight: 0.0,
+        rationale: String::new(),
+        tested_by: Vec::new(),
+        rounds: rounds.collect(),
+        results,
+    }
+}
+
+fn lacking(row: &ResultRow, comes: &[bool]) -> Vec<(String, String)> {
+    let results = row.results.iter().zip(comes);
+    results
+        .filter(|(result, comes)| **comes && !result.is_comparable())
+        .map(|(result, _)| {
+            let words: Vec<&str> = result
+                .outcome_counts()
+                .iter()
+                .map(|(o, _)| o.name())
+                .collect();
+            (result.contender.clone(), words.join("/"))
+        })
+        .collect()
+}
+
+#[cfg(test)]
+#[path = "use_scores_tests.rs"]
+mod tests;

@@ -1,0 +1,249 @@
+//! Uses weighed by hand, reasons for being ruled out, and the formula that the page uses as well.
+
+use model::{
+    AccessPattern, Bytes, Io, Nanos, NativeReader, Op, ProbeResult, RequiredFeature,
+    RequiredReaders, Status,
+};
+use proptest::prelude::*;
+
+use super::*;
+use crate::{Analysis, SuitesByGroup, analyse, fixture};
+
+/// A use that takes what has hard links.
+fn one(weights: &[(WorkloadCategory, f64)]) -> UseCase {
+    UseCase {
+        needs: vec![RequiredFeature {
+            feature: Feature::HardLinks,
+            rationale: "links".to_owned(),
+        }],
+        ..fixture::use_of(weights)
+    }
+}
+
+fn scores(analysis: &Analysis, one: &UseCase) -> UseCaseScores {
+    let mut analysis = analysis.clone();
+    analysis.score_use_cases([one], &SuitesByGroup::new());
+    analysis.uses.remove(0)
+}
+
+const STREAMS: [(WorkloadCategory, f64); 2] = [
+    (WorkloadCategory::StreamWrite, 3.0),
+    (WorkloadCategory::StreamRead, 1.0),
+];
+
+#[test]
+fn costs_are_the_weighted_geometric_mean_by_hand() {
+    // Writes cost 1, 2 and 4 times the best, reads cost all the same.
+    let analysis = analyse(&fixture::plain());
+    let scores = scores(&analysis, &one(&STREAMS));
+    let costs = scores.weighed(|group| group.weight);
+    let median = |index: usize| costs[index].ratio.unwrap().median;
+    for (index, cost) in [(0, 1.0f64), (1, 2.0), (2, 4.0)] {
+        let wanted = cost.powf(0.75);
+        assert!(
+            (median(index) - wanted).abs() < 1e-9 * wanted,
+            "{}",
+            median(index)
+        );
+    }
+    let reads = scores.weighed(|g| f64::from(u8::from(g.group == WorkloadCategory::StreamRead)));
+    assert!(
+        reads
+            .iter()
+            .all(|s| (s.ratio.unwrap().median - 1.0).abs() < 1e-12)
+    );
+}
+
+#[test]
+fn a_contender_is_ruled_out_with_every_reason() {
+    let mut results = fixture::plain();
+    fixture::make_baseline(&mut results.campaign.contenders[0]);
+    for stored in &mut results.cells {
+        let result = stored.result.as_mut().unwrap();
+        match stored.cell.contender.as_str() {
+            "fast" => {
+                let no = ProbeResult::No("EPERM".to_owned());
+                result.features.0.insert(Feature::HardLinks, no);
+            }
+            "slow" if stored.cell.round == 2 => result.phases[1].status = Status::Crashed,
+            _ => {}
+        }
+    }
+    let scores = scores(&analyse(&results), &one(&STREAMS));
+    let [fast, middle, slow] = &scores.candidates[..] else {
+        panic!("three contenders")
+    };
+    let wanted = [
+        ExclusionReason::Baseline,
+        ExclusionReason::MissingFeature {
+            feature: Feature::HardLinks,
+            found: "EPERM".to_owned(),
+            why: "links".to_owned(),
+        },
+    ];
+    assert_eq!(fast.ruled_out, wanted);
+    assert_eq!(middle.ruled_out, []);
+    let failure = ExclusionReason::Failure {
+        test: "file".to_owned(),
+        phase: "read".to_owned(),
+        outcome: RoundOutcome::Crashed,
+        rounds: 1,
+        of: 3,
+    };
+    assert_eq!(slow.ruled_out, [failure]);
+    let costs = scores.weighed(|group| group.weight);
+    assert!(costs[0].ratio.is_none() && costs[1].ratio.is_some() && costs[2].ratio.is_none());
+}
+
+#[test]
+fn who_never_makes_the_disk_flush_is_ruled_out_where_durable_writes_count() {
+    let mut results = fixture::plain();
+    let synced = Io {
+        fsync: 1,
+        ..Io::new("f", AccessPattern::Write, Bytes::mib(1))
+    };
+    results.campaign.suites[0].tests[0].phases[0].op = Op::Io(synced);
+    for stored in &mut results.cells {
+        let flushes = u64::from(stored.cell.contender != "fast");
+        let phase = &mut stored.result.as_mut().unwrap().phases[0];
+        phase.operations = 10;
+        phase.device.get_or_insert_default().flushes = flushes;
+    }
+    let analysis = analyse(&results);
+    let durable = scores(&analysis, &one(&[(WorkloadCategory::Durable, 1.0)]));
+    let not_durable = ExclusionReason::NotDurable { operations: 30 };
+    assert_eq!(durable.candidates[0].ruled_out, [not_durable]);
+    assert!(durable.candidates[1].ruled_out.is_empty());
+    let others = scores(&analysis, &one(&[(WorkloadCategory::StreamRead, 1.0)]));
+    assert!(others.candidates[0].ruled_out.is_empty());
+}
+
+#[test]
+fn what_no_other_system_reads_is_ruled_out_where_a_disk_is_carried() {
+    let mut results = fixture::plain();
+    let read_by = |system, writes| NativeReader {
+        system,
+        writes,
+        source: "a manual".to_owned(),
+    };
+    let contenders = &mut results.campaign.contenders;
+    contenders[1].filesystem.facts.read_by = vec![read_by(OperatingSystem::Linux, true)];
+    contenders[2].filesystem.facts.read_by = vec![
+        read_by(OperatingSystem::Linux, true),
+        read_by(OperatingSystem::Os2, false),
+    ];
+    let carried = UseCase {
+        readers: Some(RequiredReaders {
+            one_of: vec![OperatingSystem::Windows, OperatingSystem::Os2],
+            rationale: "it is carried".to_owned(),
+        }),
+        ..one(&STREAMS)
+    };
+    let scores = scores(&analyse(&results), &carried);
+    let reasons = |index: usize| &scores.candidates[index].ruled_out[..];
+    assert_eq!(reasons(0), [], "nobody said who reads it");
+    let unread = ExclusionReason::MissingReader {
+        read_by: vec![OperatingSystem::Linux],
+        why: "it is carried".to_owned(),
+    };
+    assert_eq!(reasons(1), [unread]);
+    assert_eq!(reasons(2), [], "OS/2 reads it");
+}
+
+#[test]
+fn a_failure_where_nothing_counts_rules_nobody_out() {
+    let mut results = fixture::plain();
+    for stored in &mut results.cells {
+        stored.result.as_mut().unwrap().phases[0].status = Status::Failed;
+    }
+    let reads = one(&[(WorkloadCategory::StreamRead, 1.0)]);
+    let scores = scores(&analyse(&results), &reads);
+    assert!(scores.candidates.iter().all(|c| c.ruled_out.is_empty()));
+}
+
+/// A filesystem that its own check calls damaged is none to choose, whatever the test was.
+#[test]
+fn damage_in_a_test_that_does_not_count_rules_out() {
+    let mut results = fixture::realistic();
+    for stored in &mut results.cells {
+        if stored.cell.contender == "xfs" && stored.cell.test == "large-file" {
+            let result = stored.result.as_mut().unwrap();
+            result.status = Status::Failed;
+            result.failure = Some(fixture::failure("fsck", "errors were found", None));
+        }
+    }
+    let trees = fixture::use_of(&[(WorkloadCategory::Trees, 1.0)]);
+    let scores = scores(&analyse(&results), &trees);
+    for candidate in &scores.candidates {
+        let is_out = ["xfs", "zfs-fuse"].contains(&candidate.contender.as_str());
+        assert_eq!(!candidate.ruled_out.is_empty(), is_out, "{candidate:?}");
+    }
+}
+
+#[test]
+fn a_result_that_one_cannot_have_does_not_count_and_is_named() {
+    let mut results = fixture::plain();
+    for stored in &mut results.cells {
+        if stored.cell.contender == "middle" {
+            stored.result.as_mut().unwrap().phases[0].status = Status::Unsupported;
+        }
+    }
+    let scores = scores(&analyse(&results), &one(&STREAMS));
+    let lacking = vec![("middle".to_owned(), "unsupported".to_owned())];
+    assert_eq!(
+        scores.excluded_results,
+        [ExcludedResult {
+            test: "file".to_owned(),
+            phase: "write".to_owned(),
+            lacking
+        }]
+    );
+    assert!(scores.groups[0].results.is_empty(), "nothing is left of it");
+    assert_eq!(scores.groups[1].results.len(), 1);
+}
+
+#[test]
+fn a_feature_that_nobody_tried_rules_nobody_out_but_is_named() {
+    let mut results = fixture::plain();
+    for stored in &mut results.cells {
+        stored.result.as_mut().unwrap().features.0.clear();
+    }
+    let scores = scores(&analyse(&results), &one(&STREAMS));
+    for candidate in &scores.candidates {
+        assert!(candidate.ruled_out.is_empty());
+        assert_eq!(candidate.not_probed, [Feature::HardLinks]);
+    }
+}
+
+proptest! {
+    /// What the page computes from the rounds in the data is what is computed here.
+    #[test]
+    fn the_documented_formula_gives_the_cost(
+        walls in prop::collection::vec(1_000_000u64..1_000_000_000, 12),
+        weights in prop::array::uniform2(0.1..10.0f64),
+    ) {
+        let mut results = fixture::plain();
+        results.campaign.contenders.truncate(2);
+        results.cells.retain(|c| c.cell.contender != "slow");
+        let mut walls = walls.into_iter();
+        for stored in &mut results.cells {
+            for phase in &mut stored.result.as_mut().unwrap().phases {
+                phase.elapsed = Nanos(walls.next().unwrap());
+            }
+        }
+        let groups = [(WorkloadCategory::StreamWrite, weights[0]), (WorkloadCategory::StreamRead, weights[1])];
+        let scores = scores(&analyse(&results), &one(&groups));
+        let costs = scores.weighed(|group| group.weight);
+        for (index, cost) in costs.iter().enumerate() {
+            let rounds: Vec<f64> = (0..3).map(|round| {
+                let parts = scores.groups.iter().map(|g| {
+                    g.weight * g.rounds[index][round].unwrap().ln()
+                });
+                (parts.sum::<f64>() / (weights[0] + weights[1])).exp()
+            }).collect();
+            let wanted = crate::median(&rounds).unwrap();
+            let got = cost.ratio.unwrap().median;
+            prop_assert!((got - wanted).abs() <= 1e-9 * wanted, "{} {}", got, wanted);
+        }
+    }
+}

@@ -1,0 +1,57 @@
+//! In how many phases each contender did how well, by the primary metric of each phase.
+//!
+//! Counts only: phases are not alike, and a sum over them would say that they are. What a filesystem
+//! can do is no contest, so phases that try a feature are left out.
+
+use model::Metric;
+use serde::{Deserialize, Serialize};
+
+use crate::{Rank, ResultRow};
+
+/// In how many phases one contender did how well.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct WinCounts {
+    /// Name of the contender.
+    pub contender: String,
+    /// Phases in which it is the best.
+    pub best: u32,
+    /// Phases in which it may be the best, alone or as one of several.
+    pub shortlisted: u32,
+    /// Phases in which it has a result.
+    pub results: u32,
+    /// Phases in which some round failed.
+    pub failed: u32,
+    /// Phases there are.
+    pub phases: u32,
+}
+
+/// The counts of all contenders, in the campaign's order.
+pub(crate) fn phase_counts(contenders: &[String], rows: &[ResultRow]) -> Vec<WinCounts> {
+    contenders
+        .iter()
+        .enumerate()
+        .map(|(index, name)| of_contender(index, name, rows))
+        .collect()
+}
+
+fn of_contender(index: usize, name: &str, rows: &[ResultRow]) -> WinCounts {
+    let results = || {
+        rows.iter()
+            .filter(|row| row.primary && row.metric != Metric::Supported)
+            .map(move |row| &row.results[index])
+    };
+    let count = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
+    let places = |of: fn(&Rank) -> bool| {
+        let places = results().filter_map(|result| result.place);
+        count(places.filter(of).count())
+    };
+    WinCounts {
+        contender: name.to_owned(),
+        best: places(|place| place.best),
+        shortlisted: places(|place| place.shortlisted),
+        results: count(results().filter(|f| f.estimate.is_some()).count()),
+        failed: count(results().filter(|f| f.has_failed_rounds()).count()),
+        phases: count(results().count()),
+    }
+}

@@ -1,0 +1,41 @@
+//! Cells during which the machine did so much else that their times say less.
+
+use model::{CampaignResults, HostNoise};
+use serde::{Deserialize, Serialize};
+
+/// Such a cell.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct DisturbedCell {
+    /// Name of the contender.
+    pub contender: String,
+    /// Name of the test.
+    pub test: String,
+    /// The round.
+    pub round: u32,
+    /// What disturbed the run that counts.
+    pub disturbance: Option<HostNoise>,
+    /// What disturbed the first run, where the cell was run again because of that.
+    pub first: Option<HostNoise>,
+}
+
+/// Every cell that was disturbed, at last or at first, in the order of the plan.
+pub(crate) fn disturbed(results: &CampaignResults) -> Vec<DisturbedCell> {
+    let much = |disturbance: Option<HostNoise>| disturbance.filter(HostNoise::is_significant);
+    let cells = results.cells.iter().filter_map(|stored| {
+        let result = stored.result.as_ref()?;
+        let first = result.first.as_ref();
+        let (last, first) = (
+            much(result.disturbance),
+            much(first.and_then(|first| first.disturbance)),
+        );
+        (last.is_some() || first.is_some()).then(|| DisturbedCell {
+            contender: stored.cell.contender.clone(),
+            test: stored.cell.test.clone(),
+            round: stored.cell.round,
+            disturbance: last,
+            first,
+        })
+    });
+    cells.collect()
+}

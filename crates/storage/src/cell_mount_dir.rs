@@ -1,0 +1,188 @@
+//! The one sub-directory in which a cell of `dir` mode works.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use model::CellId;
+use nix::unistd::geteuid;
+use sys::safe_path::{SafeDir, UntrustedPath};
+
+use crate::ProvisionError;
+
+/// Lies in every directory of ours, so that one left by a killed run is known again.
+const MARKER: &str = ".made-by-fsarena";
+const WORK: &str = "work";
+
+/// A directory `CAMPAIGN-CELL` with an empty directory in it; removed when dropped.
+#[derive(Debug)]
+pub struct CellMountDir {
+    directory: SafeDir,
+    name: String,
+    work: PathBuf,
+}
+
+impl CellMountDir {
+    /// Makes the directory of a cell below an existing directory. One that a killed run left there
+    /// is emptied first; so `campaign` must be a name that no other campaign in this directory has.
+    ///
+    /// # Errors
+    /// When something else of that name is there, the directory cannot be made, or, for root, others could tamper
+    /// with it.
+    pub fn create(directory: &Path, campaign: &str, cell: CellId) -> Result<Self, ProvisionError> {
+        let directory = open(directory)?;
+        let name = format!("{campaign}-{}", cell.0);
+        clear_leftover(&directory, &name)?;
+        let top = directory.subdirectory(&name)?;
+        // From now on, what cannot be finished is removed.
+        let mut workspace = Self {
+            directory,
+            name,
+            work: top.path().to_owned(),
+        };
+        top.create(MARKER)?;
+        workspace.work = top.subdirectory(WORK)?.path().to_owned();
+        Ok(workspace)
+    }
+
+    /// Removes the directories that a killed run of a campaign has left below a directory.
+    ///
+    /// # Errors
+    /// When the directory cannot be read, or one of them cannot be removed.
+    pub fn remove_stale(directory: &Path, campaign: &str) -> Result<(), ProvisionError> {
+        let cannot = |source| ProvisionError::Io {
+            doing: "read",
+            path: directory.to_owned(),
+            source,
+        };
+        let around = open(directory)?;
+        let begin = format!("{campaign}-");
+        for entry in fs::read_dir(around.path()).map_err(cannot)? {
+            let name = entry.map_err(cannot)?.file_name();
+            let cell = name.to_str().and_then(|name| name.strip_prefix(&begin));
+            if cell.is_some_and(|cell| cell.parse::<u32>().is_ok()) {
+                clear_leftover(&around, &name)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The empty directory to work in.
+    pub fn path(&self) -> PathBuf {
+        self.work.clone()
+    }
+}
+
+impl Drop for CellMountDir {
+    fn drop(&mut self) {
+        // A filesystem that cannot remove it has said so in the cell's own phases; the marker stays
+        // for the next run.
+        let _ = self.directory.remove_tree(&self.name);
+    }
+}
+
+/// An ordinary user may compare what all may write to, as what knows no permissions is mounted; what root does there
+/// could be led elsewhere.
+fn open(directory: &Path) -> Result<SafeDir, UntrustedPath> {
+    match geteuid().is_root() {
+        true => SafeDir::open(directory),
+        false => SafeDir::open_shared(directory),
+    }
+}
+
+/// Removes a directory of ours: one with the marker, or an empty one (killed before the marker).
+fn clear_leftover(directory: &SafeDir, name: impl AsRef<Path>) -> Result<(), ProvisionError> {
+    let name = name.as_ref();
+    let top = directory.path().join(name);
+    if !directory.has(name) {
+        return Ok(());
+    }
+    let is_directory = fs::symlink_metadata(&top).is_ok_and(|m| m.is_dir());
+    let empty = || fs::read_dir(&top).is_ok_and(|mut entries| entries.next().is_none());
+    let marked = || fs::symlink_metadata(top.join(MARKER)).is_ok_and(|m| m.is_file());
+    if !is_directory || !(empty() || marked()) {
+        return Err(ProvisionError::Foreign { path: top });
+    }
+    Ok(directory.remove_tree(name)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    use super::*;
+
+    const CELL: CellId = CellId(3);
+
+    #[test]
+    fn is_private_empty_and_gone_afterwards() {
+        let directory = tempfile::tempdir().unwrap();
+        let workspace = CellMountDir::create(directory.path(), "fsarena-12", CELL).unwrap();
+        let top = directory.path().join("fsarena-12-3");
+        assert!(workspace.path().starts_with(&top));
+        assert_eq!(fs::read_dir(workspace.path()).unwrap().count(), 0);
+        assert_eq!(top.metadata().unwrap().permissions().mode() & 0o777, 0o700);
+        fs::write(workspace.path().join("file"), "x").unwrap();
+        drop(workspace);
+        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn a_leftover_of_a_killed_run_is_taken_over() {
+        let directory = tempfile::tempdir().unwrap();
+        let killed = CellMountDir::create(directory.path(), "fsarena-1", CELL).unwrap();
+        fs::write(killed.path().join("old"), "x").unwrap();
+        std::mem::forget(killed);
+        let next = CellMountDir::create(directory.path(), "fsarena-1", CELL).unwrap();
+        assert_eq!(fs::read_dir(next.path()).unwrap().count(), 0);
+        drop(next);
+        fs::create_dir(directory.path().join("fsarena-1-3")).unwrap();
+        CellMountDir::create(directory.path(), "fsarena-1", CELL)
+            .expect("killed before the marker");
+    }
+
+    #[test]
+    fn what_a_killed_campaign_has_left_is_removed_and_nothing_else() {
+        let directory = tempfile::tempdir().unwrap();
+        for (campaign, cell) in [
+            ("fsarena-1", CELL),
+            ("fsarena-1", CellId(40)),
+            ("fsarena-12", CELL),
+        ] {
+            std::mem::forget(CellMountDir::create(directory.path(), campaign, cell).unwrap());
+        }
+        fs::create_dir(directory.path().join("fsarena-1-mine")).unwrap();
+        CellMountDir::remove_stale(directory.path(), "fsarena-1").unwrap();
+        let entries = fs::read_dir(directory.path()).unwrap();
+        let mut names: Vec<_> = entries.map(|entry| entry.unwrap().file_name()).collect();
+        names.sort();
+        assert_eq!(names, ["fsarena-1-mine", "fsarena-12-3"]);
+    }
+
+    #[test]
+    fn what_is_not_ours_is_left_alone() {
+        let directory = tempfile::tempdir().unwrap();
+        let top = directory.path().join("fsarena-1-3");
+        fs::create_dir(&top).unwrap();
+        fs::write(top.join("precious"), "x").unwrap();
+        let refused = CellMountDir::create(directory.path(), "fsarena-1", CELL);
+        assert!(matches!(refused, Err(ProvisionError::Foreign { .. })));
+        assert!(top.join("precious").exists());
+
+        let elsewhere = tempfile::tempdir().unwrap();
+        symlink(elsewhere.path(), directory.path().join("fsarena-2-3")).unwrap();
+        let refused = CellMountDir::create(directory.path(), "fsarena-2", CELL);
+        assert!(matches!(refused, Err(ProvisionError::Foreign { .. })));
+    }
+
+    #[test]
+    fn removing_never_follows_a_link() {
+        let elsewhere = tempfile::tempdir().unwrap();
+        fs::write(elsewhere.path().join("precious"), "x").unwrap();
+        let directory = tempfile::tempdir().unwrap();
+        let workspace = CellMountDir::create(directory.path(), "fsarena-1", CELL).unwrap();
+        symlink(elsewhere.path(), workspace.path().join("out")).unwrap();
+        drop(workspace);
+        assert!(elsewhere.path().join("precious").exists());
+        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0);
+    }
+}

@@ -1,0 +1,64 @@
+//! What blkid(8) calls the content of a device, for words: whether there is any is not asked here.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use crate::find_program;
+
+/// The format with its label, as blkid tells it; `None` where it is not installed or knows none.
+pub fn probe(device: &Path) -> Option<String> {
+    let output = Command::new(find_program("blkid")?)
+        .args(["-p", "-o", "export"])
+        .arg(device)
+        .env("LC_ALL", "C")
+        .stdin(Stdio::null())
+        .output()
+        .ok()?;
+    describe(&String::from_utf8_lossy(&output.stdout))
+}
+
+/// From `KEY=value` lines: `a partition table (dos)`, `ext4 (filesystem) "photos"`.
+fn describe(export: &str) -> Option<String> {
+    let value = |key: &str| {
+        export
+            .lines()
+            .find_map(|line| line.strip_prefix(key)?.strip_prefix('='))
+    };
+    let kind = match (value("TYPE"), value("PTTYPE")) {
+        (Some(kind), _) => match value("USAGE") {
+            Some(usage) => format!("{kind} ({usage})"),
+            None => kind.to_owned(),
+        },
+        (None, Some(table)) => format!("a partition table ({table})"),
+        (None, None) => return None,
+    };
+    Some(match value("LABEL") {
+        Some(label) => format!("{kind} \"{label}\""),
+        None => kind,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn says_what_was_found_in_words() {
+        let told = |export| describe(export).unwrap();
+        assert_eq!(
+            told("DEVNAME=/dev/x\nLABEL=photos\nTYPE=ext4\nUSAGE=filesystem\n"),
+            "ext4 (filesystem) \"photos\""
+        );
+        assert_eq!(told("PTTYPE=gpt\n"), "a partition table (gpt)");
+        assert_eq!(describe("UUID=1\n"), None);
+    }
+
+    proptest! {
+        #[test]
+        fn describing_never_panics(text in "(?s).*") {
+            let _ = describe(&text);
+        }
+    }
+}

@@ -1,0 +1,209 @@
+//! Whether anybody uses a device at this moment. No consent of the user overrides this, and what cannot be
+//! found out is a use.
+
+use std::fs::{self, File};
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
+
+use sys::{block_claim, mounts, process};
+
+use super::DeviceRefusal;
+use crate::sysfs::{self, DeviceId, LoopEntry};
+
+/// How long a claim that is in the way may take to end.
+const CLAIM_ATTEMPTS: u32 = 20;
+const CLAIM_PAUSE: Duration = Duration::from_millis(50);
+/// How often a process that writes is looked for again before it is one.
+const WRITER_POLLS: u32 = 3;
+
+/// Claims a block device for this process alone, and refuses one that anybody uses, or uses a partition of.
+pub fn claim_unused(path: &Path, device: DeviceId) -> Result<File, DeviceRefusal> {
+    unused(path, device, claim(path))
+}
+
+/// The same for who only reads it.
+pub fn claim_unused_to_read(path: &Path, device: DeviceId) -> Result<File, DeviceRefusal> {
+    unused(path, device, patiently(path, block_claim::claim_to_read))
+}
+
+fn unused(
+    path: &Path,
+    device: DeviceId,
+    claim: Result<File, DeviceRefusal>,
+) -> Result<File, DeviceRefusal> {
+    // Who uses it says more than that the kernel does not give it.
+    require_unused(path, device)?;
+    claim
+}
+
+/// Refuses a device or file that anybody uses, or uses a partition of.
+pub fn require_unused(path: &Path, device: DeviceId) -> Result<(), DeviceRefusal> {
+    let unknown = |source| DeviceRefusal::UnknownUse {
+        path: path.to_owned(),
+        source,
+    };
+    let mut parts = vec![(path.display().to_string(), device)];
+    parts.extend(sysfs::partitions(device).map_err(unknown)?);
+    let mounts = mounts::all().map_err(unknown)?;
+    let swaps = fs::read("/proc/swaps").map_err(unknown)?;
+    let loops = sysfs::loop_devices().map_err(unknown)?;
+    let (below, loops) = below(device, loops).map_err(unknown)?;
+    parts.extend(below);
+    for (name, part) in &parts {
+        mounted(name, *part, &mounts)?;
+        swap(name, *part, &swaps)?;
+        held(name, sysfs::holders(*part).map_err(unknown)?)?;
+        backing(name, *part, &loops)?;
+        written_to(name, *part).map_err(unknown)??;
+    }
+    Ok(())
+}
+
+/// What a device is a part of, or lies upon: the disk of a partition, and what backs a loop device, with the
+/// partitions of that; and the loop devices beside those through which it lies there.
+#[expect(
+    clippy::type_complexity,
+    reason = "parts with their names, as everywhere here"
+)]
+fn below(
+    device: DeviceId,
+    mut loops: Vec<LoopEntry>,
+) -> io::Result<(Vec<(String, DeviceId)>, Vec<LoopEntry>)> {
+    let mut found = Vec::new();
+    let mut here = device;
+    loop {
+        if let Some(disk) = sysfs::parent_disk(here)? {
+            here = sysfs::disk(&disk)?;
+            found.push((disk, here));
+        } else if let Some(place) = loops.iter().position(|other| other.device == here) {
+            let LoopEntry { file, backing, .. } = loops.swap_remove(place);
+            here = backing;
+            found.push((file.display().to_string(), here));
+            found.extend(sysfs::partitions(here)?);
+        } else {
+            return Ok((found, loops));
+        }
+    }
+}
+
+/// By the mount's device number, and by its source where a filesystem has numbers of its own.
+fn mounted(name: &str, part: DeviceId, mounts: &[mounts::Mount]) -> Result<(), DeviceRefusal> {
+    let is_it = |mount: &&mounts::Mount| {
+        let (major, minor) = mount.device;
+        DeviceId::Block(major, minor) == part || stands_for(&mount.source, part)
+    };
+    match mounts.iter().find(is_it) {
+        Some(mount) => Err(DeviceRefusal::Mounted {
+            name: name.to_owned(),
+            on: mount.on.clone(),
+        }),
+        None => Ok(()),
+    }
+}
+
+fn swap(name: &str, part: DeviceId, table: &[u8]) -> Result<(), DeviceRefusal> {
+    match swap_files(table).any(|file| stands_for(&file, part)) {
+        true => Err(DeviceRefusal::Swap {
+            name: name.to_owned(),
+        }),
+        false => Ok(()),
+    }
+}
+
+/// The files and devices in the text of `/proc/swaps`: the first column, below its heading.
+pub fn swap_files(table: &[u8]) -> impl Iterator<Item = PathBuf> {
+    let lines = table.split(|byte| *byte == b'\n').skip(1);
+    let names = lines.filter_map(|line| line.split(|byte| matches!(byte, b' ' | b'\t')).next());
+    names.filter(|name| !name.is_empty()).map(mounts::unescape)
+}
+
+fn held(name: &str, holders: Vec<String>) -> Result<(), DeviceRefusal> {
+    match holders.into_iter().next() {
+        Some(by) => Err(DeviceRefusal::HasHolders {
+            name: name.to_owned(),
+            by,
+        }),
+        None => Ok(()),
+    }
+}
+
+/// The kernel does not count a loop device on top as a holder.
+fn backing(name: &str, part: DeviceId, loops: &[LoopEntry]) -> Result<(), DeviceRefusal> {
+    match loops.iter().find(|device| device.backing == part) {
+        Some(device) => Err(DeviceRefusal::Backing {
+            name: name.to_owned(),
+            by: device.name.clone(),
+        }),
+        None => Ok(()),
+    }
+}
+
+/// Whoever has it open for writing without a claim: an emulator, a database, dd.
+fn written_to(name: &str, part: DeviceId) -> io::Result<Result<(), DeviceRefusal>> {
+    let is_it = |metadata: &fs::Metadata| DeviceId::from(metadata) == part;
+    let mut writer = process::find_open_for_write(&is_it)?;
+    // As with claims, copies of this process's own files go away in a moment.
+    for _ in 0..WRITER_POLLS {
+        let Some(before) = writer else {
+            return Ok(Ok(()));
+        };
+        thread::sleep(CLAIM_PAUSE);
+        writer = process::find_open_for_write(&is_it)?.filter(|process| process.pid == before.pid);
+    }
+    Ok(match writer {
+        Some(by) => Err(DeviceRefusal::OpenElsewhere {
+            name: name.to_owned(),
+            by: format!("{} (process {})", by.name, by.pid),
+        }),
+        None => Ok(()),
+    })
+}
+
+fn stands_for(path: &Path, part: DeviceId) -> bool {
+    path.is_absolute() && DeviceId::from_path(path) == Some(part)
+}
+
+/// `O_EXCL` claims a block device as a mount does (open(2)), so mounts in other namespaces and
+/// claims of any kind show.
+///
+/// A claim can be over in a moment: a program that another thread has just started still has copies
+/// of this one's files. Only one that stays is a use.
+pub fn claim(path: &Path) -> Result<File, DeviceRefusal> {
+    patiently(path, block_claim::claim)
+}
+
+fn patiently(path: &Path, claim: fn(&Path) -> io::Result<File>) -> Result<File, DeviceRefusal> {
+    for _ in 1..CLAIM_ATTEMPTS {
+        match claim(path) {
+            Err(error) if error.kind() == ErrorKind::ResourceBusy => thread::sleep(CLAIM_PAUSE),
+            other => return other.map_err(|source| not_claimed(path, source)),
+        }
+    }
+    claim(path).map_err(|source| not_claimed(path, source))
+}
+
+fn not_claimed(path: &Path, source: io::Error) -> DeviceRefusal {
+    let path = path.to_owned();
+    match source.kind() {
+        ErrorKind::ResourceBusy => DeviceRefusal::Busy { path },
+        ErrorKind::ReadOnlyFilesystem => DeviceRefusal::ReadOnly { path },
+        _ => DeviceRefusal::Unreadable { path, source },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::ffi::OsStrExt;
+
+    #[test]
+    fn reads_the_names_of_swap_files_whatever_their_bytes() {
+        let table = b"Filename\tType\tSize\tUsed\tPriority\n/dev/sda2 partition 1 0 -2\n/my\\040swap file 1 0 -3\n/\xff\tfile\n";
+        let names: Vec<_> = swap_files(table).collect();
+        assert_eq!(names[..2], [Path::new("/dev/sda2"), Path::new("/my swap")]);
+        assert_eq!(names[2].as_os_str().as_bytes(), b"/\xff");
+        assert_eq!(swap_files(b"").count(), 0);
+    }
+}

@@ -1,0 +1,209 @@
+//! Why a device is not overwritten: one line each, with what was found and what to do about it.
+
+use std::io;
+use std::path::PathBuf;
+
+/// Why a device that the user named is not used.
+#[derive(Debug, thiserror::Error)]
+pub enum DeviceRefusal {
+    /// Nothing is there.
+    #[error("{} does not exist: `lsblk` lists the block devices", path.display())]
+    Absent {
+        /// The path as given.
+        path: PathBuf,
+    },
+    /// It is a directory, a terminal, a socket …
+    #[error("{} is neither a block device nor a regular file", path.display())]
+    NotADevice {
+        /// The path as given.
+        path: PathBuf,
+    },
+    /// It could not be opened or read.
+    #[error("{} cannot be opened or read ({source}), so what it holds is unknown", path.display())]
+    Unreadable {
+        /// The device.
+        path: PathBuf,
+        /// What the kernel said.
+        source: io::Error,
+    },
+    /// It holds no byte at all.
+    #[error("{} has no size: no medium, or an empty file", path.display())]
+    Empty {
+        /// The device.
+        path: PathBuf,
+    },
+    /// The kernel refuses writes.
+    #[error("{} is read-only", path.display())]
+    ReadOnly {
+        /// The device.
+        path: PathBuf,
+    },
+    /// Two different devices were named.
+    #[error(
+        "--erase {} is not the device {}: name the same one twice",
+        erase.display(), path.display()
+    )]
+    EraseMismatch {
+        /// The device that is to be used.
+        path: PathBuf,
+        /// What `--erase` names.
+        erase: PathBuf,
+    },
+    /// Another fsarena has it, or another program that locks the devices it works on.
+    #[error(
+        "{} is locked by another fsarena or another program that works on it (flock): wait until that has ended \
+         (--erase does not override this)", path.display()
+    )]
+    Locked {
+        /// The device.
+        path: PathBuf,
+    },
+    /// Whether it is in use could not be found out.
+    #[error("whether {} is in use cannot be found out ({source}), so it is not touched", path.display())]
+    UnknownUse {
+        /// The device.
+        path: PathBuf,
+        /// What the kernel said.
+        source: io::Error,
+    },
+    /// A program has it open for writing.
+    #[error("{name} is open for writing by {by}: end that first (--erase does not override this)")]
+    OpenElsewhere {
+        /// The device or its partition.
+        name: String,
+        /// The program and its number.
+        by: String,
+    },
+    /// It, or a partition of it, is mounted.
+    #[error("{name} is mounted on {}: unmount it first (--erase does not override this)", on.display())]
+    Mounted {
+        /// The device or its partition.
+        name: String,
+        /// Where.
+        on: PathBuf,
+    },
+    /// It, or a partition of it, is swap space in use.
+    #[error("{name} is swap space in use: `swapoff` it first (--erase does not override this)")]
+    Swap {
+        /// The device or its partition.
+        name: String,
+    },
+    /// Another device is built upon it.
+    #[error("{name} is part of {by}: take that down first (--erase does not override this)")]
+    HasHolders {
+        /// The device or its partition.
+        name: String,
+        /// The device above.
+        by: String,
+    },
+    /// It is behind a loop device.
+    #[error(
+        "{name} backs /dev/{by}: `losetup -d /dev/{by}` first (--erase does not override this)"
+    )]
+    Backing {
+        /// The device, file or partition.
+        name: String,
+        /// The loop device.
+        by: String,
+    },
+    /// The kernel grants no exclusive access.
+    #[error("{} is in use by the kernel or another program (EBUSY): end that use first (--erase does not override this)", path.display())]
+    Busy {
+        /// The device.
+        path: PathBuf,
+    },
+    /// It has partitions.
+    #[error("{} has partitions ({names}): if they may be lost, add `--erase {}`", path.display(), path.display())]
+    Partitions {
+        /// The device.
+        path: PathBuf,
+        /// Their names.
+        names: String,
+    },
+    /// A format was found on it.
+    #[error("{} holds {found}: if it may be lost, add `--erase {}`", path.display(), path.display())]
+    Signature {
+        /// The device.
+        path: PathBuf,
+        /// What it is called, and where it was seen.
+        found: String,
+    },
+    /// Bytes of unknown meaning were found on it.
+    #[error("{} holds data (at byte {offset}): if it may be lost, add `--erase {}`", path.display(), path.display())]
+    Data {
+        /// The device.
+        path: PathBuf,
+        /// Where the first one was seen.
+        offset: u64,
+    },
+    /// Somebody else wrote to it while a campaign used it.
+    #[error(
+        "{} was written to since fsarena used it last, by somebody else: nothing more is written to it; look at what \
+         it holds, then go on with `--erase {}`", path.display(), path.display()
+    )]
+    Changed {
+        /// The device.
+        path: PathBuf,
+    },
+    /// It answers with errors.
+    #[error("{} does not work any more ({trouble}): `dmesg` may say more", path.display())]
+    Failing {
+        /// The device.
+        path: PathBuf,
+        /// What the kernel said.
+        trouble: String,
+    },
+    /// A directory is on another filesystem than it was.
+    #[error(
+        "{} is not on the filesystem that it was on: it was unmounted, or another one was mounted; mount it again, \
+         then go on", path.display()
+    )]
+    NotMounted {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// A node somewhere else, of a device that has none in `/dev`.
+    #[error("{} is a node of a device that has none in /dev: make one there (`mknod`), and name that", path.display())]
+    NoNode {
+        /// The node.
+        path: PathBuf,
+    },
+    /// What fsarena made for a campaign is not there any more.
+    #[error(
+        "{} is not what fsarena made there: somebody removed, changed or renamed it, or mounted something over it; \
+         nothing more is run", path.display()
+    )]
+    Disappeared {
+        /// The directory or image.
+        path: PathBuf,
+    },
+    /// Another disk has its name.
+    #[error("{} is not the disk that it was: {difference}; nothing is written to it", path.display())]
+    OtherDisk {
+        /// The device.
+        path: PathBuf,
+        /// What shows it.
+        difference: String,
+    },
+    /// The kernel does not count what is written to it.
+    #[error(
+        "{} has its counters switched off, without which nobody sees that somebody else writes to it: \
+         `echo 1 >/sys/class/block/NAME/queue/iostats`", path.display()
+    )]
+    NoIoCounters {
+        /// The device.
+        path: PathBuf,
+    },
+}
+
+impl DeviceRefusal {
+    /// What would be lost if the user gave consent; `None` where no consent overrides the refusal.
+    pub fn data_at_risk(&self) -> Option<String> {
+        match self {
+            Self::Partitions { names, .. } => Some(format!("partitions ({names})")),
+            Self::Signature { found, .. } => Some(found.clone()),
+            Self::Data { offset, .. } => Some(format!("data (at byte {offset})")),
+            _ => None,
+        }
+    }
+}

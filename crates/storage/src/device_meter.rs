@@ -1,0 +1,410 @@
+//! What a device can do without a filesystem: the raw device that results are compared with.
+//!
+//! Reads and writes the device itself, past the page cache. Destroys what the device holds: only for an
+//! image of ours, or a device that was found usable. Judges nothing.
+
+use std::fs::File;
+use std::io::{self, ErrorKind};
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+use model::{Bytes, Nanos, RawDevicePerformance, RepeatedValue, SeededRng};
+use nix::errno::Errno;
+use nix::fcntl::{FcntlArg, OFlag, fcntl};
+use sys::aligned::AlignedBuffer;
+use sys::clock;
+use sys::uring::{Completion, Ring};
+
+use crate::ProvisionError;
+
+/// What every device takes as an alignment of memory and offsets.
+const ALIGNMENT: usize = 4096;
+/// A longer part of the device says no more, and takes longer to write.
+const MAX_DEVICE_METER_SIZE: u64 = 1 << 30;
+const LONG: u64 = RawDevicePerformance::SEQUENTIAL_BLOCK.0;
+const SHORT: u64 = RawDevicePerformance::RANDOM_BLOCK.0;
+
+/// How often each result is taken, and how long each time takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MeterSchedule {
+    /// How often.
+    pub repetitions: u32,
+    /// How long.
+    pub duration: Nanos,
+}
+
+/// A device that is measured before there is a filesystem on it.
+#[derive(Debug)]
+pub struct DeviceMeter<'a> {
+    path: &'a Path,
+    file: File,
+    /// The part that is worked on, a multiple of [`LONG`].
+    extent: u64,
+    /// So much from its beginning was written: elsewhere a device may have nothing to read, and say so
+    /// without looking.
+    written: u64,
+    buffer: AlignedBuffer,
+    chance: SeededRng,
+    /// Where the next sequential request goes, for reads and for writes.
+    next: [u64; 2],
+}
+
+/// One of the results.
+#[derive(Clone, Copy)]
+struct Job {
+    random: bool,
+    writes: bool,
+}
+
+const JOBS: [Job; 4] = [
+    Job {
+        random: false,
+        writes: true,
+    },
+    Job {
+        random: false,
+        writes: false,
+    },
+    Job {
+        random: true,
+        writes: false,
+    },
+    Job {
+        random: true,
+        writes: true,
+    },
+];
+
+impl<'a> DeviceMeter<'a> {
+    /// A device that was claimed; `path` is what it is called. `written` says that every block of it was written
+    /// before, as those of an image are.
+    ///
+    /// # Errors
+    /// When it is smaller than a request, or cannot do direct I/O.
+    pub fn new(
+        claim: File,
+        path: &'a Path,
+        size: Bytes,
+        written: bool,
+    ) -> Result<Self, ProvisionError> {
+        let fail = |doing| ProvisionError::io(doing, path);
+        let extent = (size.0 - size.0 % LONG).min(MAX_DEVICE_METER_SIZE);
+        if extent == 0 {
+            let small = io::Error::other(format!(
+                "it is smaller than {}",
+                RawDevicePerformance::SEQUENTIAL_BLOCK
+            ));
+            return Err(fail("measure")(small));
+        }
+        fcntl(&claim, FcntlArg::F_SETFL(OFlag::O_DIRECT))
+            .map_err(|error| fail("use direct I/O on")(error.into()))?;
+        let mut buffer = AlignedBuffer::new(LONG as usize, ALIGNMENT);
+        let mut chance = SeededRng::substream(size.0, "raw-device");
+        // Neither zeros nor repetitions, which something below might leave out.
+        for word in buffer.chunks_exact_mut(8) {
+            word.copy_from_slice(&chance.next_u64().to_le_bytes());
+        }
+        Ok(Self {
+            path,
+            file: claim,
+            extent,
+            written: if written { extent } else { 0 },
+            buffer,
+            chance,
+            next: [0; 2],
+        })
+    }
+
+    /// Measures the device, each result several times in turn. `stop` is asked before every request.
+    ///
+    /// # Errors
+    /// When a request fails, or `stop` says so.
+    pub fn measure(
+        &mut self,
+        pace: MeterSchedule,
+        stop: &dyn Fn() -> bool,
+    ) -> Result<RawDevicePerformance, ProvisionError> {
+        let mut rates: [Vec<f64>; JOBS.len()] = Default::default();
+        let mut queued: [Vec<f64>; 2] = Default::default();
+        let mut ring = self.ring()?;
+        for _ in 0..pace.repetitions {
+            for (job, rates) in JOBS.into_iter().zip(&mut rates) {
+                rates.push(self.rate(job, pace.duration, stop)?);
+            }
+            for (writes, rates) in [false, true].into_iter().zip(&mut queued) {
+                if let Some(ring) = &mut ring {
+                    rates.push(self.queued_rate(ring, writes, pace.duration, stop)?);
+                }
+            }
+        }
+        let [queued_read, queued_write] = queued.map(|rates| RepeatedValue::from_values(&rates));
+        let [sequential_write, sequential_read, random_read, random_write] =
+            rates.map(|rates| RepeatedValue::from_values(&rates));
+        Ok(RawDevicePerformance {
+            sequential_read,
+            sequential_write,
+            random_read,
+            random_write,
+            queued_read,
+            queued_write,
+        })
+    }
+
+    /// A ring on the device; `None` where this kernel has none, or allows none.
+    fn ring(&self) -> Result<Option<Ring>, ProvisionError> {
+        let ring = match Ring::new(RawDevicePerformance::DEPTH, SHORT as usize) {
+            Err(e)
+                if matches!(
+                    e.kind(),
+                    ErrorKind::Unsupported | ErrorKind::PermissionDenied
+                ) =>
+            {
+                return Ok(None);
+            }
+            other => other.and_then(|ring| ring.register(&self.file).map(|()| ring)),
+        };
+        ring.map(Some)
+            .map_err(ProvisionError::io("make a ring on", self.path))
+    }
+
+    /// Requests per second with many in flight, taken once.
+    fn queued_rate(
+        &mut self,
+        ring: &mut Ring,
+        writes: bool,
+        at_least: Nanos,
+        stop: &dyn Fn() -> bool,
+    ) -> Result<f64, ProvisionError> {
+        let doing = if writes { "write" } else { "read" };
+        let start = clock::now();
+        let mut idle: Vec<usize> = (0..ring.depth()).collect();
+        let mut requests = 0_u64;
+        let mut done = Vec::new();
+        while ring.in_flight() > 0 || !idle.is_empty() {
+            let over = requests > 0 && clock::since(start) >= at_least;
+            if stop() {
+                return Err(ProvisionError::Interrupted);
+            }
+            for slot in idle.drain(..).filter(|_| !over) {
+                self.queue(ring, slot, writes);
+            }
+            if ring.in_flight() == 0 {
+                break;
+            }
+            ring.submit(1, None)
+                .map_err(ProvisionError::io(doing, self.path))?;
+            ring.reap(&mut done);
+            requests += done.len() as u64;
+            for completion in done.drain(..) {
+                whole(&completion).map_err(ProvisionError::io(doing, self.path))?;
+                idle.push(completion.slot);
+            }
+        }
+        if writes {
+            let flushed = self.file.sync_data();
+            flushed.map_err(ProvisionError::io("flush", self.path))?;
+        }
+        Ok(requests as f64 / clock::since(start).as_secs_f64())
+    }
+
+    fn queue(&mut self, ring: &mut Ring, slot: usize, writes: bool) {
+        let (offset, length) = self.place(Job {
+            random: true,
+            writes,
+        });
+        let length = length as usize;
+        if !writes {
+            ring.read(slot, 0, offset, length);
+            return;
+        }
+        // What was written before, with a beginning of its own: neither zeros nor repetitions.
+        let data = &mut ring.buffer(slot)[..length];
+        data.copy_from_slice(&self.buffer[..length]);
+        data[..8].copy_from_slice(&self.chance.next_u64().to_le_bytes());
+        ring.write(slot, 0, offset, length);
+    }
+
+    /// Bytes or requests per second, taken once.
+    fn rate(
+        &mut self,
+        job: Job,
+        at_least: Nanos,
+        stop: &dyn Fn() -> bool,
+    ) -> Result<f64, ProvisionError> {
+        let doing = if job.writes { "write" } else { "read" };
+        let start = clock::now();
+        let mut requests = 0_u64;
+        while requests == 0 || clock::since(start) < at_least {
+            if stop() {
+                return Err(ProvisionError::Interrupted);
+            }
+            let request = self.request(job);
+            request.map_err(ProvisionError::io(doing, self.path))?;
+            requests += 1;
+        }
+        if job.writes {
+            let flushed = self.file.sync_data();
+            flushed.map_err(ProvisionError::io("flush", self.path))?;
+        }
+        let each = if job.random { 1 } else { LONG };
+        Ok((requests * each) as f64 / clock::since(start).as_secs_f64())
+    }
+
+    fn request(&mut self, job: Job) -> io::Result<()> {
+        let (offset, length) = self.place(job);
+        let data = &mut self.buffer[..length as usize];
+        if !job.writes {
+            return self.file.read_exact_at(data, offset);
+        }
+        // No two requests are alike.
+        data[..8].copy_from_slice(&self.chance.next_u64().to_le_bytes());
+        self.file.write_all_at(data, offset)?;
+        self.written = self.written.max(offset + length);
+        Ok(())
+    }
+
+    /// Where a request goes, and how long it is. Only what was written is read, and random writes stay
+    /// there, too.
+    fn place(&mut self, job: Job) -> (u64, u64) {
+        let filled = if job.writes && !job.random {
+            self.extent
+        } else {
+            self.written
+        };
+        if job.random {
+            return (self.chance.below(filled / SHORT) * SHORT, SHORT);
+        }
+        let next = &mut self.next[usize::from(job.writes)];
+        let offset = if *next + LONG > filled { 0 } else { *next };
+        *next = offset + LONG;
+        (offset, LONG)
+    }
+
+    /// Fills what was written with zeros, so that a device that was blank is blank again.
+    ///
+    /// # Errors
+    /// When a write fails.
+    pub fn zero_written(mut self) -> Result<(), ProvisionError> {
+        let fail = ProvisionError::io("write zeros to", self.path);
+        self.buffer.fill(0);
+        let mut offsets = (0..self.written).step_by(LONG as usize);
+        let zeroed = offsets.try_for_each(|at| self.file.write_all_at(&self.buffer, at));
+        zeroed.and_then(|()| self.file.sync_all()).map_err(fail)
+    }
+}
+
+/// A request on a device comes back whole, or has failed.
+fn whole(completion: &Completion) -> io::Result<()> {
+    match &completion.outcome {
+        Ok(moved) if *moved as u64 == SHORT => Ok(()),
+        Ok(moved) => Err(io::Error::other(format!("only {moved} bytes"))),
+        Err(error) => Err(io::Error::from_raw_os_error(
+            error.raw_os_error().unwrap_or(Errno::EIO as i32),
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::PathBuf;
+
+    use super::*;
+
+    const SIZE: u64 = 4 * LONG + 12_345;
+    const QUICK: MeterSchedule = MeterSchedule {
+        repetitions: 3,
+        duration: Nanos(1_000_000),
+    };
+
+    /// A file stands for a device where the filesystem below can do direct I/O.
+    fn file(directory: &Path) -> PathBuf {
+        let path = directory.join("device");
+        fs::write(&path, vec![0; SIZE as usize]).unwrap();
+        path
+    }
+
+    fn open(path: &Path, written: bool) -> DeviceMeter<'_> {
+        let file = File::options().read(true).write(true).open(path).unwrap();
+        DeviceMeter::new(file, path, Bytes(SIZE), written).unwrap()
+    }
+
+    fn directory() -> tempfile::TempDir {
+        // On a disk: what /tmp is on may be memory, which older kernels do not pass by.
+        tempfile::tempdir_in("/var/tmp").unwrap()
+    }
+
+    #[test]
+    fn every_result_is_taken_as_often_as_asked_for() {
+        let directory = directory();
+        let path = file(directory.path());
+        let mut device = open(&path, false);
+        let raw_device = device.measure(QUICK, &|| false).unwrap();
+        // A kernel may have no rings.
+        assert_eq!(
+            raw_device.queued_read.is_some(),
+            raw_device.queued_write.is_some()
+        );
+        let queued = [raw_device.queued_read, raw_device.queued_write];
+        let always = [
+            raw_device.sequential_read,
+            raw_device.sequential_write,
+            raw_device.random_read,
+            raw_device.random_write,
+        ];
+        assert!(always.iter().all(Option::is_some));
+        for result in always.into_iter().chain(queued).flatten() {
+            assert_eq!(result.repetitions, 3);
+            assert!(result.min > 0.0);
+        }
+        assert!(
+            fs::read(&path).unwrap().iter().any(|&b| b != 0),
+            "it writes"
+        );
+    }
+
+    #[test]
+    fn a_blank_device_is_blank_again_afterwards_and_never_longer() {
+        let directory = directory();
+        let path = file(directory.path());
+        let mut device = open(&path, false);
+        device.measure(QUICK, &|| false).unwrap();
+        device.zero_written().unwrap();
+        assert_eq!(fs::read(&path).unwrap(), vec![0; SIZE as usize]);
+    }
+
+    #[test]
+    fn only_what_was_written_is_read_and_nothing_lies_beyond_the_end() {
+        let directory = directory();
+        let path = file(directory.path());
+        let mut device = open(&path, false);
+        for _ in 0..10 {
+            device.request(JOBS[0]).unwrap();
+            let end = device.written;
+            assert!(end <= SIZE - SIZE % LONG);
+            for job in &JOBS[1..] {
+                let (offset, length) = device.place(*job);
+                assert!(offset + length <= end, "{offset} + {length} > {end}");
+            }
+        }
+        assert_eq!(device.written, 4 * LONG, "then it begins anew");
+    }
+
+    #[test]
+    fn it_stops_when_told_to() {
+        let directory = directory();
+        let path = file(directory.path());
+        let mut device = open(&path, true);
+        let stopped = device.measure(QUICK, &|| true);
+        assert!(matches!(stopped, Err(ProvisionError::Interrupted)));
+        assert_eq!(fs::read(&path).unwrap(), vec![0; SIZE as usize]);
+    }
+
+    #[test]
+    fn what_is_too_small_is_refused_in_one_line() {
+        let null = Path::new("/dev/null");
+        let file = File::open(null).unwrap();
+        let error = DeviceMeter::new(file, null, Bytes(LONG - 1), false).unwrap_err();
+        assert!(error.to_string().contains("smaller than 1 MiB"), "{error}");
+    }
+}

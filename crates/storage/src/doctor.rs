@@ -1,0 +1,480 @@
+//! Whether a filesystem runs on this machine, and the command that would make it. Pure.
+
+use model::{BackendKind, DriverKind, Filesystem, ProgramRequirements, Suite};
+use serde::Serialize;
+
+use crate::HostInfo;
+
+/// The program that emulates a guest's machine, and the package that brings it.
+const EMULATOR: (&str, &str) = ("qemu-system-x86_64", "qemu-system-x86");
+
+/// Whether a filesystem can compete on a backend of this machine.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "verdict", rename_all = "kebab-case")]
+pub enum Availability {
+    /// As it is.
+    #[serde(rename = "runs")]
+    Available,
+    /// When something is brought in.
+    Missing {
+        /// What is missing, and how to get it; never empty.
+        needs: Vec<MissingRequirement>,
+    },
+    /// Not on this machine.
+    Impossible {
+        /// Why.
+        why: String,
+    },
+}
+
+/// A thing that is missing.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct MissingRequirement {
+    /// What it is, in a few words.
+    #[serde(rename = "what")]
+    pub description: String,
+    /// The command that brings it.
+    pub command: String,
+    /// The Debian packages that it would install.
+    pub packages: Vec<String>,
+}
+
+/// Whether a filesystem can compete on a backend of a machine.
+pub fn check_availability(
+    filesystem: &Filesystem,
+    backend: BackendKind,
+    machine: &HostInfo,
+) -> Availability {
+    match backend {
+        // Any mounted directory works, whatever filesystem it is on.
+        BackendKind::Dir => Availability::Available,
+        BackendKind::Vm => in_guest(filesystem, machine),
+        BackendKind::Loop => on_loop(filesystem, machine),
+        BackendKind::Imported => impossible("nothing runs there".to_owned()),
+    }
+}
+
+fn on_loop(filesystem: &Filesystem, machine: &HostInfo) -> Availability {
+    if let Some(why) = &filesystem.unavailable {
+        return impossible(why.clone());
+    }
+    if let Some(why) = &filesystem.only_in_guest {
+        return impossible(format!("only in a guest (`fsarena guest build`): {why}"));
+    }
+    let mut needs = Vec::new();
+    for check in [driver, loop_driver] {
+        match check(filesystem, machine) {
+            Ok(need) => needs.extend(need),
+            Err(why) => return impossible(why),
+        }
+    }
+    needs.extend(fuse_device(filesystem, machine));
+    needs.extend(packages(filesystem, machine));
+    needs.extend(unpackaged(filesystem, machine));
+    needs.extend(root(filesystem, machine));
+    if needs.is_empty() {
+        Availability::Available
+    } else {
+        Availability::Missing { needs }
+    }
+}
+
+/// In a guest it runs where QEMU does and the guest has its modules and programs; root is not needed.
+fn in_guest(filesystem: &Filesystem, machine: &HostInfo) -> Availability {
+    if let Some(why) = &filesystem.unavailable {
+        return impossible(why.clone());
+    }
+    let mut needs: Vec<MissingRequirement> = emulator(machine).into_iter().collect();
+    match &machine.guest {
+        None => needs.push(MissingRequirement {
+            description: "the guest".to_owned(),
+            command: "fsarena guest build".to_owned(),
+            packages: Vec::new(),
+        }),
+        Some(stock) => {
+            if let Some(why) = stock.lacks.get(&filesystem.name) {
+                return impossible(why.clone());
+            }
+        }
+    }
+    if needs.is_empty() {
+        Availability::Available
+    } else {
+        Availability::Missing { needs }
+    }
+}
+
+/// The programs that a suite's commands need and this machine lacks.
+pub fn missing_programs(suite: &Suite, machine: &HostInfo) -> Option<MissingRequirement> {
+    let ProgramRequirements {
+        packages, programs, ..
+    } = &suite.requires;
+    let lacking = |program: &&String| !machine.programs.have(program);
+    let missing: Vec<&str> = programs
+        .iter()
+        .filter(lacking)
+        .map(String::as_str)
+        .collect();
+    (!missing.is_empty()).then(|| MissingRequirement {
+        description: missing.join(", "),
+        command: as_root(machine, format!("apt-get install {}", packages.join(" "))),
+        packages: packages.clone(),
+    })
+}
+
+/// What a guest's machine is emulated by, where that is missing.
+pub fn emulator(machine: &HostInfo) -> Option<MissingRequirement> {
+    let (program, package) = EMULATOR;
+    (!machine.programs.have(program)).then(|| MissingRequirement {
+        description: program.to_owned(),
+        command: as_root(machine, format!("apt-get install {package}")),
+        packages: vec![package.to_owned()],
+    })
+}
+
+const fn impossible(why: String) -> Availability {
+    Availability::Impossible { why }
+}
+
+/// The filesystem in the kernel: there, or to be loaded, or not to be had.
+fn driver(
+    filesystem: &Filesystem,
+    machine: &HostInfo,
+) -> Result<Option<MissingRequirement>, String> {
+    let Some(name) = &filesystem.requires.kernel else {
+        return Ok(None);
+    };
+    if machine.filesystems.contains(name) {
+        return Ok(None);
+    }
+    // Modules stand in the order in which they load: the filesystem itself is the last one.
+    let module = filesystem.requires.modules.last().unwrap_or(name);
+    match module_need(module, machine) {
+        Some(_) if machine.loads_modules => Ok(None),
+        Some(need) => Ok(Some(need)),
+        None => Err(format!(
+            "this kernel ({}) has {name} neither built in nor as a module",
+            machine.kernel
+        )),
+    }
+}
+
+fn loop_driver(
+    filesystem: &Filesystem,
+    machine: &HostInfo,
+) -> Result<Option<MissingRequirement>, String> {
+    if machine.loop_control || !filesystem.commands.need_device() {
+        return Ok(None);
+    }
+    match module_need("loop", machine) {
+        Some(need) => Ok(Some(need)),
+        None => Err(format!(
+            "this kernel ({}) has no loop devices",
+            machine.kernel
+        )),
+    }
+}
+
+/// A module that is there to be loaded.
+fn module_need(module: &str, machine: &HostInfo) -> Option<MissingRequirement> {
+    let known = machine.modules.contains(&module.replace('-', "_"));
+    known.then(|| MissingRequirement {
+        description: format!("the kernel module {module}"),
+        command: as_root(machine, format!("modprobe {module}")),
+        packages: Vec::new(),
+    })
+}
+
+/// The device node alone can be missing, in a container for example.
+fn fuse_device(filesystem: &Filesystem, machine: &HostInfo) -> Option<MissingRequirement> {
+    let needed = filesystem.driver == DriverKind::Fuse && machine.filesystems.contains("fuse");
+    (needed && !machine.fuse_device).then(|| MissingRequirement {
+        description: "/dev/fuse".to_owned(),
+        command: as_root(machine, "mknod -m 666 /dev/fuse c 10 229".to_owned()),
+        packages: Vec::new(),
+    })
+}
+
+/// Programs that packages bring.
+fn packages(filesystem: &Filesystem, machine: &HostInfo) -> Option<MissingRequirement> {
+    let requires = &filesystem.requires;
+    let missing: Vec<&str> = requires
+        .programs
+        .iter()
+        .map(String::as_str)
+        .filter(|program| !requires.unpackaged.contains_key(*program))
+        .filter(|program| !machine.programs.have(program))
+        .collect();
+    if missing.is_empty() {
+        return None;
+    }
+    let command = if requires.packages.is_empty() {
+        format!("install {} from its authors", missing.join(" "))
+    } else {
+        let packages = requires.packages.join(" ");
+        as_root(machine, format!("apt-get install {packages}"))
+    };
+    Some(MissingRequirement {
+        description: missing.join(", "),
+        command,
+        packages: requires.packages.clone(),
+    })
+}
+
+/// Programs that no package brings.
+fn unpackaged(
+    filesystem: &Filesystem,
+    machine: &HostInfo,
+) -> impl Iterator<Item = MissingRequirement> {
+    let programs = filesystem.requires.unpackaged.iter();
+    let missing = programs.filter(|(program, _)| !machine.programs.have(program));
+    missing.map(|(program, brings)| MissingRequirement {
+        description: program.clone(),
+        command: brings.clone(),
+        packages: Vec::new(),
+    })
+}
+
+fn root(filesystem: &Filesystem, machine: &HostInfo) -> Option<MissingRequirement> {
+    (!machine.root).then(|| MissingRequirement {
+        description: "root".to_owned(),
+        command: format!("sudo fsarena run -c {}", filesystem.name),
+        packages: Vec::new(),
+    })
+}
+
+fn as_root(machine: &HostInfo, command: String) -> String {
+    if machine.root {
+        command
+    } else {
+        format!("sudo {command}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use model::{Commands, FilesystemFacts, Requirements};
+
+    use super::*;
+    use std::collections::BTreeSet;
+
+    use crate::{GuestContents, ProgramLookup};
+
+    fn machine() -> HostInfo {
+        HostInfo {
+            root: true,
+            kernel: "6.1.0".into(),
+            filesystems: ["ext4".to_owned(), "fuse".to_owned()].into(),
+            modules: ["jfs".to_owned()].into(),
+            loads_modules: false,
+            loop_control: true,
+            fuse_device: true,
+            available_memory: None,
+            programs: ProgramLookup::These(
+                ["there", "qemu-system-x86_64"].map(str::to_owned).into(),
+            ),
+            guest: None,
+        }
+    }
+
+    fn filesystem(kernel: &str, driver: DriverKind, program: &str) -> Filesystem {
+        Filesystem {
+            name: "it".into(),
+            title: "It".into(),
+            aliases: Vec::new(),
+            driver,
+            facts: FilesystemFacts::default(),
+            source: "a test".into(),
+            requires: Requirements {
+                kernel: Some(kernel.into()),
+                modules: Vec::new(),
+                packages: vec!["itprogs".into()],
+                programs: vec![program.into()],
+                ..Requirements::default()
+            },
+            commands: Commands {
+                mkfs: vec!["mkfs.it".into(), "{device}".into()],
+                ..Commands::default()
+            },
+            quirks: Vec::new(),
+            unavailable: None,
+            only_in_guest: None,
+            only_when_named: None,
+        }
+    }
+
+    fn commands(verdict: Availability) -> Vec<String> {
+        match verdict {
+            Availability::Missing { needs } => needs.into_iter().map(|n| n.command).collect(),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn why(verdict: Availability) -> String {
+        match verdict {
+            Availability::Impossible { why } => why,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn what_has_all_it_needs_runs() {
+        let it = filesystem("ext4", DriverKind::Kernel, "there");
+        assert_eq!(
+            check_availability(&it, BackendKind::Loop, &machine()),
+            Availability::Available
+        );
+    }
+
+    #[test]
+    fn a_missing_program_is_a_package_to_install() {
+        let it = filesystem("ext4", DriverKind::Kernel, "mkfs.it");
+        let found = commands(check_availability(&it, BackendKind::Loop, &machine()));
+        assert_eq!(found, ["apt-get install itprogs"]);
+    }
+
+    #[test]
+    fn a_program_that_no_package_brings_is_told_with_what_does() {
+        let mut it = filesystem("ext4", DriverKind::Kernel, "there");
+        let brings = ("driver".to_owned(), "cargo install driver".to_owned());
+        it.requires.programs.push(brings.0.clone());
+        it.requires.unpackaged = [brings].into();
+        let found = commands(check_availability(&it, BackendKind::Loop, &machine()));
+        assert_eq!(found, ["cargo install driver"]);
+        it.requires.programs[0] = "mkfs.it".into();
+        let found = commands(check_availability(&it, BackendKind::Loop, &machine()));
+        assert_eq!(found, ["apt-get install itprogs", "cargo install driver"]);
+    }
+
+    #[test]
+    fn without_root_every_command_says_sudo() {
+        let user = HostInfo {
+            root: false,
+            ..machine()
+        };
+        let it = filesystem("jfs", DriverKind::Kernel, "mkfs.it");
+        assert_eq!(
+            commands(check_availability(&it, BackendKind::Loop, &user)),
+            [
+                "sudo modprobe jfs",
+                "sudo apt-get install itprogs",
+                "sudo fsarena run -c it"
+            ]
+        );
+    }
+
+    #[test]
+    fn a_module_is_no_obstacle_where_the_kernel_loads_it_itself() {
+        let loading = HostInfo {
+            loads_modules: true,
+            ..machine()
+        };
+        let it = filesystem("jfs", DriverKind::Kernel, "there");
+        assert_eq!(
+            check_availability(&it, BackendKind::Loop, &loading),
+            Availability::Available
+        );
+        assert_eq!(
+            commands(check_availability(&it, BackendKind::Loop, &machine())),
+            ["modprobe jfs"]
+        );
+    }
+
+    #[test]
+    fn a_kernel_without_driver_or_module_makes_it_impossible() {
+        let it = filesystem("hpfs", DriverKind::Kernel, "there");
+        let reason = why(check_availability(&it, BackendKind::Loop, &machine()));
+        assert!(
+            reason.contains("6.1.0") && reason.contains("hpfs"),
+            "{reason}"
+        );
+    }
+
+    #[test]
+    fn no_driver_for_linux_leaves_only_a_directory() {
+        let mut it = filesystem("ext4", DriverKind::Kernel, "there");
+        it.unavailable = Some("OS/2 only".into());
+        assert_eq!(
+            why(check_availability(&it, BackendKind::Loop, &machine())),
+            "OS/2 only"
+        );
+        assert_eq!(
+            check_availability(&it, BackendKind::Dir, &machine()),
+            Availability::Available
+        );
+        assert_eq!(
+            why(check_availability(&it, BackendKind::Vm, &machine())),
+            "OS/2 only"
+        );
+    }
+
+    /// Neither this machine's kernel nor its programs matter, and nobody is root.
+    #[test]
+    fn in_a_guest_it_runs_with_what_the_guest_has() {
+        let lacks = "the guest's kernel has no module ufs";
+        let machine = HostInfo {
+            root: false,
+            loop_control: false,
+            guest: Some(GuestContents {
+                kernel: "6.1.0-guest".into(),
+                lacks: [("other".to_owned(), lacks.to_owned())].into(),
+            }),
+            ..machine()
+        };
+        let mut it = filesystem("hpfs", DriverKind::Kernel, "mkfs.it");
+        it.only_in_guest = Some("its driver is built anew".into());
+        assert_eq!(
+            check_availability(&it, BackendKind::Vm, &machine),
+            Availability::Available
+        );
+        it.name = "other".into();
+        assert_eq!(
+            why(check_availability(&it, BackendKind::Vm, &machine)),
+            lacks
+        );
+    }
+
+    #[test]
+    fn without_a_guest_or_an_emulator_the_commands_bring_them() {
+        let it = filesystem("ext4", DriverKind::Kernel, "there");
+        let bare = HostInfo {
+            programs: ProgramLookup::These(BTreeSet::new()),
+            ..machine()
+        };
+        assert_eq!(
+            commands(check_availability(&it, BackendKind::Vm, &bare)),
+            ["apt-get install qemu-system-x86", "fsarena guest build"]
+        );
+        assert_eq!(
+            commands(check_availability(&it, BackendKind::Vm, &machine())),
+            ["fsarena guest build"]
+        );
+    }
+
+    /// Though the kernel has the filesystem and all programs are there.
+    #[test]
+    fn a_driver_that_has_to_be_built_anew_runs_in_a_guest_only() {
+        let mut it = filesystem("ext4", DriverKind::Kernel, "there");
+        it.only_in_guest = Some("the stock driver only reads".into());
+        let reason = why(check_availability(&it, BackendKind::Loop, &machine()));
+        assert!(
+            reason.contains("fsarena guest build") && reason.ends_with("only reads"),
+            "{reason}"
+        );
+    }
+
+    #[test]
+    fn fuse_needs_its_device_and_disks_need_loop_devices() {
+        let bare = HostInfo {
+            fuse_device: false,
+            available_memory: None,
+            loop_control: false,
+            ..machine()
+        };
+        let mut it = filesystem("fuse", DriverKind::Fuse, "there");
+        assert!(why(check_availability(&it, BackendKind::Loop, &bare)).contains("no loop devices"));
+        it.commands.mkfs.clear();
+        let found = commands(check_availability(&it, BackendKind::Loop, &bare));
+        assert_eq!(found, ["mknod -m 666 /dev/fuse c 10 229"]);
+    }
+}

@@ -1,0 +1,58 @@
+//! A mounted directory that competes, held open for the whole campaign: its filesystem can then be unmounted only
+//! lazily, and that is seen.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use model::MountId;
+use sys::mount_id;
+
+use crate::{DeviceRefusal, ProvisionError};
+
+/// A directory and the mount that it is on.
+#[derive(Debug)]
+pub struct PinnedDirectory {
+    path: PathBuf,
+    identity: MountId,
+    _open: File,
+}
+
+impl PinnedDirectory {
+    /// Takes a directory.
+    ///
+    /// # Errors
+    /// When there is none, or it may not be looked into.
+    pub fn open(path: &Path) -> Result<Self, ProvisionError> {
+        let open = mount_id::open(path).map_err(ProvisionError::io("open", path))?;
+        let identity = mount_id::identity(&open);
+        Ok(Self {
+            path: path.to_owned(),
+            identity: identity.map_err(ProvisionError::io("examine", path))?,
+            _open: open,
+        })
+    }
+
+    /// Its path.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Which directory it is, on which mount.
+    pub const fn identity(&self) -> MountId {
+        self.identity
+    }
+
+    /// Makes sure that its path leads to it.
+    ///
+    /// # Errors
+    /// When its filesystem was unmounted, or another one was mounted over it.
+    pub fn check_unchanged(&self) -> Result<(), DeviceRefusal> {
+        let now = mount_id::open(&self.path);
+        match now.and_then(|open| mount_id::identity(&open)) {
+            Ok(identity) if identity == self.identity => Ok(()),
+            Ok(_) | Err(_) => Err(DeviceRefusal::NotMounted {
+                path: self.path.clone(),
+            }),
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! How much memory is to be had, and whether a virtual machine gives what is free back to its host.
+//!
+//! A page that went back is fetched from the host when it is used again, which costs several times as
+//! much as filling it. Which phase pays for this is chance: new files and cold reads are the first to.
+
+use std::fs;
+use std::path::Path;
+
+use model::Bytes;
+
+/// `VIRTIO_ID_BALLOON`, as sysfs writes it.
+const BALLOON: &str = "0x0005";
+/// `VIRTIO_BALLOON_F_REPORTING`: free pages are told to the host, which may take them.
+///
+/// Source: Virtual I/O Device (VIRTIO) Version 1.2, 5.5.3 "Feature bits".
+const REPORTING: usize = 5;
+const DEVICES: &str = "/sys/bus/virtio/devices";
+
+/// Whether memory that is free goes back to a host; never on a machine of metal.
+pub fn is_ballooned() -> bool {
+    reports_free_pages(Path::new(DEVICES))
+}
+
+/// Memory that programs can have without swapping, as `/proc/meminfo` estimates it; `None` where it does not.
+pub fn available_memory() -> Option<Bytes> {
+    available(&fs::read_to_string("/proc/meminfo").ok()?)
+}
+
+/// The same from the text of `/proc/meminfo`.
+pub fn available(meminfo: &str) -> Option<Bytes> {
+    let mut lines = meminfo.lines();
+    let rest = lines.find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    let kib: u64 = rest.split_whitespace().next()?.parse().ok()?;
+    kib.checked_mul(1024).map(Bytes)
+}
+
+/// Format: `*/device` is the device's kind, `*/features` a character for each feature that was agreed on,
+/// bit 0 first; Documentation/ABI/testing/sysfs-bus-virtio-devices of the kernel.
+fn reports_free_pages(devices: &Path) -> bool {
+    let is_reporting = |device: &Path| {
+        let kind = fs::read_to_string(device.join("device")).unwrap_or_default();
+        let features = fs::read_to_string(device.join("features")).unwrap_or_default();
+        kind.trim() == BALLOON && features.as_bytes().get(REPORTING) == Some(&b'1')
+    };
+    let mut devices = fs::read_dir(devices).into_iter().flatten().flatten();
+    devices.any(|device| is_reporting(&device.path()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn available_memory_is_what_the_kernel_estimates() {
+        let meminfo = "MemTotal:  9 kB\nMemFree:   1 kB\nMemAvailable:    2048 kB\n";
+        assert_eq!(available(meminfo), Some(Bytes::mib(2)));
+        assert_eq!(available("MemTotal: 9 kB\n"), None);
+        assert_eq!(available("MemAvailable: 18446744073709551615 kB\n"), None);
+        assert!(available_memory().is_some_and(|memory| memory > Bytes::mib(1)));
+    }
+
+    #[test]
+    fn only_a_balloon_that_reports_counts() {
+        let place = tempfile::tempdir().unwrap();
+        let device = |name: &str, kind: &str, features: &str| {
+            let directory = place.path().join(name);
+            fs::create_dir(&directory).unwrap();
+            fs::write(directory.join("device"), format!("{kind}\n")).unwrap();
+            fs::write(directory.join("features"), format!("{features}\n")).unwrap();
+        };
+        device("virtio0", "0x0002", "1111111111");
+        device("virtio1", BALLOON, "0110000000");
+        assert!(!reports_free_pages(place.path()));
+        device("virtio2", BALLOON, "0110010000");
+        assert!(reports_free_pages(place.path()));
+        assert!(!reports_free_pages(Path::new("/no/such")));
+    }
+}

@@ -1,0 +1,152 @@
+//! What this machine can run: kernel, modules, programs, rights. Facts only; the judgement is the
+//! doctor's.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
+
+use model::Bytes;
+use nix::sys::utsname::uname;
+use nix::unistd::Uid;
+
+use crate::{available_memory, find_program};
+
+/// The facts of a machine on which it depends what can run.
+#[derive(Clone, Debug)]
+pub struct HostInfo {
+    /// Whether this process may mount.
+    pub root: bool,
+    /// Release of the kernel.
+    pub kernel: String,
+    /// Names in `/proc/filesystems`.
+    pub filesystems: BTreeSet<String>,
+    /// Modules that could be loaded, with `_` for `-`.
+    pub modules: BTreeSet<String>,
+    /// Whether the kernel loads a filesystem's module by itself when it is mounted.
+    pub loads_modules: bool,
+    /// Whether `/dev/loop-control` is there.
+    pub loop_control: bool,
+    /// Whether `/dev/fuse` is there.
+    pub fuse_device: bool,
+    /// Memory that programs can have, where that is known.
+    pub available_memory: Option<Bytes>,
+    /// The programs that can be found.
+    pub programs: ProgramLookup,
+    /// What the guest has that is made here; absent where none is.
+    pub guest: Option<GuestContents>,
+}
+
+/// Programs of a machine.
+#[derive(Clone, Debug)]
+pub enum ProgramLookup {
+    /// This one's, wherever programs lie.
+    OfPath,
+    /// These and no others.
+    These(BTreeSet<String>),
+}
+
+impl ProgramLookup {
+    /// Whether there is one of this name.
+    pub fn have(&self, name: &str) -> bool {
+        match self {
+            Self::OfPath => find_program(name).is_some(),
+            Self::These(names) => names.contains(name),
+        }
+    }
+}
+
+/// What a guest has for filesystems.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct GuestContents {
+    /// Release of its kernel.
+    pub kernel: String,
+    /// The filesystems that it cannot drive, by name, each with what it lacks and what would bring that.
+    pub lacks: BTreeMap<String, String>,
+}
+
+impl HostInfo {
+    /// The machine that this process runs on; of a guest it knows nothing.
+    pub fn inspect() -> Self {
+        let kernel = uname().map_or_else(
+            |_| "unknown".to_owned(),
+            |name| name.release().to_string_lossy().into_owned(),
+        );
+        Self {
+            root: Uid::effective().is_root(),
+            filesystems: filesystems(&read("/proc/filesystems")),
+            modules: modules(&read(&format!("/lib/modules/{kernel}/modules.dep"))),
+            loads_modules: loads_modules(),
+            loop_control: Path::new("/dev/loop-control").exists(),
+            fuse_device: Path::new("/dev/fuse").exists(),
+            available_memory: available_memory(),
+            programs: ProgramLookup::OfPath,
+            guest: None,
+            kernel,
+        }
+    }
+}
+
+/// A file's text; what cannot be read tells nothing.
+fn read(path: &str) -> String {
+    fs::read_to_string(path).unwrap_or_default()
+}
+
+/// The last word of each line; `nodev` may stand before it.
+fn filesystems(text: &str) -> BTreeSet<String> {
+    text.lines()
+        .filter_map(|line| line.split_whitespace().last())
+        .map(str::to_owned)
+        .collect()
+}
+
+/// From `kernel/fs/jfs/jfs.ko.xz: kernel/…` to `jfs`.
+fn modules(dependencies: &str) -> BTreeSet<String> {
+    dependencies
+        .lines()
+        .filter_map(|line| {
+            line.split(':')
+                .next()?
+                .rsplit('/')
+                .next()?
+                .split(".ko")
+                .next()
+        })
+        .map(|name| name.replace('-', "_"))
+        .collect()
+}
+
+/// The kernel runs the program named there; an empty name or `modules_disabled` switches it off.
+fn loads_modules() -> bool {
+    let program = read("/proc/sys/kernel/modprobe");
+    let disabled = read("/proc/sys/kernel/modules_disabled");
+    disabled.trim() != "1" && Path::new(program.trim()).is_file()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_the_kernels_lists() {
+        let names = filesystems("nodev\tsysfs\n\text4\nnodev\tfuse\n\tfuseblk\n");
+        assert_eq!(
+            names,
+            ["ext4", "fuse", "fuseblk", "sysfs"]
+                .map(String::from)
+                .into()
+        );
+        let found = modules(
+            "kernel/fs/jfs/jfs.ko: kernel/x.ko\nkernel/fs/nls/nls-cp437.ko.xz:\nkernel/fs/xfs/xfs.ko.zst: a\n",
+        );
+        assert_eq!(found, ["jfs", "nls_cp437", "xfs"].map(String::from).into());
+        assert!(modules("").is_empty());
+    }
+
+    #[test]
+    fn this_machine_has_proc_and_a_shell() {
+        let machine = HostInfo::inspect();
+        assert!(machine.filesystems.contains("proc"));
+        assert!(machine.programs.have("sh"));
+        assert_eq!(machine.root, Uid::effective().is_root());
+    }
+}

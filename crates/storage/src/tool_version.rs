@@ -1,0 +1,107 @@
+//! What a filesystem's tools say of their version.
+
+use std::io::Read;
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
+
+use model::ToolVersion;
+
+use crate::find_program;
+
+/// A program that has not said its version by then is ended.
+const LIMIT: Duration = Duration::from_secs(5);
+/// More than any version line.
+const MAX_TOOL_VERSION_SIZE: u64 = 4096;
+
+/// Runs a version command; `None` where there is no such command or program. Where the program says
+/// nothing in time, the version is `unknown`.
+pub fn tool_version(words: &[String]) -> Option<ToolVersion> {
+    let (program, arguments) = words.split_first()?;
+    let path = find_program(program)?;
+    let output = first_output(Command::new(path).args(arguments)).unwrap_or_default();
+    let version = first_line(&output).unwrap_or_else(|| "unknown".to_owned());
+    Some(ToolVersion {
+        program: program.clone(),
+        version,
+    })
+}
+
+/// The beginning of what a command prints on either channel, if it comes to an end in time.
+fn first_output(command: &mut Command) -> Option<String> {
+    let (mut reader, writer) = std::io::pipe().ok()?;
+    command
+        .stdin(Stdio::null())
+        .stdout(writer.try_clone().ok()?)
+        .stderr(writer)
+        .env("LC_ALL", "C");
+    let mut child = command.spawn().ok()?;
+    // The command holds the pipe's writing end too; while it does, reading never ends.
+    command.stdout(Stdio::null()).stderr(Stdio::null());
+    let (send, receive) = mpsc::channel();
+    let reading = thread::Builder::new().spawn(move || {
+        let mut bytes = Vec::new();
+        let read = (&mut reader)
+            .take(MAX_TOOL_VERSION_SIZE)
+            .read_to_end(&mut bytes);
+        // Nobody listens any more once the limit is over.
+        let _ = send.send(read.map(|_| bytes));
+    });
+    if reading.is_err() {
+        end(&mut child);
+        return None;
+    }
+    let answer = receive.recv_timeout(LIMIT);
+    end(&mut child);
+    let bytes = answer.ok()?.ok()?;
+    Some(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// What is to be known is known by now. Errors mean that it has ended by itself.
+fn end(child: &mut Child) {
+    let _ = child.kill();
+    let _ = child.wait();
+}
+
+fn first_line(output: &str) -> Option<String> {
+    output
+        .lines()
+        .map(str::trim)
+        .find(|line| !line.is_empty())
+        .map(str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn version(words: &[&str]) -> Option<String> {
+        let words: Vec<String> = words.iter().map(|w| (*w).to_owned()).collect();
+        tool_version(&words).map(|tool| tool.version)
+    }
+
+    #[test]
+    fn takes_the_first_line_of_either_channel() {
+        let said = version(&["sh", "-c", "echo; echo 'mkfs 1.47' >&2; echo more"]);
+        assert_eq!(said.as_deref(), Some("mkfs 1.47"));
+    }
+
+    #[test]
+    fn a_silent_program_is_unknown_and_an_absent_one_is_left_out() {
+        assert_eq!(version(&["true"]).as_deref(), Some("unknown"));
+        assert_eq!(version(&["no-such-program-anywhere"]), None);
+        assert_eq!(version(&[]), None);
+    }
+
+    #[test]
+    fn a_program_that_prints_without_end_is_ended() {
+        let said = version(&["sh", "-c", "while echo endless; do :; done"]);
+        assert_eq!(said.as_deref(), Some("endless"));
+    }
+
+    #[test]
+    fn a_program_that_never_ends_is_given_up() {
+        assert_eq!(version(&["sleep", "1000"]).as_deref(), Some("unknown"));
+    }
+}

@@ -1,0 +1,103 @@
+//! A loop device of its own for each test; detached and removed whatever becomes of the test.
+
+use std::fs::{self, File, OpenOptions};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use storage::LoopDevice;
+use tempfile::TempDir;
+
+/// A loop device on a sparse file of zeros.
+pub struct Disk {
+    // Fields are dropped in this order: first the device, then the file below it.
+    device: Option<LoopDevice>,
+    directory: TempDir,
+}
+
+impl Disk {
+    /// A blank disk of so many MiB.
+    pub fn blank(mebibytes: u64) -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let image = directory.path().join("disk.img");
+        File::create(&image)
+            .unwrap()
+            .set_len(mebibytes << 20)
+            .unwrap();
+        let device = LoopDevice::attach(&image).expect("these tests need root");
+        Self {
+            device: Some(device),
+            directory,
+        }
+    }
+
+    pub fn path(&self) -> &Path {
+        self.device().path()
+    }
+
+    pub fn device(&self) -> &LoopDevice {
+        self.device.as_ref().unwrap()
+    }
+
+    pub fn image(&self) -> PathBuf {
+        self.directory.path().join("disk.img")
+    }
+
+    /// A fresh directory beside the image.
+    pub fn mountpoint(&self) -> PathBuf {
+        let path = self.directory.path().join("mnt");
+        fs::create_dir_all(&path).unwrap();
+        path
+    }
+
+    pub fn write(&self, bytes: &[u8], offset: u64) {
+        let file = OpenOptions::new().write(true).open(self.path()).unwrap();
+        file.write_all_at(bytes, offset).unwrap();
+        file.sync_all().unwrap();
+    }
+
+    /// Detaches the device; the image stays.
+    pub fn detach(&mut self) {
+        self.device = None;
+    }
+}
+
+/// Runs a program with the device as its last word.
+pub fn on(disk: &Disk, words: &[&str]) {
+    run(words, disk.path());
+}
+
+/// Runs a program with a path as its last word.
+pub fn run(words: &[&str], path: &Path) {
+    let program = storage::find_program(words[0]).expect(words[0]);
+    let output = Command::new(program)
+        .args(&words[1..])
+        .arg(path)
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{words:?}: {output:?}");
+}
+
+/// Undoes something when the test is over, however it ends.
+pub struct Undo<F: FnMut()>(pub F);
+
+impl<F: FnMut()> Drop for Undo<F> {
+    fn drop(&mut self) {
+        (self.0)();
+    }
+}
+
+/// A mounted ext4, unmounted at the end.
+pub fn mount<'a>(disk: &'a Disk) -> Undo<impl FnMut() + use<'a>> {
+    let mountpoint = disk.mountpoint();
+    nix::mount::mount(
+        Some(disk.path()),
+        &mountpoint,
+        Some("ext4"),
+        nix::mount::MsFlags::MS_NOSUID | nix::mount::MsFlags::MS_NODEV,
+        None::<&str>,
+    )
+    .unwrap();
+    Undo(move || nix::mount::umount(&mountpoint).unwrap())
+}

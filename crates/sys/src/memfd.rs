@@ -1,0 +1,93 @@
+//! Files that lie in memory and have no name (memfd): they are gone with the last process that uses them.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::FileExt;
+use std::path::PathBuf;
+
+use nix::errno::Errno;
+use nix::sys::memfd::{MFdFlags, memfd_create};
+use nix::unistd::{Whence, lseek};
+
+const AT_ONE_TIME: u64 = 1 << 20;
+
+/// A file that is empty; the name is for those who look at this process.
+///
+/// # Errors
+/// When there is no memory.
+pub fn memfd(name: &str) -> io::Result<File> {
+    Ok(memfd_create(name, MFdFlags::MFD_CLOEXEC)?.into())
+}
+
+/// Where other processes of this user find it, as long as this process has it open.
+pub fn path(file: &File) -> PathBuf {
+    let process = std::process::id();
+    format!("/proc/{process}/fd/{}", file.as_raw_fd()).into()
+}
+
+/// A file that holds the same, and takes no more memory.
+///
+/// # Errors
+/// When there is no memory.
+pub fn copy(from: &File, name: &str) -> io::Result<File> {
+    let to = memfd(name)?;
+    let length = from.metadata()?.len();
+    to.set_len(length)?;
+    let mut piece = vec![0; AT_ONE_TIME as usize];
+    let mut at = 0;
+    while let Some(begin) = seek(from, at, Whence::SeekData)? {
+        let end = seek(from, begin, Whence::SeekHole)?.unwrap_or(length);
+        at = begin;
+        while at < end {
+            let bytes = &mut piece[..(end - at).min(AT_ONE_TIME) as usize];
+            from.read_exact_at(bytes, at)?;
+            to.write_all_at(bytes, at)?;
+            at += bytes.len() as u64;
+        }
+    }
+    Ok(to)
+}
+
+/// Where the next data, or the next hole, begins; nothing behind the last data.
+fn seek(file: &File, from: u64, what: Whence) -> io::Result<Option<u64>> {
+    let from = i64::try_from(from).map_err(io::Error::other)?;
+    match lseek(file, from, what) {
+        Err(Errno::ENXIO) => Ok(None),
+        at => Ok(Some(at?.cast_unsigned())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::MetadataExt;
+
+    use super::*;
+
+    #[test]
+    fn a_copy_holds_the_same_and_holes_stay_holes() {
+        const LENGTH: u64 = 1 << 30;
+        let file = memfd("test").unwrap();
+        file.set_len(LENGTH).unwrap();
+        let large = vec![7; 3 << 20];
+        file.write_all_at(&large, 5000).unwrap();
+        file.write_all_at(b"end", LENGTH - 3).unwrap();
+        let copied = copy(&file, "copy").unwrap();
+        let metadata = copied.metadata().unwrap();
+        assert_eq!(metadata.len(), LENGTH);
+        assert!(metadata.blocks() * 512 < 8 << 20, "{}", metadata.blocks());
+        let mut bytes = vec![0; large.len()];
+        copied.read_exact_at(&mut bytes, 5000).unwrap();
+        assert_eq!(bytes, large);
+        copied.read_exact_at(&mut bytes[..4], LENGTH - 4).unwrap();
+        assert_eq!(&bytes[..4], b"\0end");
+    }
+
+    #[test]
+    fn others_find_it_by_its_path() {
+        let file = memfd("test").unwrap();
+        fs::write(path(&file), "written").unwrap();
+        assert_eq!(fs::read(path(&file)).unwrap(), b"written");
+    }
+}

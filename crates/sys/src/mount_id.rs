@@ -1,0 +1,71 @@
+//! A directory as one particular place of one particular mount: what its path leads to can change while it
+//! is open.
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::mem::MaybeUninit;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+use model::MountId;
+
+/// Asks for the number of a mount that no other mount gets while the machine is up. Since Linux 6.8; an older
+/// kernel leaves it out. Source: `include/uapi/linux/stat.h`.
+const STATX_MNT_ID_UNIQUE: u32 = 0x4000;
+
+/// Opens a directory. For as long as it is open, its filesystem can be unmounted only lazily.
+///
+/// # Errors
+/// When it is none, or may not be looked into.
+pub fn open(path: &Path) -> io::Result<File> {
+    OpenOptions::new()
+        .read(true)
+        .custom_flags(libc::O_DIRECTORY)
+        .open(path)
+}
+
+/// Where an open directory is.
+///
+/// # Errors
+/// What the kernel says.
+pub fn identity(directory: &File) -> io::Result<MountId> {
+    let mask = libc::STATX_INO | libc::STATX_MNT_ID | STATX_MNT_ID_UNIQUE;
+    let mut found = MaybeUninit::<libc::statx>::zeroed();
+    // SAFETY: the path is an empty string that ends with a zero; the kernel writes one `struct statx` to a
+    // place for one; the descriptor is open for as long as `directory` is borrowed.
+    let returned = unsafe {
+        libc::statx(
+            directory.as_raw_fd(),
+            c"".as_ptr(),
+            libc::AT_EMPTY_PATH,
+            mask,
+            found.as_mut_ptr(),
+        )
+    };
+    if returned != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: every bit pattern is a value of this struct of numbers, and it was zero before.
+    let found = unsafe { found.assume_init() };
+    Ok(MountId {
+        device: (found.stx_dev_major.into(), found.stx_dev_minor.into()),
+        mount: found.stx_mnt_id,
+        inode: found.stx_ino,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_directory_is_itself_and_no_other() {
+        let place = tempfile::tempdir().unwrap();
+        let here = identity(&open(place.path()).unwrap()).unwrap();
+        assert_eq!(identity(&open(place.path()).unwrap()).unwrap(), here);
+        let root = identity(&open(Path::new("/proc")).unwrap()).unwrap();
+        assert_ne!((root.device, root.mount), (here.device, here.mount));
+        assert!(open(Path::new("/dev/null")).is_err());
+    }
+}

@@ -1,0 +1,105 @@
+//! Puts devices together to one, on which every filesystem can be made: what is written goes over all of them,
+//! a piece to each in turn (RAID-0 of the kernel's md, without any mark on them).
+//!
+//! Source: "md devices in sysfs" in Documentation/admin-guide/md.rst of the kernel.
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use crate::block::major_minor;
+
+/// How much goes to one device before the next one's turn, in bytes.
+const PIECE: u64 = 64 << 10;
+/// Where a name is written that a new array is to have.
+const NEW: &str = "/sys/module/md_mod/parameters/new_array";
+
+/// Whether this kernel can put devices together: its md is there.
+pub fn is_available() -> bool {
+    Path::new(NEW).exists()
+}
+
+/// Makes this device, which is called `/dev/md_` and something, of others of the same size.
+///
+/// # Errors
+/// When there is a device of that name, or the kernel refuses.
+pub fn assemble(device: &Path, members: &[PathBuf]) -> io::Result<()> {
+    let name = device.file_name().unwrap_or_default().to_string_lossy();
+    make(&name)?;
+    fill(&name, members)
+}
+
+/// Makes an array of this name, which begins with `md_`, without members.
+///
+/// # Errors
+/// When there is one of that name, or the kernel refuses.
+pub fn make(name: &str) -> io::Result<()> {
+    set(Path::new(NEW), name)
+}
+
+/// Gives an array its members and starts it.
+///
+/// # Errors
+/// When a member is in use, or the kernel refuses.
+pub fn fill(name: &str, members: &[PathBuf]) -> io::Result<()> {
+    let array = array(name);
+    let members: io::Result<Vec<Member>> = members.iter().map(|m| Member::of(m)).collect();
+    let members = members?;
+    set(&array.join("metadata_version"), "none")?;
+    set(&array.join("level"), "raid0")?;
+    set(&array.join("raid_disks"), &members.len().to_string())?;
+    set(&array.join("chunk_size"), &PIECE.to_string())?;
+    for (slot, member) in members.iter().enumerate() {
+        set(&array.join("new_dev"), &member.number)?;
+        let directory = array.join(format!("dev-{}", member.name));
+        set(&directory.join("size"), &(member.size >> 10).to_string())?;
+        set(&directory.join("slot"), &slot.to_string())?;
+    }
+    set(&array.join("array_state"), "active")
+}
+
+/// Stops an array, which lets go of its members and is gone with that.
+///
+/// # Errors
+/// `EBUSY` while somebody has it open.
+pub fn stop(name: &str) -> io::Result<()> {
+    set(&array(name).join("array_state"), "clear")
+}
+
+fn array(name: &str) -> PathBuf {
+    Path::new("/sys/block").join(name).join("md")
+}
+
+/// A device as sysfs has it.
+struct Member {
+    name: String,
+    /// Major and minor.
+    number: String,
+    /// In bytes, in whole pieces.
+    size: u64,
+}
+
+impl Member {
+    fn of(device: &Path) -> io::Result<Self> {
+        let (major, minor) = major_minor(fs::metadata(device)?.rdev());
+        let number = format!("{major}:{minor}");
+        let directory = Path::new("/sys/dev/block").join(&number).canonicalize()?;
+        let sectors = fs::read_to_string(directory.join("size"))?;
+        let sectors: u64 = sectors.trim_end().parse().map_err(io::Error::other)?;
+        Ok(Self {
+            name: directory
+                .file_name()
+                .unwrap_or_default()
+                .to_string_lossy()
+                .into_owned(),
+            number,
+            size: sectors * 512 / PIECE * PIECE,
+        })
+    }
+}
+
+fn set(attribute: &Path, value: &str) -> io::Result<()> {
+    fs::write(attribute, value)
+        .map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", attribute.display())))
+}

@@ -1,0 +1,60 @@
+//! Whose files can be relied upon, and who else may write to them.
+
+use std::fs;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::Path;
+
+use nix::unistd::geteuid;
+
+use super::UntrustedPath;
+
+/// Write permission of the group.
+pub const GROUP_WRITES: u32 = 0o020;
+const OTHERS_WRITE: u32 = 0o002;
+
+/// Refuses a path whose last step is a link or a pipe that somebody else made.
+///
+/// # Errors
+/// When it is one.
+pub fn check_owner(path: &Path) -> Result<(), UntrustedPath> {
+    match fs::symlink_metadata(path) {
+        Ok(found) if !found.file_type().is_char_device() && !is_trusted(found.uid()) => {
+            Err(UntrustedPath::NotOwned {
+                path: path.to_owned(),
+                owner: found.uid(),
+            })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The permissions of a file for which nobody asks for others: what umask(2) leaves of those for everybody.
+pub fn default_mode() -> u32 {
+    const RW_ALL_MODE: u32 = 0o666;
+    const RESTRICTIVE_UMASK: u32 = 0o077;
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("Umask:"));
+    let mask = mask.and_then(|mask| u32::from_str_radix(mask.trim(), 8).ok());
+    RW_ALL_MODE & !mask.unwrap_or(RESTRICTIVE_UMASK)
+}
+
+/// Whether somebody beside the owner and root may write. A group of root's, or one that bears its only member's
+/// number, as Debian gives one to each user, is nobody else; nor is, for an ordinary user, a group that shares a
+/// directory.
+pub fn is_writable_by_others(mode: u32, owner: u32, group: u32) -> bool {
+    let group_is_else = group != 0 && group != owner && geteuid().is_root();
+    mode & OTHERS_WRITE != 0 || (mode & GROUP_WRITES != 0 && group_is_else)
+}
+
+/// Whether what this user has belongs to him who acts here: root, the user himself, and who became root by sudo.
+#[must_use]
+pub fn is_trusted(owner: u32) -> bool {
+    owner == 0 || owner == geteuid().as_raw() || Some(owner) == sudo_uid()
+}
+
+/// Who became root by sudo(8); `None` where nobody did.
+pub fn sudo_uid() -> Option<u32> {
+    let is_root = geteuid().is_root();
+    let caller = std::env::var("SUDO_UID").ok().filter(|_| is_root)?;
+    caller.parse().ok().filter(|uid| *uid != 0)
+}

@@ -1,0 +1,190 @@
+//! What fsarena itself costs: the loop around a request without the request, and its parts.
+//!
+//! Every result is taken several times, and none touches a file.
+
+use std::hint::black_box;
+use std::path::Path;
+use std::sync::Arc;
+
+use model::{
+    AccessPattern, Bytes, HarnessOverhead, Io, IoEngine, Nanos, Op, RawDevicePerformance,
+    RepeatedValue, SeededRng, SyncAtEnd,
+};
+use sys::clock;
+
+use crate::error::OpError;
+use crate::latency::Latency;
+use crate::meter::PhaseMeter;
+use crate::ops::perform;
+use crate::pattern::{BlockIdentity, Pattern};
+use crate::thread_stats::ThreadStats;
+use crate::workspace::CellWorkspace;
+
+/// Things that are done between two looks at the clock, so that these looks do not count.
+const BATCH: u64 = 1000;
+/// Requests of data that is marked and compared.
+const REQUEST: usize = RawDevicePerformance::SEQUENTIAL_BLOCK.0 as usize;
+/// Size of a file that is not there: more requests than there is time for.
+const SIZE: Bytes = Bytes(1 << 40);
+/// Any version of any file.
+const ORIGIN: BlockIdentity = BlockIdentity {
+    file: 1,
+    generation: 1,
+};
+
+/// Measures fsarena itself on this machine, each result so often and for so long each time; the results
+/// take turns, so that what else the machine does meets them alike.
+///
+/// # Errors
+/// When the process may not open anything.
+///
+/// # Panics
+/// When `repetitions` is zero.
+pub fn overhead(repetitions: u32, each: Nanos) -> Result<HarnessOverhead, OpError> {
+    let (mut read_clock, mut enter) = (clock_reader(), histogram_filler());
+    let (mut mark, mut verify) = (marker(), verifier());
+    let mut values: [Vec<f64>; 5] = Default::default();
+    for _ in 0..repetitions {
+        let turn = [
+            operation(each)?,
+            nanoseconds(each, &mut read_clock),
+            nanoseconds(each, &mut enter),
+            bytes_per_second(each, &mut mark),
+            bytes_per_second(each, &mut verify),
+        ];
+        for (values, value) in values.iter_mut().zip(turn) {
+            values.push(value);
+        }
+    }
+    let spread = |values: Vec<f64>| {
+        RepeatedValue::from_values(&values).expect("each is taken at least once")
+    };
+    let [operation, clock, histogram, marking, verification] = values.map(spread);
+    Ok(HarnessOverhead {
+        operation,
+        clock,
+        histogram,
+        marking,
+        verification,
+    })
+}
+
+/// Nanoseconds for an operation in which nothing is read: a phase of random reads through the way that
+/// does nothing, so that the very code is measured that measures.
+fn operation(at_least: Nanos) -> Result<f64, OpError> {
+    let job = Io {
+        size: Some(SIZE),
+        engine: IoEngine::Null,
+        ..Io::new(
+            "nothing",
+            AccessPattern::RandomRead,
+            RawDevicePerformance::RANDOM_BLOCK,
+        )
+    };
+    // A place below which no file can be.
+    let mut workspace = CellWorkspace::new(Path::new("/dev/null"), 1);
+    let mut tally = ThreadStats::new(
+        Some(at_least),
+        Arc::default(),
+        PhaseMeter::start(None, None),
+    );
+    perform(&Op::Io(job), SyncAtEnd::Call, &mut workspace, &mut tally)?;
+    tally.pause_timed();
+    Ok(tally.elapsed().0 as f64 / tally.operations as f64)
+}
+
+fn clock_reader() -> impl FnMut() {
+    || {
+        black_box(clock::now());
+    }
+}
+
+fn histogram_filler() -> impl FnMut() {
+    let mut latency = Latency::default();
+    let mut chance = SeededRng::substream(1, "calibrate");
+    // Latencies of two powers of two, as those of one kind of request are.
+    let values: Vec<u64> = (0..64).map(|_| 10_000 + chance.below(30_000)).collect();
+    let mut next = 0;
+    move || {
+        latency.record(values[next % values.len()]);
+        next += 1;
+    }
+}
+
+fn marker() -> impl FnMut() {
+    let mut pattern = Pattern::new(1, REQUEST);
+    let mut offset = 0;
+    move || {
+        black_box(pattern.fill(ORIGIN, offset, REQUEST));
+        offset += REQUEST as u64;
+    }
+}
+
+fn verifier() -> impl FnMut() {
+    let mut pattern = Pattern::new(1, REQUEST);
+    let data = pattern.fill(ORIGIN, 0, REQUEST).to_vec();
+    move || {
+        let found = pattern.check(ORIGIN, 0, black_box(&data));
+        found.expect("it is what was made for this place");
+    }
+}
+
+/// Nanoseconds that one thing takes, done again and again until so much time has gone.
+fn nanoseconds(at_least: Nanos, mut thing: impl FnMut()) -> f64 {
+    per_call(at_least, || {
+        for _ in 0..BATCH {
+            thing();
+        }
+    }) / BATCH as f64
+}
+
+/// Bytes per second where each call deals with a request of data.
+fn bytes_per_second(at_least: Nanos, thing: impl FnMut()) -> f64 {
+    1e9 * REQUEST as f64 / per_call(at_least, thing)
+}
+
+fn per_call(at_least: Nanos, mut call: impl FnMut()) -> f64 {
+    // Once for nothing, so that memory and caches are as they are later on.
+    call();
+    let start = clock::now();
+    let mut calls = 0_u64;
+    loop {
+        call();
+        calls += 1;
+        let elapsed = clock::since(start);
+        if elapsed >= at_least && elapsed.0 > 0 {
+            return elapsed.0 as f64 / calls as f64;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_result_is_taken_as_often_as_asked_for() {
+        let cost = overhead(3, Nanos(100_000)).unwrap();
+        for result in [
+            cost.operation,
+            cost.clock,
+            cost.histogram,
+            cost.marking,
+            cost.verification,
+        ] {
+            assert_eq!(result.repetitions, 3);
+            assert!(result.min > 0.0, "{result:?}");
+        }
+    }
+
+    #[test]
+    fn a_call_is_made_until_the_time_is_over() {
+        let mut calls = 0_u32;
+        let cost = per_call(Nanos(200_000), || calls += 1);
+        assert!(calls >= 2, "one for nothing, one that counts");
+        assert!(cost * f64::from(calls) >= 200_000.0);
+        let mut once = 0_u32;
+        per_call(Nanos(0), || once += 1);
+        assert!(once >= 2);
+    }
+}

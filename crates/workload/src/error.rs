@@ -1,0 +1,171 @@
+//! What can go wrong while an operation is performed.
+
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use model::SyscallError;
+
+use crate::corruption::Corruption;
+
+/// An operation that failed, with all that is needed to say why.
+#[derive(Debug)]
+pub enum OpError {
+    /// A system call said no.
+    System {
+        /// The system call.
+        call: &'static str,
+        /// The file or directory it was about.
+        path: PathBuf,
+        /// The offset, where there is one.
+        offset: Option<u64>,
+        /// What the kernel said.
+        error: io::Error,
+    },
+    /// The filesystem gave back something else than it was given.
+    Corrupt {
+        /// The file.
+        path: PathBuf,
+        /// What was found.
+        corruption: Corruption,
+    },
+    /// The filesystem lost or invented names.
+    WrongEntries {
+        /// The directory or tree.
+        path: PathBuf,
+        /// Entries that were made.
+        expected: u64,
+        /// Entries that were found.
+        found: u64,
+    },
+    /// The filesystem, or the kernel below it, cannot do this at all.
+    Unsupported {
+        /// One line for people, with the error number where there was one.
+        reason: String,
+    },
+    /// The disk that is copied from cannot be read, or is not what it was: no fault of the filesystem.
+    Source {
+        /// One line for people.
+        reason: String,
+    },
+    /// A command did not succeed.
+    Command {
+        /// Why, and what it said last.
+        reason: String,
+    },
+    /// A replay went otherwise than the trace.
+    Differs {
+        /// The system call, where one is meant.
+        call: &'static str,
+        /// What went otherwise, in one line.
+        reason: String,
+        /// What the kernel said, where it refused what once succeeded.
+        error: Option<io::Error>,
+    },
+    /// A phase needs something that no earlier phase has made.
+    Missing {
+        /// What is missing.
+        what: String,
+    },
+}
+
+impl OpError {
+    /// The failed system call as evidence; `None` where no call failed.
+    pub fn system_error(&self) -> Option<SyscallError> {
+        match self {
+            Self::System { call, error, .. }
+            | Self::Differs {
+                call,
+                error: Some(error),
+                ..
+            } => sys::errno::system_error(call, error),
+            _ => None,
+        }
+    }
+
+    /// The error number, where the kernel gave one.
+    pub fn errno(&self) -> Option<i32> {
+        match self {
+            Self::System { error, .. }
+            | Self::Differs {
+                error: Some(error), ..
+            } => error.raw_os_error(),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for OpError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::System {
+                call,
+                path,
+                offset,
+                error,
+            } => {
+                write!(f, "{call} of {}", path.display())?;
+                if let Some(offset) = offset {
+                    write!(f, " at offset {offset}")?;
+                }
+                write!(f, ": {} ({error})", sys::errno::describe(error))
+            }
+            Self::Corrupt { path, corruption } => {
+                write!(f, "corrupt: {} {corruption}", path.display())
+            }
+            Self::WrongEntries {
+                path,
+                expected,
+                found,
+            } => {
+                write!(
+                    f,
+                    "corrupt: {} has {found} entries instead of {expected}",
+                    path.display()
+                )
+            }
+            Self::Unsupported { reason }
+            | Self::Source { reason }
+            | Self::Command { reason }
+            | Self::Differs { reason, .. } => f.write_str(reason),
+            Self::Missing { what } => write!(f, "{what} was not made by an earlier phase"),
+        }
+    }
+}
+
+impl std::error::Error for OpError {}
+
+/// Names the system call and the path of a failed I/O operation.
+pub trait OpContext<T> {
+    /// Says which call failed on which path.
+    ///
+    /// # Errors
+    /// The error itself, with its context.
+    fn with_call(self, call: &'static str, path: &Path) -> Result<T, OpError>;
+
+    /// Says which call failed on which path at which offset.
+    ///
+    /// # Errors
+    /// The error itself, with its context.
+    fn at(self, call: &'static str, path: &Path, offset: u64) -> Result<T, OpError>;
+}
+
+impl<T, E: Into<io::Error>> OpContext<T> for Result<T, E> {
+    fn with_call(self, call: &'static str, path: &Path) -> Result<T, OpError> {
+        self.map_err(|e| OpError::System {
+            call,
+            path: path.to_owned(),
+            offset: None,
+            error: e.into(),
+        })
+    }
+
+    fn at(self, call: &'static str, path: &Path, offset: u64) -> Result<T, OpError> {
+        self.map_err(|e| OpError::System {
+            call,
+            path: path.to_owned(),
+            offset: Some(offset),
+            error: e.into(),
+        })
+    }
+}

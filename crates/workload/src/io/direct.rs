@@ -1,0 +1,121 @@
+//! Passing the page cache by (`O_DIRECT`). Whether a filesystem can is tried on each target and never
+//! assumed: what it refuses is `unsupported`, with its own word.
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+use nix::errno::Errno;
+use sys::aligned::{AlignedBuffer, direct_alignment};
+use sys::mounts;
+
+use crate::error::{OpContext, OpError};
+use crate::io::target::{IoFile, OpenMode};
+
+/// Alignments that are tried where the kernel does not say which is needed: those of sectors.
+const FALLBACK_ALIGNMENTS: [usize; 2] = [512, 4096];
+
+/// Name of the file on which writing is tried.
+const TRIAL: &str = "direct-trial";
+
+/// What offsets, lengths and sizes must be multiples of for requests on a file to pass the page cache
+/// by. Writing is tried on a file of its own beside it.
+///
+/// # Errors
+/// [`OpError::Unsupported`] where the filesystem refuses.
+pub fn alignment(file: &Path, writes: bool) -> Result<u64, OpError> {
+    if !writes {
+        return try_on(file, OpenMode::ReadOnly);
+    }
+    let trial = file.with_file_name(TRIAL);
+    let found = try_on(&trial, OpenMode::CreateNew);
+    match fs::remove_file(&trial) {
+        // Where it could not be made, the reason is that of the trial.
+        Err(e) if e.kind() == io::ErrorKind::NotFound => found,
+        other => found.and_then(|alignment| other.with_call("unlink", &trial).map(|()| alignment)),
+    }
+}
+
+fn try_on(path: &Path, how: OpenMode) -> Result<u64, OpError> {
+    let target = IoFile::open(path, 0, how, true).map_err(|error| refusal(path, error))?;
+    match direct_alignment(&target.file) {
+        Some(0) => Err(unsupported(path, "refused by this file")),
+        Some(alignment) => Ok(alignment),
+        None => try_requests(&target, how == OpenMode::CreateNew),
+    }
+}
+
+/// The smallest alignment at which a request is taken.
+fn try_requests(target: &IoFile, writes: bool) -> Result<u64, OpError> {
+    let mut refused = None;
+    for length in FALLBACK_ALIGNMENTS {
+        let mut buffer = AlignedBuffer::new(length, FALLBACK_ALIGNMENTS[1]);
+        let written = if writes {
+            target
+                .file
+                .write_all_at(&buffer, 0)
+                .at("pwrite", &target.path, 0)
+        } else {
+            Ok(())
+        };
+        let mut read = || {
+            target
+                .file
+                .read_at(&mut buffer, 0)
+                .at("pread", &target.path, 0)
+        };
+        match written.and_then(|()| read()) {
+            Ok(_) => return Ok(length as u64),
+            Err(error) => refused = Some(error),
+        }
+    }
+    Err(refusal(&target.path, refused.expect("something was tried")))
+}
+
+/// An error as a word of refusal, where it is one.
+fn refusal(path: &Path, error: OpError) -> OpError {
+    let refuses = [Errno::EINVAL, Errno::EOPNOTSUPP, Errno::ENOSYS];
+    match error.errno().map(Errno::from_raw) {
+        Some(errno) if refuses.contains(&errno) => {
+            unsupported(path, &format!("refused: {errno:?}"))
+        }
+        _ => error,
+    }
+}
+
+fn unsupported(path: &Path, what: &str) -> OpError {
+    let place = path.parent().unwrap_or(path);
+    let kind = mounts::fs_type_of(place).unwrap_or_else(|| "the filesystem".into());
+    OpError::Unsupported {
+        reason: format!("{kind}: O_DIRECT {what}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_refuses_is_unsupported_and_says_how() {
+        let error = alignment(Path::new("/proc/self/mounts"), false).unwrap_err();
+        assert!(matches!(error, OpError::Unsupported { .. }), "{error}");
+        assert_eq!(error.to_string(), "proc: O_DIRECT refused: EINVAL");
+    }
+
+    #[test]
+    fn a_missing_file_is_no_refusal() {
+        let place = tempfile::tempdir().unwrap();
+        let error = alignment(&place.path().join("f"), false).unwrap_err();
+        assert!(matches!(error, OpError::System { .. }), "{error}");
+    }
+
+    #[test]
+    fn a_trial_leaves_nothing_behind() {
+        let place = tempfile::tempdir().unwrap();
+        if let Ok(alignment) = alignment(&place.path().join("f"), true) {
+            assert!(alignment.is_power_of_two());
+        }
+        assert_eq!(fs::read_dir(place.path()).unwrap().count(), 0);
+    }
+}

@@ -1,0 +1,66 @@
+//! Copies to and from a shared mapping. The kernel reads and writes back pages as it sees fit; a page
+//! that it cannot provide is an error like any other, by the name of the call `mmap`.
+
+use nix::errno::Errno;
+use sys::mapping::Mapping;
+
+use crate::error::{OpContext, OpError};
+use crate::io::SyncIo;
+use crate::io::target::IoFile;
+
+/// A file in memory.
+#[derive(Debug)]
+pub struct MmapIo<'a> {
+    target: &'a IoFile,
+    mapping: Mapping,
+}
+
+impl<'a> MmapIo<'a> {
+    /// Maps the first `length` bytes of an open file. Where it is shorter, it is made so long first if
+    /// it is to grow; else it was cut off by somebody, which is corruption.
+    ///
+    /// # Errors
+    /// When the filesystem cannot do this.
+    pub fn new(
+        target: &'a IoFile,
+        length: u64,
+        writes: bool,
+        grows: bool,
+    ) -> Result<Self, OpError> {
+        let path = &target.path;
+        let size = target.file.metadata().with_call("fstat", path)?.len();
+        if size < length && !grows {
+            return Err(target.unexpected_eof(size));
+        }
+        if size < length {
+            target.file.set_len(length).with_call("ftruncate", path)?;
+        }
+        let mapping = Mapping::new(&target.file, length, writes).map_err(|error| {
+            match error.raw_os_error().map(Errno::from_raw) {
+                Some(Errno::ENODEV | Errno::EOPNOTSUPP | Errno::ENOSYS) => OpError::Unsupported {
+                    reason: format!("shared mapping refused: {}", sys::errno::describe(&error)),
+                },
+                _ => target.failed("mmap", None, error),
+            }
+        })?;
+        Ok(Self { target, mapping })
+    }
+}
+
+impl SyncIo for MmapIo<'_> {
+    #[inline]
+    fn read(&mut self, into: &mut [u8], offset: u64) -> Result<(), OpError> {
+        let copied = self.mapping.read(offset, into);
+        copied.at("mmap", &self.target.path, offset)
+    }
+
+    #[inline]
+    fn write(&mut self, bytes: &[u8], offset: u64) -> Result<(), OpError> {
+        let copied = self.mapping.write(offset, bytes);
+        copied.at("mmap", &self.target.path, offset)
+    }
+
+    fn sync(&mut self) -> Result<(), OpError> {
+        self.mapping.flush().with_call("msync", &self.target.path)
+    }
+}

@@ -1,0 +1,307 @@
+//! The loop that makes one request after the other, and what it shares with the one that has several on
+//! the way: what is written, what must be read, and when.
+
+use model::Nanos;
+use sys::aligned::AlignedBuffer;
+use sys::clock;
+
+use crate::arrivals::ArrivalProcess;
+use crate::corruption::Corruption;
+use crate::error::OpError;
+use crate::expected_content::{ExpectedFile, GenerationPolicy};
+use crate::io::SyncIo;
+use crate::io::target::IoFile;
+use crate::pattern::Pattern;
+use crate::requests::{IoDirection, IoRequest, RequestStream};
+use crate::thread_stats::ThreadStats;
+
+/// A clock that can be waited on; another one in tests.
+pub trait WaitClock {
+    /// Nanoseconds, never going back.
+    fn now(&mut self) -> Nanos;
+    /// Waits until a time, and returns a reading at or after it.
+    fn wait_until(&mut self, at: Nanos) -> Nanos;
+}
+
+/// The machine's clock.
+#[derive(Debug)]
+pub struct SystemClock;
+
+impl WaitClock for SystemClock {
+    #[inline]
+    fn now(&mut self) -> Nanos {
+        clock::now()
+    }
+
+    fn wait_until(&mut self, at: Nanos) -> Nanos {
+        clock::wait_until(at)
+    }
+}
+
+/// How reads are compared with what was written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum VerifyMode {
+    /// Not at all.
+    Off,
+    /// With what was there before the phase.
+    Before,
+    /// With that, or with what the phase writes; `at_once` where others may write what is being read.
+    BeforeOrAfter {
+        /// Whether requests overlap in time.
+        at_once: bool,
+    },
+}
+
+/// What belongs into a file, before and after.
+#[derive(Clone, Copy, Debug)]
+pub struct ExpectedData<'a> {
+    /// What it held before the phase.
+    pub state: &'a ExpectedFile,
+    /// What writes do to it.
+    pub stamping: GenerationPolicy,
+    /// How reads are compared.
+    pub verify: VerifyMode,
+}
+
+impl ExpectedData<'_> {
+    /// The bytes to write, in the pattern's own memory.
+    #[inline]
+    pub fn fill<'p>(&self, pattern: &'p mut Pattern, offset: u64, length: usize) -> &'p [u8] {
+        pattern.fill_with(offset, length, |at| self.state.stamped(self.stamping, at))
+    }
+
+    /// The bytes to write, in memory of the caller's.
+    pub fn render(&self, pattern: &Pattern, offset: u64, into: &mut [u8]) {
+        pattern.fill_into(offset, into, |at| self.state.stamped(self.stamping, at));
+    }
+
+    /// Compares what was read, where that is asked for.
+    ///
+    /// # Errors
+    /// The first difference.
+    #[inline]
+    pub fn check(&self, pattern: &Pattern, offset: u64, data: &[u8]) -> Result<(), Corruption> {
+        match self.verify {
+            VerifyMode::Off => Ok(()),
+            VerifyMode::Before => self.state.check(pattern, offset, data),
+            VerifyMode::BeforeOrAfter { at_once } => {
+                let stamping = self.stamping;
+                self.state
+                    .check_while_written(pattern, offset, data, stamping, at_once)
+            }
+        }
+    }
+}
+
+/// What one thread has to do.
+#[derive(Debug)]
+pub struct ThreadJob<'a> {
+    /// Its requests.
+    pub requests: RequestStream,
+    /// What belongs into its file.
+    pub content: ExpectedData<'a>,
+    /// fsync after so many writes; 0 for never.
+    pub fsync: u64,
+    /// When requests should begin, in an open loop.
+    pub arrivals: Option<ArrivalProcess>,
+    /// For errors.
+    pub target: &'a IoFile,
+}
+
+/// Memory of one thread.
+#[derive(Debug)]
+pub struct IoBuffers<'a> {
+    /// What reads are compared with.
+    pub pattern: &'a Pattern,
+    /// What is written, where anything is.
+    pub own: Option<Pattern>,
+    /// Where reads go.
+    pub buffer: AlignedBuffer,
+}
+
+/// Makes the requests one by one until they are done or time is over. How many were done is in the
+/// tally.
+///
+/// # Errors
+/// The first request that failed.
+pub fn run<W: SyncIo, C: WaitClock>(
+    way: &mut W,
+    clock: &mut C,
+    mut work: ThreadJob<'_>,
+    memory: &mut IoBuffers<'_>,
+    tally: &mut ThreadStats,
+) -> Result<(), OpError> {
+    let mut unsynced = 0;
+    while let Some(request) = work.requests.next() {
+        let mut began = tally.last();
+        if let Some(arrivals) = &mut work.arrivals {
+            began = arrivals.next_arrival();
+            if tally.is_time_up_at(began) {
+                break;
+            }
+            if began > tally.last() {
+                clock.wait_until(began);
+            }
+        }
+        perform(way, &work, memory, &request)?;
+        if request.turn != IoDirection::Read {
+            unsynced += 1;
+            if unsynced == work.fsync {
+                way.sync()?;
+                unsynced = 0;
+            }
+        }
+        count(tally, &request, work.content.verify);
+        tally.record(began, clock.now());
+        if work.requests.remaining() > 0 && tally.is_time_up() {
+            break;
+        }
+    }
+    Ok(())
+}
+
+#[inline]
+fn perform<W: SyncIo>(
+    way: &mut W,
+    work: &ThreadJob<'_>,
+    memory: &mut IoBuffers<'_>,
+    request: &IoRequest,
+) -> Result<(), OpError> {
+    let IoRequest { offset, length, .. } = *request;
+    if request.turn != IoDirection::Write {
+        let buffer = &mut memory.buffer[..length];
+        way.read(buffer, offset)?;
+        let checked = work.content.check(memory.pattern, offset, buffer);
+        checked.map_err(|corruption| work.target.corrupt(corruption))?;
+    }
+    if request.turn != IoDirection::Read {
+        let own = memory.own.as_mut().expect("made where anything is written");
+        way.write(work.content.fill(own, offset, length), offset)?;
+    }
+    Ok(())
+}
+
+/// Counts the bytes of a request that was answered.
+#[inline]
+pub fn count(tally: &mut ThreadStats, request: &IoRequest, verify: VerifyMode) {
+    let length = request.length as u64;
+    // Each byte counts once, though it is read and written, as in Bonnie++'s rewrite column.
+    tally.bytes += length;
+    if request.turn != IoDirection::Read {
+        tally.bytes_written += length;
+    }
+    if verify != VerifyMode::Off && request.turn != IoDirection::Write {
+        tally.verified += length;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::io::target::OpenMode;
+    use crate::meter::PhaseMeter;
+    use crate::requests::IoPlan;
+    use model::{AccessPattern, Bytes, Io};
+    use std::cell::Cell;
+    use std::collections::VecDeque;
+    use std::rc::Rc;
+    use std::sync::Arc;
+
+    /// A clock that moves when somebody waits or works.
+    #[derive(Clone, Default)]
+    struct Virtual(Rc<Cell<u64>>);
+
+    impl WaitClock for Virtual {
+        fn now(&mut self) -> Nanos {
+            Nanos(self.0.get())
+        }
+
+        fn wait_until(&mut self, at: Nanos) -> Nanos {
+            self.0.set(self.0.get().max(at.0));
+            Nanos(self.0.get())
+        }
+    }
+
+    /// Takes the times given for its requests, one after the other.
+    struct Slow {
+        clock: Virtual,
+        times: VecDeque<u64>,
+        began: Vec<u64>,
+    }
+
+    impl SyncIo for Slow {
+        fn read(&mut self, _: &mut [u8], _: u64) -> Result<(), OpError> {
+            self.began.push(self.clock.0.get());
+            let time = self.times.pop_front().expect("no more requests than times");
+            self.clock.0.set(self.clock.0.get() + time);
+            Ok(())
+        }
+
+        fn write(&mut self, _: &[u8], _: u64) -> Result<(), OpError> {
+            unreachable!("nothing is written")
+        }
+
+        fn sync(&mut self) -> Result<(), OpError> {
+            unreachable!("nothing is written")
+        }
+    }
+
+    /// Reads with these service times, at so many arrivals a second; returns when requests began and
+    /// the latencies that were counted.
+    fn open_loop(times: &[u64], rate: u64, begun: u64) -> (Vec<u64>, Vec<(u64, u64)>) {
+        let place = tempfile::NamedTempFile::new().unwrap();
+        let target = IoFile::open(place.path(), 0, OpenMode::ReadOnly, false).unwrap();
+        let state = ExpectedFile::hole("f", 1 << 20);
+        let job = Io {
+            operations: Some(times.len() as u64),
+            ..Io::new("f", AccessPattern::RandomRead, Bytes(512))
+        };
+        let clock = Virtual::default();
+        clock.0.set(begun);
+        let mut way = Slow {
+            clock: clock.clone(),
+            times: times.iter().copied().collect(),
+            began: Vec::new(),
+        };
+        let work = ThreadJob {
+            requests: IoPlan::new(&job, 0, 1 << 20).of_thread(0, 1),
+            content: ExpectedData {
+                state: &state,
+                stamping: GenerationPolicy::Reuse,
+                verify: VerifyMode::Off,
+            },
+            fsync: 0,
+            arrivals: Some(ArrivalProcess::new(rate, 0, 1, Nanos(begun))),
+            target: &target,
+        };
+        let pattern = Pattern::new(1, 512);
+        let mut memory = IoBuffers {
+            pattern: &pattern,
+            own: None,
+            buffer: AlignedBuffer::new(512, 512),
+        };
+        let mut tally = ThreadStats::new(None, Arc::default(), PhaseMeter::start(None, None));
+        tally.set_op_start(Nanos(begun));
+        run(&mut way, &mut clock.clone(), work, &mut memory, &mut tally).unwrap();
+        let latencies = tally.latencies().iter().map(|b| (b.0.0, b.1)).collect();
+        (way.began, latencies)
+    }
+
+    #[test]
+    fn an_open_loop_waits_for_its_arrivals_where_the_filesystem_is_fast() {
+        let (began, latencies) = open_loop(&[10, 20, 30], 1_000_000, 5_000);
+        assert_eq!(began, [5_000, 6_000, 7_000]);
+        assert_eq!(latencies, [(10, 1), (20, 1), (30, 1)]);
+    }
+
+    #[test]
+    fn a_stall_is_in_the_latency_of_all_who_came_meanwhile() {
+        // One request takes 3.5 µs while one more arrives each microsecond.
+        let (began, latencies) = open_loop(&[100, 3_500, 100, 100, 100, 100, 100], 1_000_000, 0);
+        assert_eq!(began, [0, 1_000, 4_500, 4_600, 4_700, 5_000, 6_000]);
+        // Those behind the stall count from when they should have begun: 2, 3 and 4 µs. Buckets above
+        // 2.048 µs are 2 ns wide and named by their longest.
+        let expected = [(100, 3), (800, 1), (1_700, 1), (2_601, 1), (3_501, 1)];
+        assert_eq!(latencies, expected);
+    }
+}

@@ -1,0 +1,103 @@
+//! An open file that requests go to.
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+use nix::fcntl::OFlag;
+
+use crate::corruption::{Corruption, CorruptionKind};
+use crate::error::{OpContext, OpError};
+
+/// An open file, with what errors about it need.
+#[derive(Debug)]
+pub struct IoFile {
+    /// The open file.
+    pub file: File,
+    /// Where it is.
+    pub path: PathBuf,
+    /// The size that it must have, bytes.
+    pub size: u64,
+}
+
+/// How a file is opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OpenMode {
+    /// It must not exist yet.
+    CreateNew,
+    /// Writes go to its end (`O_APPEND`).
+    Append,
+    /// For reading only.
+    ReadOnly,
+    /// For reading and writing.
+    ReadWrite,
+}
+
+impl IoFile {
+    /// Opens a file, passing the page cache by where that is asked for (`O_DIRECT`).
+    ///
+    /// # Errors
+    /// When it cannot be opened so.
+    pub fn open(path: &Path, size: u64, how: OpenMode, direct: bool) -> Result<Self, OpError> {
+        let file = options(how, direct).open(path).with_call("open", path)?;
+        Ok(Self {
+            file,
+            path: path.to_owned(),
+            size,
+        })
+    }
+
+    /// Brings what was written to the device (`fsync`).
+    ///
+    /// # Errors
+    /// When the filesystem cannot.
+    pub fn sync(&self) -> Result<(), OpError> {
+        self.file.sync_all().with_call("fsync", &self.path)
+    }
+
+    /// The error of a file that ends before its size.
+    pub fn unexpected_eof(&self, offset: u64) -> OpError {
+        OpError::Corrupt {
+            path: self.path.clone(),
+            corruption: Corruption {
+                offset: self.file.metadata().map_or(offset, |m| m.len()),
+                kind: CorruptionKind::Short {
+                    expected: self.size,
+                },
+            },
+        }
+    }
+
+    /// The error of a wrong byte.
+    pub fn corrupt(&self, corruption: Corruption) -> OpError {
+        OpError::Corrupt {
+            path: self.path.clone(),
+            corruption,
+        }
+    }
+
+    /// The error of a system call.
+    pub fn failed(&self, call: &'static str, offset: Option<u64>, error: io::Error) -> OpError {
+        OpError::System {
+            call,
+            path: self.path.clone(),
+            offset,
+            error,
+        }
+    }
+}
+
+fn options(how: OpenMode, direct: bool) -> OpenOptions {
+    let mut options = OpenOptions::new();
+    match how {
+        OpenMode::CreateNew => options.read(true).write(true).create_new(true),
+        OpenMode::Append => options.append(true),
+        OpenMode::ReadOnly => options.read(true),
+        OpenMode::ReadWrite => options.read(true).write(true),
+    };
+    if direct {
+        options.custom_flags(OFlag::O_DIRECT.bits());
+    }
+    options
+}

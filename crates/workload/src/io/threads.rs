@@ -1,0 +1,240 @@
+//! Threads that prepare, begin together, and are counted together.
+
+use std::sync::{Barrier, OnceLock};
+
+use model::Nanos;
+
+use crate::error::OpError;
+use crate::parallel::run_parallel;
+use crate::thread_stats::ThreadStats;
+
+/// What each thread does, and what this one does for all.
+pub struct ThreadWork<Prepare, Open, Work, End, Close> {
+    /// In each thread, before the clock starts: memory, rings.
+    pub prepare: Prepare,
+    /// In this thread, when all have prepared: what all work on.
+    pub open: Open,
+    /// In each thread, with what it prepared, what was opened, and when the timed part began.
+    pub work: Work,
+    /// In this thread, when all have done their work; the last thing that is timed.
+    pub end: End,
+    /// In this thread: lets go of what was opened.
+    pub close: Close,
+    /// Whether opening and closing are timed as well; of one thread only.
+    pub opening_is_timed: bool,
+}
+
+/// Runs a timed part of a phase in so many threads. What they prepared is let go after the clock has
+/// stopped. Returns how many operations each has done. One thread needs none: it is this one.
+///
+/// # Errors
+/// The first thing that went wrong, in the order of the threads; what was done stays in the tally. And when
+/// a thread cannot be started.
+pub fn run<P, O, Prepare, Open, Work, End, Close>(
+    threads: u32,
+    operations: u64,
+    tally: &mut ThreadStats,
+    part: ThreadWork<Prepare, Open, Work, End, Close>,
+) -> Result<Vec<u64>, OpError>
+where
+    O: Send + Sync,
+    Prepare: Fn(u32) -> Result<P, OpError> + Sync,
+    Open: FnOnce(&mut ThreadStats) -> Result<O, OpError>,
+    Work: Fn(u32, &mut P, &O, Nanos, &mut ThreadStats) -> Result<(), OpError> + Sync,
+    End: FnOnce(&O) -> Result<(), OpError>,
+    Close: FnOnce(O, &mut ThreadStats) -> Result<(), OpError>,
+{
+    if threads == 1 {
+        return alone(operations, tally, part);
+    }
+    let ThreadWork {
+        prepare,
+        open,
+        work,
+        end,
+        close,
+        ..
+    } = part;
+    let opened: OnceLock<(O, Nanos)> = OnceLock::new();
+    let barrier = Barrier::new(threads as usize + 1);
+    let worker = |i: u32| {
+        let mut worker = tally.for_thread();
+        let (opened, barrier, prepare, work) = (&opened, &barrier, &prepare, &work);
+        move || {
+            let mut prepared = prepare(i);
+            barrier.wait();
+            barrier.wait();
+            worker.start();
+            let outcome = match (&mut prepared, opened.get()) {
+                (Ok(prepared), Some((opened, begun))) => {
+                    work(i, prepared, opened, *begun, &mut worker)
+                }
+                // Where the file could not be opened there is nothing to do.
+                _ => Ok(()),
+            };
+            barrier.wait();
+            barrier.wait();
+            (worker, prepared.and(outcome))
+        }
+    };
+    let mut outcome = Ok(());
+    let workers = run_parallel((0..threads).map(worker).collect(), || {
+        barrier.wait();
+        outcome = open(tally).map(|value| {
+            tally.start_timed(operations);
+            drop(opened.set((value, tally.last())));
+        });
+        barrier.wait();
+        barrier.wait();
+        if let Some((opened, _)) = opened.get() {
+            outcome = end(opened);
+        }
+        tally.pause_timed();
+        barrier.wait();
+    })?;
+    let mut done = Vec::with_capacity(workers.len());
+    let mut of_workers = Ok(());
+    for (worker, outcome) in workers {
+        done.push(worker.operations);
+        tally.merge(&worker);
+        of_workers = of_workers.and(outcome);
+    }
+    let closed = opened
+        .into_inner()
+        .map_or(Ok(()), |(opened, _)| close(opened, tally));
+    // What went wrong in a thread was first.
+    of_workers.and(outcome).and(closed).map(|()| done)
+}
+
+fn alone<P, O, Prepare, Open, Work, End, Close>(
+    operations: u64,
+    tally: &mut ThreadStats,
+    part: ThreadWork<Prepare, Open, Work, End, Close>,
+) -> Result<Vec<u64>, OpError>
+where
+    Prepare: Fn(u32) -> Result<P, OpError>,
+    Open: FnOnce(&mut ThreadStats) -> Result<O, OpError>,
+    Work: Fn(u32, &mut P, &O, Nanos, &mut ThreadStats) -> Result<(), OpError>,
+    End: FnOnce(&O) -> Result<(), OpError>,
+    Close: FnOnce(O, &mut ThreadStats) -> Result<(), OpError>,
+{
+    let mut prepared = (part.prepare)(0)?;
+    let mut worker = tally.for_thread();
+    if part.opening_is_timed {
+        tally.start_timed(operations);
+    }
+    let opened = (part.open)(tally)?;
+    if !part.opening_is_timed {
+        tally.start_timed(operations);
+    }
+    worker.start();
+    let begun = worker.last();
+    let worked = (part.work)(0, &mut prepared, &opened, begun, &mut worker);
+    let ended = worked.and_then(|()| (part.end)(&opened));
+    if !part.opening_is_timed {
+        tally.pause_timed();
+    }
+    let closed = (part.close)(opened, tally);
+    tally.pause_timed();
+    tally.merge(&worker);
+    ended.and(closed).map(|()| vec![worker.operations])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::meter::PhaseMeter;
+    use crate::thread_stats::Progress;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    fn tally() -> ThreadStats {
+        ThreadStats::new(None, Arc::default(), PhaseMeter::start(None, None))
+    }
+
+    fn missing(what: &str) -> OpError {
+        OpError::Missing { what: what.into() }
+    }
+
+    #[test]
+    fn all_prepare_before_anybody_works_and_all_is_counted() {
+        for threads in [1, 2, 9] {
+            let prepared = AtomicU32::new(0);
+            let (mut tally, ended) = (tally(), AtomicU32::new(0));
+            let part = ThreadWork {
+                prepare: |i| {
+                    prepared.fetch_add(1, Ordering::SeqCst);
+                    Ok(i)
+                },
+                open: |_: &mut ThreadStats| Ok(prepared.load(Ordering::SeqCst)),
+                work: |i, p: &mut u32, seen: &u32, _, tally: &mut ThreadStats| {
+                    assert_eq!((i, *seen), (*p, threads));
+                    (0..=i).for_each(|_| tally.finish_read(2));
+                    ended.fetch_add(1, Ordering::SeqCst);
+                    Ok(())
+                },
+                end: |_: &u32| {
+                    assert_eq!(ended.load(Ordering::SeqCst), threads);
+                    Ok(())
+                },
+                close: |_, _: &mut ThreadStats| Ok(()),
+                opening_is_timed: false,
+            };
+            let done = run(threads, 10, &mut tally, part).unwrap();
+            let each: Vec<u64> = (1..=u64::from(threads)).collect();
+            assert_eq!(done, each);
+            assert_eq!(tally.operations, each.iter().sum::<u64>());
+        }
+    }
+
+    /// The timed part has an elapsed time once it is over, and a total once it has begun.
+    #[test]
+    fn opening_and_closing_are_timed_only_where_that_is_asked_for() {
+        for (threads, opening_is_timed) in [(1, false), (3, false), (1, true)] {
+            let progress: Arc<Progress> = Arc::default();
+            let mut tally =
+                ThreadStats::new(None, Arc::clone(&progress), PhaseMeter::start(None, None));
+            let part = ThreadWork {
+                prepare: |_| Ok(()),
+                open: |tally: &mut ThreadStats| {
+                    assert_eq!(progress.total().is_some(), opening_is_timed);
+                    tally.record_open(|| Ok(()))
+                },
+                work: |_, (): &mut (), (): &(), _, tally: &mut ThreadStats| {
+                    tally.finish_op();
+                    Ok(())
+                },
+                end: |(): &()| Ok(()),
+                close: |(), tally: &mut ThreadStats| {
+                    assert_eq!(tally.elapsed() == Nanos(0), opening_is_timed);
+                    Ok(())
+                },
+                opening_is_timed,
+            };
+            run(threads, 3, &mut tally, part).unwrap();
+            assert!(tally.elapsed() > Nanos(0));
+        }
+    }
+
+    #[test]
+    fn an_error_anywhere_is_the_outcome() {
+        for threads in [1, 3] {
+            for failing in ["prepare", "open", "work", "end", "close"] {
+                let step = |step: &str| match step == failing {
+                    true => Err(missing(step)),
+                    false => Ok(()),
+                };
+                let part = ThreadWork {
+                    prepare: |_| step("prepare"),
+                    open: |_: &mut ThreadStats| step("open"),
+                    work: |_, (): &mut (), (): &(), _, _: &mut ThreadStats| step("work"),
+                    end: |(): &()| step("end"),
+                    close: |(), _: &mut ThreadStats| step("close"),
+                    opening_is_timed: false,
+                };
+                let error = run(threads, 1, &mut tally(), part).unwrap_err();
+                assert!(error.to_string().starts_with(failing), "{error}");
+            }
+        }
+    }
+}

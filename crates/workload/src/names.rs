@@ -1,0 +1,173 @@
+//! Names of files: unique whatever the case, short enough for every filesystem of the catalog.
+
+use model::SeededRng;
+
+const LETTERS: &[u8; 36] = b"abcdefghijklmnopqrstuvwxyz0123456789";
+
+/// Lengths of what stands in front of or behind the number: 0 to 12 random letters. With the digits of
+/// the largest set this stays within the 30 bytes of an Amiga name.
+const TAILS: u64 = 13;
+/// As many letters as a name may have.
+const MAX_LETTERS: usize = TAILS as usize - 1;
+
+/// Digits of a number in a name, at least.
+const DIGITS: usize = 7;
+
+/// Random letters of a set; each name takes some that follow on each other.
+const POOL: usize = 1024;
+
+/// The two digits of each number below a hundred.
+static PAIRS: [[u8; 2]; 100] = {
+    let mut pairs = [[b'0'; 2]; 100];
+    let mut number = 0;
+    while number < 100 {
+        pairs[number] = [b'0' + number as u8 / 10, b'0' + number as u8 % 10];
+        number += 1;
+    }
+    pairs
+};
+
+/// The names of a set: a function of seed, set, index and style, made one at a time.
+///
+/// All numbers of a set have the same number of digits and stand at the same end, so no two names are
+/// the same, whatever letters are drawn.
+#[derive(Clone, Debug)]
+pub struct NameGenerator {
+    salt: u64,
+    digits: usize,
+    letters_first: bool,
+    pool: Box<[u8]>,
+}
+
+impl NameGenerator {
+    /// The names of a set of so many entries, as Bonnie++ forms them: in order the number comes first,
+    /// at random some letters do.
+    pub fn new(seed: u64, set: &str, entries: u64, letters_first: bool) -> Self {
+        let largest = entries.saturating_sub(1).max(1);
+        let mut rng = SeededRng::substream(seed, &format!("names-{set}"));
+        Self {
+            salt: rng.next_u64(),
+            digits: DIGITS.max(largest.ilog10() as usize + 1),
+            letters_first,
+            pool: (0..POOL + MAX_LETTERS).map(|_| letter(&mut rng)).collect(),
+        }
+    }
+
+    /// Appends the name of an entry that was renamed so many times. Each renaming changes the number
+    /// of letters, so the new name is another one.
+    #[inline]
+    pub fn write(&self, index: u64, renamed: u64, into: &mut Vec<u8>) {
+        let bits = SeededRng::new(self.salt ^ index.wrapping_mul(0xd6e8_feb8_6659_fd93)).next_u64();
+        let count = (upper_below(bits, TAILS) + renamed % TAILS) % TAILS;
+        let letters = &self.pool[bits as usize % POOL..];
+        if self.letters_first {
+            append_letters(letters, count as usize, into);
+            write_digits(index, self.digits, into);
+        } else {
+            write_digits(index, self.digits, into);
+            append_letters(letters, count as usize, into);
+        }
+    }
+}
+
+/// Appends the first letters; a fixed number is copied and what is too much taken back, which costs less than copying
+/// a number that is known late.
+#[inline]
+fn append_letters(letters: &[u8], count: usize, into: &mut Vec<u8>) {
+    let end = into.len() + count;
+    into.extend_from_slice(&letters[..MAX_LETTERS]);
+    into.truncate(end);
+}
+
+/// A number below a small bound from random bits, by their upper half; the bias is below one in a
+/// thousand million.
+const fn upper_below(bits: u64, bound: u64) -> u64 {
+    ((bits >> 32) * bound) >> 32
+}
+
+fn letter(rng: &mut SeededRng) -> u8 {
+    LETTERS[rng.below(LETTERS.len() as u64) as usize]
+}
+
+/// Appends a number in so many decimal digits, 20 at most, with leading zeros.
+#[inline]
+pub fn write_digits(mut number: u64, digits: usize, into: &mut Vec<u8>) {
+    // One more, as they come in pairs from the end.
+    let mut all = [b'0'; 21];
+    let mut place = digits + 1;
+    while place > 1 {
+        place -= 2;
+        all[place..place + 2].copy_from_slice(&PAIRS[(number % 100) as usize]);
+        number /= 100;
+    }
+    let end = into.len() + digits;
+    into.extend_from_slice(&all[1..]);
+    into.truncate(end);
+}
+
+/// A name of so many letters that begins with its number, for trees.
+pub fn tree_name(kind: char, index: usize, rng: &mut SeededRng) -> String {
+    let count = 2 + rng.below(9);
+    let letters: String = (0..count).map(|_| letter(rng) as char).collect();
+    format!("{kind}{index:05}{letters}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::HashSet;
+
+    fn name(names: &NameGenerator, index: u64, renamed: u64) -> Vec<u8> {
+        let mut name = Vec::new();
+        names.write(index, renamed, &mut name);
+        name
+    }
+
+    proptest! {
+        #[test]
+        fn names_are_unique_short_and_plain(
+            seed: u64, random: bool, renamed in 0u64..20, entries in 500u64..1 << 32,
+        ) {
+            let names = NameGenerator::new(seed, "set", entries, random);
+            let indices = (0..250).chain(entries - 250..entries);
+            let made: HashSet<Vec<u8>> = indices.map(|i| name(&names, i, renamed)).collect();
+            prop_assert_eq!(made.len(), 500);
+            for name in made {
+                prop_assert!(name.len() <= 30);
+                prop_assert!(name.iter().all(|b| LETTERS.contains(b)));
+            }
+        }
+
+        #[test]
+        fn a_name_is_made_again_and_a_new_one_is_another(seed: u64, index in 0u64..1 << 32, renamed in 0u64..40) {
+            let names = NameGenerator::new(seed, "set", 1 << 32, false);
+            let again = NameGenerator::new(seed, "set", 1 << 32, false);
+            prop_assert_eq!(name(&names, index, renamed), name(&again, index, renamed));
+            prop_assert_ne!(name(&names, index, renamed), name(&names, index, renamed + 1));
+        }
+    }
+
+    #[test]
+    fn numbers_stand_in_front_in_order_and_behind_at_random() {
+        let front = name(&NameGenerator::new(1, "set", 100, false), 42, 0);
+        assert_eq!(&front[..7], b"0000042");
+        let behind = name(&NameGenerator::new(1, "set", 100, true), 42, 0);
+        assert!(behind.ends_with(b"0000042"));
+        let long = name(
+            &NameGenerator::new(1, "set", 1 << 32, false),
+            (1 << 32) - 1,
+            0,
+        );
+        assert_eq!(&long[..10], b"4294967295");
+    }
+
+    #[test]
+    fn sets_have_names_of_their_own() {
+        let of = |set| {
+            let names = NameGenerator::new(1, set, 100, false);
+            (0..100).map(|i| name(&names, i, 0)).collect::<Vec<_>>()
+        };
+        assert_ne!(of("one"), of("other"));
+    }
+}

@@ -1,0 +1,234 @@
+//! What operations can ask for ([`Stage`]), in a workspace and counted in a tally.
+
+use model::op::{
+    Create, Exec, FallocateMode, FileContent, Io, Metadata, OpExecutor, StreamUnit, TreeSpec,
+};
+use model::{AccessPattern, Bytes, Mix, Replay, SyncAtEnd};
+use sys::caches;
+
+use crate::error::{OpContext, OpError};
+use crate::ops::open_file::{self, OpenFile};
+use crate::ops::sets::VisitOptions;
+use crate::ops::{IoMode, copy, copy_in, data, job, mix, read_files, replay, sets, stream, tree};
+use crate::thread_stats::ThreadStats;
+use crate::workspace::CellWorkspace;
+
+/// Where an operation of one phase is performed.
+pub struct PhaseExecutor<'a> {
+    ws: &'a mut CellWorkspace,
+    tally: &'a mut ThreadStats,
+    setting: IoMode,
+    /// Whether the operation has come to its end by itself, before it closed its files.
+    ended: bool,
+}
+
+impl<'a> PhaseExecutor<'a> {
+    /// A bench for one operation.
+    pub const fn new(
+        ws: &'a mut CellWorkspace,
+        tally: &'a mut ThreadStats,
+        setting: IoMode,
+    ) -> Self {
+        Self {
+            ws,
+            tally,
+            setting,
+            ended: false,
+        }
+    }
+
+    /// Ends the phase as it says it ends.
+    pub fn end(&mut self) -> Result<(), OpError> {
+        let syncs = self.setting.ends == SyncAtEnd::Syncfs && !self.ended;
+        self.ended = true;
+        match syncs {
+            true => self.sync(),
+            false => Ok(()),
+        }
+    }
+}
+
+impl OpExecutor for PhaseExecutor<'_> {
+    type Error = OpError;
+    type File = OpenFile;
+
+    fn unsupported(&self, reason: &str) -> OpError {
+        OpError::Unsupported {
+            reason: reason.to_owned(),
+        }
+    }
+
+    fn sync(&mut self) -> Result<(), OpError> {
+        caches::sync_filesystem(self.ws.root()).with_call("syncfs", self.ws.root())
+    }
+
+    fn run(&mut self, exec: &Exec) -> Result<(), OpError> {
+        let Some(programs) = self.ws.programs.clone() else {
+            return Err(self.unsupported("nobody runs commands here"));
+        };
+        programs.run(exec, self.ws.root(), &mut || self.tally.start_timed(1))?;
+        self.tally.finish_op();
+        Ok(())
+    }
+
+    fn replay(&mut self, replay: &Replay) -> Result<(), OpError> {
+        self.ended = true;
+        replay::perform(self.ws, self.tally, replay, self.setting.ends)
+    }
+
+    fn job(&mut self, job: &Io) -> Result<(), OpError> {
+        self.ended = true;
+        job::perform(self.ws, self.tally, job, self.setting)
+    }
+
+    fn write_stream(&mut self, file: &str, size: Bytes, unit: StreamUnit) -> Result<(), OpError> {
+        self.ended = true;
+        stream::write(self.ws, self.tally, file, size, unit, self.setting.ends)
+    }
+
+    fn read_stream(&mut self, file: &str, unit: StreamUnit) -> Result<(), OpError> {
+        self.ended = true;
+        stream::read(self.ws, self.tally, file, unit, self.setting.ends)
+    }
+
+    fn copy_file(&mut self, from: &str, to: &str, block: Bytes) -> Result<(), OpError> {
+        copy::file(self.ws, self.tally, from, to, block, self.setting.ends)
+    }
+
+    fn copy_file_in(&mut self, file: &str, size: Bytes, block: Bytes) -> Result<(), OpError> {
+        if self.ws.source.is_none() {
+            return self.job(&Io {
+                size: Some(size),
+                ..Io::new(file, AccessPattern::Write, block)
+            });
+        }
+        copy_in::file(self.ws, self.tally, file, block, self.setting.ends)
+    }
+
+    fn remove_file(&mut self, file: &str) -> Result<(), OpError> {
+        data::remove(self.ws, self.tally, file)
+    }
+
+    fn create(&mut self, create: &Create) -> Result<(), OpError> {
+        sets::create(self.ws, self.tally, create)
+    }
+
+    fn visit(&mut self, metadata: &Metadata) -> Result<(), OpError> {
+        let Metadata {
+            ref set,
+            ref action,
+            order,
+            threads,
+        } = *metadata;
+        sets::run_metadata_op(
+            self.ws,
+            self.tally,
+            set,
+            action,
+            VisitOptions { order, threads },
+        )
+    }
+
+    fn mix(&mut self, mix: &Mix) -> Result<(), OpError> {
+        self.ended = true;
+        mix::perform(self.ws, self.tally, mix, self.setting.ends)
+    }
+
+    fn generate_tree(&mut self, tree: &str, spec: &TreeSpec) -> Result<(), OpError> {
+        tree::plant(self.ws, self.tally, tree, spec)
+    }
+
+    fn copy_tree_in(&mut self, tree: &str, spec: &TreeSpec, block: Bytes) -> Result<(), OpError> {
+        match self.ws.source.clone() {
+            Some(source) => copy_in::tree(&source, self.ws, self.tally, tree, block),
+            None => self.generate_tree(tree, spec),
+        }
+    }
+
+    fn copy_tree(&mut self, from: &str, to: &str, block: Bytes) -> Result<(), OpError> {
+        copy::tree(self.ws, self.tally, from, to, block)
+    }
+
+    fn list_tree(&mut self, tree: &str) -> Result<(), OpError> {
+        tree::list(self.ws, self.tally, tree)
+    }
+
+    fn find_in_tree(&mut self, tree: &str) -> Result<(), OpError> {
+        tree::find(self.ws, self.tally, tree)
+    }
+
+    fn verify_tree(&mut self, tree: &str) -> Result<(), OpError> {
+        tree::verify(self.ws, self.tally, tree)
+    }
+
+    fn read_files(&mut self, directory: &str) -> Result<(), OpError> {
+        read_files::read(self.ws, self.tally, directory)
+    }
+
+    fn remove_tree(&mut self, tree: &str) -> Result<(), OpError> {
+        tree::remove(self.ws, self.tally, tree)
+    }
+
+    fn size_of(&self, file: &str) -> Result<Bytes, OpError> {
+        Ok(Bytes(self.ws.file(file)?.size))
+    }
+
+    fn size_to_copy(&mut self, from: &str, to: &str) -> Result<Bytes, OpError> {
+        Ok(Bytes(self.ws.file_to_copy(from, to)?.size))
+    }
+
+    fn start_timing(&mut self, operations: u64) {
+        self.tally.start_timed(operations);
+    }
+
+    fn open_file(&mut self, file: &str) -> Result<OpenFile, OpError> {
+        open_file::open(self.ws, file)
+    }
+
+    fn create_file(&mut self, file: &str) -> Result<OpenFile, OpError> {
+        open_file::create(self.ws, file)
+    }
+
+    fn set_size(&mut self, file: &OpenFile, size: Bytes) -> Result<(), OpError> {
+        file.set_size(size)?;
+        self.tally.finish_op();
+        Ok(())
+    }
+
+    fn fallocate(
+        &mut self,
+        file: &OpenFile,
+        mode: FallocateMode,
+        offset: u64,
+        length: u64,
+    ) -> Result<(), OpError> {
+        file.fallocate(self.ws, mode, offset, length)?;
+        self.tally.finish_op();
+        Ok(())
+    }
+
+    fn clone_file(&mut self, from: &OpenFile, to: &OpenFile) -> Result<(), OpError> {
+        from.clone_to(self.ws, to)?;
+        self.tally.finish_op();
+        Ok(())
+    }
+
+    fn copy_range(
+        &mut self,
+        from: &OpenFile,
+        to: &OpenFile,
+        offset: u64,
+        length: u64,
+    ) -> Result<u64, OpError> {
+        let copied = from.copy_to(self.ws, to, offset, length)?;
+        self.tally.finish_write(copied);
+        Ok(copied as u64)
+    }
+
+    fn finish(&mut self, file: OpenFile, holds: FileContent<'_>) -> Result<(), OpError> {
+        file.sync(self.setting.ends)?;
+        self.end()?;
+        self.tally.pause_timed();
+        file.record_content(self.ws, holds)
+    }
+}

@@ -1,0 +1,458 @@
+//! Data operations: what a job of fio would say. Plans the requests, opens the files, lets threads make
+//! the requests in flight that the job asks for, and remembers what was written.
+
+use std::fs;
+use std::ops::Range;
+use std::path::PathBuf;
+
+use model::{AccessPattern, FileSharing, Io, IoEngine, Nanos, SyncAtEnd};
+use sys::aligned::AlignedBuffer;
+use sys::{caches, clock};
+
+use crate::arrivals::ArrivalProcess;
+use crate::error::{OpContext, OpError};
+use crate::expected_content::{ExpectedFile, GenerationPolicy};
+use crate::io::mmap::MmapIo;
+use crate::io::null::NullIo;
+use crate::io::sync::SyncFileIo;
+use crate::io::sync_loop::{self, ExpectedData, IoBuffers, SystemClock, ThreadJob, VerifyMode};
+use crate::io::target::{IoFile, OpenMode};
+use crate::io::{direct, threads, uring};
+use crate::ops::IoMode;
+use crate::pattern::{BLOCK, Pattern};
+use crate::requests::{IoDirection, IoPlan, RequestStream};
+use crate::thread_stats::ThreadStats;
+use crate::workspace::{CellWorkspace, thread_file_name};
+
+/// Where buffers begin: what any file wants for direct I/O.
+const BUFFER_ALIGN: usize = 4096;
+
+/// Written ranges that are collected before they are put in order and remembered.
+const WRITTEN_RANGE_BATCH: usize = 1 << 16;
+
+/// Performs a data operation, its end included.
+pub fn perform(
+    ws: &mut CellWorkspace,
+    tally: &mut ThreadStats,
+    job: &Io,
+    setting: IoMode,
+) -> Result<(), OpError> {
+    let plan = plan(ws, job, setting)?;
+    match plan.run(ws, tally) {
+        Ok(done) => plan.remember(ws, &done),
+        Err(error) => {
+            plan.give_up(ws, &error);
+            Err(error)
+        }
+    }
+}
+
+/// A job whose files are known.
+#[derive(Debug)]
+struct Planned<'a> {
+    job: &'a Io,
+    setting: IoMode,
+    seed: u64,
+    root: PathBuf,
+    /// One, or one for each thread.
+    files: Vec<PlannedFile>,
+}
+
+#[derive(Debug)]
+struct PlannedFile {
+    name: String,
+    path: PathBuf,
+    plan: IoPlan,
+    /// What it holds before the phase; its size is that which it may have afterwards.
+    state: ExpectedFile,
+    stamping: GenerationPolicy,
+}
+
+fn plan<'a>(ws: &CellWorkspace, job: &'a Io, setting: IoMode) -> Result<Planned<'a>, OpError> {
+    refuse_what_no_kernel_can(job, setting)?;
+    let names = match job.sharing {
+        FileSharing::Shared => vec![job.file.clone()],
+        FileSharing::Own => (0..job.threads)
+            .map(|t| thread_file_name(&job.file, t))
+            .collect(),
+    };
+    let files: Result<Vec<_>, _> = names.into_iter().map(|n| plan_file(ws, job, n)).collect();
+    let planned = Planned {
+        job,
+        setting,
+        seed: ws.seed(),
+        root: ws.root().to_owned(),
+        files: files?,
+    };
+    if setting.direct && job.engine != IoEngine::Null {
+        planned.files.iter().try_for_each(|f| f.try_direct(job))?;
+    }
+    Ok(planned)
+}
+
+/// Combinations that mean nothing, whatever the filesystem.
+fn refuse_what_no_kernel_can(job: &Io, setting: IoMode) -> Result<(), OpError> {
+    let append = job.access == AccessPattern::Append;
+    let reason = if setting.direct && job.engine == IoEngine::Mmap {
+        "a mapping is the page cache: it cannot pass it by"
+    } else if job.depth > 1 && matches!(job.engine, IoEngine::Psync | IoEngine::Mmap) {
+        "only io_uring has more than one request of a thread in flight"
+    } else if append && job.depth > 1 {
+        "appends that are in flight together end up in any order"
+    } else if append && job.threads > 1 && job.sharing == FileSharing::Shared {
+        "appends of several threads to one file end up in any order"
+    } else {
+        return Ok(());
+    };
+    Err(OpError::Unsupported {
+        reason: reason.into(),
+    })
+}
+
+fn plan_file(ws: &CellWorkspace, job: &Io, name: String) -> Result<PlannedFile, OpError> {
+    let wanted = job.size.map(|size| size.0);
+    let known = ws.file(&name).cloned();
+    let mut state = match (job.access, known, wanted) {
+        (AccessPattern::Write, _, size) => ExpectedFile::hole(&name, size.unwrap_or_default()),
+        (_, Ok(state), _) => state,
+        // Nothing needs no file.
+        (_, Err(_), Some(size)) if job.engine == IoEngine::Null => ExpectedFile::new(&name, size),
+        (_, Err(error), _) => return Err(error),
+    };
+    let (start, extent) = match job.access {
+        AccessPattern::Write => (0, state.size),
+        AccessPattern::Append => (state.size, wanted.unwrap_or_default()),
+        _ => (0, wanted.unwrap_or(state.size).min(state.size)),
+    };
+    if extent == 0 && job.access != AccessPattern::Write {
+        return Err(OpError::Missing {
+            what: format!("a byte to work on in the file `{name}`"),
+        });
+    }
+    let plan = IoPlan::new(job, start, extent);
+    let stamping = stamping(job.access, &state, &plan, extent);
+    if job.access == AccessPattern::Append {
+        state.before_append = start;
+        state.resize(start + extent);
+    }
+    Ok(PlannedFile {
+        path: ws.path(&name),
+        name,
+        plan,
+        state,
+        stamping,
+    })
+}
+
+/// What writes do to the generation of blocks. Where requests cover parts of blocks in any order, a
+/// block cannot be of one new generation.
+fn stamping(
+    access: AccessPattern,
+    state: &ExpectedFile,
+    plan: &IoPlan,
+    extent: u64,
+) -> GenerationPolicy {
+    let in_order = matches!(access, AccessPattern::Overwrite | AccessPattern::Rewrite);
+    match access {
+        AccessPattern::Write => GenerationPolicy::New(1),
+        AccessPattern::Append => GenerationPolicy::Reuse,
+        _ if in_order || plan.is_aligned(BLOCK as u64) => {
+            let all = plan.covers_all() && extent == state.size;
+            GenerationPolicy::New(state.next_generation(all))
+        }
+        _ => GenerationPolicy::Reuse,
+    }
+}
+
+impl PlannedFile {
+    /// Whether requests as planned may pass the page cache by.
+    fn try_direct(&self, job: &Io) -> Result<(), OpError> {
+        let alignment = direct::alignment(&self.path, job.access.writes())?;
+        let fits = self.plan.is_aligned(alignment) && self.state.size.is_multiple_of(alignment);
+        if fits {
+            return Ok(());
+        }
+        Err(OpError::Unsupported {
+            reason: format!(
+                "O_DIRECT wants offsets, requests and sizes that are multiples of {alignment} bytes"
+            ),
+        })
+    }
+}
+
+impl Planned<'_> {
+    fn file_of(&self, thread: u32) -> &PlannedFile {
+        &self.files[thread as usize % self.files.len()]
+    }
+
+    fn requests(&self, thread: u32) -> RequestStream {
+        // Another seed for each file, so that jobs on two files are not the same twice.
+        let seed = self.seed ^ crate::pattern::file_id(&self.job.file);
+        self.file_of(thread).plan.of_thread(thread, seed)
+    }
+
+    /// Makes the requests, and ends as the phase says it ends; returns how many each thread made.
+    fn run(&self, ws: &mut CellWorkspace, tally: &mut ThreadStats) -> Result<Vec<u64>, OpError> {
+        let threads = self.job.threads.max(1);
+        let longest = self
+            .files
+            .iter()
+            .map(|f| f.plan.longest())
+            .max()
+            .unwrap_or(1);
+        let in_place = self.job.access.writes() && self.job.engine != IoEngine::IoUring;
+        let pattern = ws.pattern(if in_place { longest } else { BLOCK });
+        let operations = (0..threads).map(|t| self.requests(t).remaining()).sum();
+        tally.offered_rate = self.job.rate;
+        let part = threads::ThreadWork {
+            prepare: |_| self.prepare(&pattern, longest, in_place),
+            open: |tally: &mut ThreadStats| self.open_all(tally),
+            work: |thread,
+                   prepared: &mut Prepared<'_>,
+                   targets: &Vec<IoFile>,
+                   begun,
+                   tally: &mut ThreadStats| {
+                self.work(thread, prepared, targets, begun, tally)
+            },
+            end: |_: &Vec<IoFile>| self.end(),
+            close: |targets: Vec<IoFile>, tally: &mut ThreadStats| {
+                let mut targets = targets.into_iter();
+                targets.try_for_each(|target| tally.record_close(target.file, &target.path))
+            },
+            opening_is_timed: self.job.include_open_close,
+        };
+        threads::run(threads, operations, tally, part)
+    }
+
+    fn prepare<'p>(
+        &self,
+        pattern: &'p Pattern,
+        longest: usize,
+        in_place: bool,
+    ) -> Result<Prepared<'p>, OpError> {
+        if self.job.rate.is_some() {
+            clock::set_timer_slack();
+        }
+        let through_ring = self.job.engine == IoEngine::IoUring;
+        let reads = if through_ring { 1 } else { longest };
+        Ok(Prepared {
+            memory: IoBuffers {
+                pattern,
+                own: in_place.then(|| pattern.clone()),
+                buffer: AlignedBuffer::new(reads, BUFFER_ALIGN),
+            },
+            ring: match through_ring {
+                true => Some(uring::ring(self.job.depth, longest)?),
+                false => None,
+            },
+        })
+    }
+
+    /// One file, or one for each thread; none for those who do nothing.
+    fn open_all(&self, tally: &mut ThreadStats) -> Result<Vec<IoFile>, OpError> {
+        let nothing = self.job.engine == IoEngine::Null;
+        let files = self.files.iter().filter(|_| !nothing);
+        files.map(|f| tally.record_open(|| self.open(f))).collect()
+    }
+
+    fn open(&self, file: &PlannedFile) -> Result<IoFile, OpError> {
+        let how = match self.job.access {
+            AccessPattern::Write => OpenMode::CreateNew,
+            // A mapping has no end to append to: it is made longer.
+            AccessPattern::Append if self.job.engine != IoEngine::Mmap => OpenMode::Append,
+            access if access.writes() => OpenMode::ReadWrite,
+            _ => OpenMode::ReadOnly,
+        };
+        IoFile::open(&file.path, file.state.size, how, self.setting.direct)
+    }
+
+    fn work(
+        &self,
+        thread: u32,
+        prepared: &mut Prepared<'_>,
+        targets: &[IoFile],
+        begun: Nanos,
+        tally: &mut ThreadStats,
+    ) -> Result<(), OpError> {
+        let file = self.file_of(thread);
+        if self.job.engine == IoEngine::Null {
+            return self.work_on_nothing(thread, &mut prepared.memory, begun, tally);
+        }
+        let target = &targets[thread as usize % targets.len()];
+        let work = self.work_on(thread, target, begun);
+        let memory = &mut prepared.memory;
+        match (self.job.engine, &mut prepared.ring) {
+            (IoEngine::IoUring, Some(ring)) => uring::run(ring, memory.pattern, work, tally)?,
+            (IoEngine::Mmap, _) => {
+                if file.state.size > 0 {
+                    let writes = self.job.access.writes();
+                    let grows = matches!(
+                        self.job.access,
+                        AccessPattern::Write | AccessPattern::Append
+                    );
+                    let mut way = MmapIo::new(target, file.state.size, writes, grows)?;
+                    sync_loop::run(&mut way, &mut SystemClock, work, memory, tally)?;
+                }
+            }
+            _ => {
+                let mut way = SyncFileIo::new(target, self.job.access == AccessPattern::Append);
+                sync_loop::run(&mut way, &mut SystemClock, work, memory, tally)?;
+            }
+        }
+        match self.setting.ends {
+            SyncAtEnd::Fsync => target.sync(),
+            SyncAtEnd::Call | SyncAtEnd::Syncfs | SyncAtEnd::Unknown => Ok(()),
+        }
+    }
+
+    fn work_on<'w>(&'w self, thread: u32, target: &'w IoFile, begun: Nanos) -> ThreadJob<'w> {
+        let file = self.file_of(thread);
+        let threads = self.job.threads.max(1);
+        ThreadJob {
+            requests: self.requests(thread),
+            content: ExpectedData {
+                state: &file.state,
+                stamping: file.stamping,
+                verify: self.verify(),
+            },
+            fsync: self.job.fsync,
+            arrivals: self
+                .job
+                .rate
+                .map(|rate| ArrivalProcess::new(rate, thread, threads, begun)),
+            target,
+        }
+    }
+
+    fn verify(&self) -> VerifyMode {
+        let job = self.job;
+        let others = job.threads > 1 && job.sharing == FileSharing::Shared;
+        match job.access {
+            // What was not read cannot be compared.
+            _ if !job.verify || job.engine == IoEngine::Null => VerifyMode::Off,
+            AccessPattern::RandomMix { .. } | AccessPattern::Seek { .. } => {
+                VerifyMode::BeforeOrAfter {
+                    at_once: others || job.depth > 1,
+                }
+            }
+            _ => VerifyMode::Before,
+        }
+    }
+
+    fn work_on_nothing(
+        &self,
+        thread: u32,
+        memory: &mut IoBuffers<'_>,
+        begun: Nanos,
+        tally: &mut ThreadStats,
+    ) -> Result<(), OpError> {
+        let nowhere = self.root.as_path();
+        let target = IoFile::open(nowhere, 0, OpenMode::ReadOnly, false)?;
+        let work = self.work_on(thread, &target, begun);
+        sync_loop::run(&mut NullIo, &mut SystemClock, work, memory, tally)
+    }
+
+    fn end(&self) -> Result<(), OpError> {
+        match self.setting.ends {
+            SyncAtEnd::Syncfs => {
+                caches::sync_filesystem(&self.root).with_call("syncfs", &self.root)
+            }
+            SyncAtEnd::Call | SyncAtEnd::Fsync | SyncAtEnd::Unknown => Ok(()),
+        }
+    }
+
+    /// Takes down what was written, thread by thread: requests come again from the seed, so that
+    /// nothing had to be noted while the clock ran.
+    fn remember(self, ws: &mut CellWorkspace, done: &[u64]) -> Result<(), OpError> {
+        if !self.job.access.writes() || self.job.engine == IoEngine::Null {
+            return Ok(());
+        }
+        let requests: Vec<RequestStream> =
+            (0..done.len()).map(|t| self.requests(t as u32)).collect();
+        let own = self.files.len() > 1;
+        for (i, file) in self.files.into_iter().enumerate() {
+            let mut state = file.state;
+            let mut end = 0;
+            for (thread, (requests, &made)) in requests.iter().zip(done).enumerate() {
+                if own && thread != i {
+                    continue;
+                }
+                for_each_range(requests.clone().take(made as usize), |range| {
+                    end = end.max(range.end);
+                    state.written(range, file.stamping);
+                });
+            }
+            let whole = requests
+                .iter()
+                .zip(done)
+                .all(|(r, &made)| r.remaining() == made);
+            let grows = matches!(
+                self.job.access,
+                AccessPattern::Write | AccessPattern::Append
+            );
+            // Cut short or with fewer operations, the file ends where the last request did.
+            if grows && (!whole || self.job.operations.is_some()) && state.size > 0 {
+                let end = end.max(if self.job.access == AccessPattern::Append {
+                    state.before_append
+                } else {
+                    0
+                });
+                if self.job.engine == IoEngine::Mmap {
+                    // It was given its size beforehand.
+                    let longer = fs::OpenOptions::new().write(true).open(&file.path);
+                    let cut = longer.and_then(|f| f.set_len(end));
+                    cut.with_call("ftruncate", &file.path)?;
+                }
+                state.resize(end);
+            }
+            state.compact();
+            ws.impossible_files.remove(&file.name);
+            ws.files.insert(file.name, state);
+        }
+        Ok(())
+    }
+
+    /// Where the filesystem cannot do this at all, files that were to be made are not there for later
+    /// phases, which are told why.
+    fn give_up(&self, ws: &mut CellWorkspace, error: &OpError) {
+        let OpError::Unsupported { reason } = error else {
+            return;
+        };
+        if self.job.access != AccessPattern::Write {
+            return;
+        }
+        for file in &self.files {
+            ws.discard_failed_file(&file.name, reason);
+        }
+    }
+}
+
+/// What a thread has before the clock starts.
+#[derive(Debug)]
+struct Prepared<'p> {
+    memory: IoBuffers<'p>,
+    ring: Option<sys::uring::Ring>,
+}
+
+/// The ranges that requests wrote, put together where they touch.
+fn for_each_range(
+    requests: impl Iterator<Item = crate::requests::IoRequest>,
+    mut each: impl FnMut(Range<u64>),
+) {
+    let mut ranges: Vec<Range<u64>> = Vec::new();
+    for request in requests.filter(|r| r.turn != IoDirection::Read) {
+        let end = request.offset + request.length as u64;
+        match ranges.last_mut() {
+            Some(last) if last.start <= request.offset && request.offset <= last.end => {
+                last.end = last.end.max(end);
+            }
+            _ => ranges.push(request.offset..end),
+        }
+        if ranges.len() == WRITTEN_RANGE_BATCH {
+            ranges.sort_unstable_by_key(|r| r.start);
+            ranges.drain(..).for_each(&mut each);
+        }
+    }
+    ranges.sort_unstable_by_key(|r| r.start);
+    ranges.drain(..).for_each(&mut each);
+}

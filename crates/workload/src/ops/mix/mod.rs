@@ -1,0 +1,261 @@
+//! Roles that work side by side: each thread repeats its role's cycle, and each role is counted by itself as well.
+//!
+//! What a thread does follows from the seed, its role and its number alone: it draws from a stream of random numbers of
+//! its own, and where files come and go it has files of its own. How far a role comes that ends with another one is the
+//! filesystem's doing, and part of what is measured.
+
+mod targets;
+mod worker;
+
+#[cfg(test)]
+mod tests;
+
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use model::op::Role;
+use model::{Mix, Nanos, PhaseResult, RoleResult, SyncAtEnd};
+use sys::{caches, clock};
+
+use crate::arrivals::ArrivalProcess;
+use crate::error::{OpContext, OpError};
+use crate::io::threads;
+use crate::thread_stats::{ThreadStats, ThreadTotals};
+use crate::visit_order::split_evenly;
+use crate::workspace::CellWorkspace;
+use targets::{MixTargets, OpenTargets};
+use worker::{ThreadOutcome, Worker};
+
+/// How long a thread sleeps before it looks whether the mix is over, at most.
+const END_POLL_INTERVAL: Nanos = Nanos(10_000_000);
+
+/// What a role has done in a mix.
+#[derive(Clone, Debug, Default)]
+pub struct RoleTotals {
+    done: ThreadTotals,
+    /// From the begin of the mix to the end of the role's last thread.
+    wall: Nanos,
+}
+
+/// Which thread of which role a thread is.
+#[derive(Clone, Copy, Debug)]
+struct RoleThread<'a> {
+    role: &'a Role,
+    /// The number of the role in the mix.
+    role_number: usize,
+    /// Its number in the role.
+    number: u32,
+    cycles: u64,
+}
+
+/// Performs a mix, its end included.
+pub fn perform(
+    ws: &mut CellWorkspace,
+    tally: &mut ThreadStats,
+    mix: &Mix,
+    ends: SyncAtEnd,
+) -> Result<(), OpError> {
+    ws.roles.clear();
+    let seats = seats(mix);
+    let things = MixTargets::find(ws, mix, &seats)?;
+    let running = Running {
+        mix,
+        seats: &seats,
+        things: &things,
+        over: AtomicBool::new(false),
+        awaited: AtomicU32::new(seats.iter().filter(|s| is_awaited(mix, s.role)).count() as u32),
+        roles: mix.roles.iter().map(|_| Mutex::default()).collect(),
+        left: seats.iter().map(|_| Mutex::default()).collect(),
+    };
+    running.run(ws, tally, ends)?;
+    let Running { roles, left, .. } = running;
+    let names = mix.roles.iter().map(|role| role.name.clone());
+    ws.roles = names.zip(roles.into_iter().map(inner)).collect();
+    let left = left.into_iter().map(inner).collect();
+    things.record_results(ws, &seats, left)
+}
+
+fn locked<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
+    of.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn inner<T>(of: Mutex<T>) -> T {
+    of.into_inner().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Writes down what a role has done in the last mix.
+///
+/// # Errors
+/// When that had no such role, or did not come to its end.
+pub fn role_result(
+    ws: &CellWorkspace,
+    role: &RoleResult,
+    result: &mut PhaseResult,
+) -> Result<(), OpError> {
+    let Some(done) = ws.roles.get(&role.role) else {
+        return Err(OpError::Unsupported {
+            reason: format!("phase `{}` did not come to its end", role.mix_phase),
+        });
+    };
+    done.done.write(result);
+    result.elapsed = done.wall;
+    result.offered_rate = role.mix.role(&role.role).and_then(|role| role.rate);
+    result.role_of = Some(role.mix_phase.clone());
+    Ok(())
+}
+
+fn seats(mix: &Mix) -> Vec<RoleThread<'_>> {
+    let mut seats = Vec::new();
+    for (role_number, role) in mix.roles.iter().enumerate() {
+        let cycles = split_evenly(role.cycles, role.threads);
+        seats.extend(
+            (0..role.threads)
+                .zip(cycles)
+                .map(|(number, cycles)| RoleThread {
+                    role,
+                    role_number,
+                    number,
+                    cycles: match mix.runs_until_others_end(role) {
+                        true => u64::MAX,
+                        false => cycles.end - cycles.start,
+                    },
+                }),
+        );
+    }
+    seats
+}
+
+/// Whether all end with this role.
+fn is_awaited(mix: &Mix, role: &Role) -> bool {
+    mix.until.as_ref() == Some(&role.name)
+}
+
+/// A mix that runs.
+struct Running<'a> {
+    mix: &'a Mix,
+    seats: &'a [RoleThread<'a>],
+    things: &'a MixTargets,
+    /// Whether those who go on have to end, or something went wrong.
+    over: AtomicBool,
+    /// Threads of the role with which all end that have not ended.
+    awaited: AtomicU32,
+    /// What each role has done.
+    roles: Vec<Mutex<RoleTotals>>,
+    /// What each thread leaves behind.
+    left: Vec<Mutex<ThreadOutcome>>,
+}
+
+impl Running<'_> {
+    fn run(
+        &self,
+        ws: &mut CellWorkspace,
+        tally: &mut ThreadStats,
+        ends: SyncAtEnd,
+    ) -> Result<(), OpError> {
+        let (root, seed) = (ws.root().to_owned(), ws.seed());
+        let pattern = ws.pattern(self.things.longest());
+        if let [alone] = &self.mix.roles[..] {
+            tally.offered_rate = alone.rate;
+        }
+        // Nobody knows how many cycles those do that go on.
+        let cycles = self.mix.roles.iter().map(|role| role.cycles);
+        let operations = match self.mix.until {
+            Some(_) => 0,
+            None => cycles.fold(0, u64::saturating_add),
+        };
+        let part = threads::ThreadWork {
+            prepare: |thread: u32| {
+                let (thread, pattern) = (thread as usize, pattern.clone());
+                Worker::new(
+                    self.seats,
+                    thread,
+                    self.things,
+                    pattern,
+                    seed,
+                    self.mix.verify,
+                )
+            },
+            open: |_: &mut ThreadStats| self.things.open(),
+            work: |thread,
+                   worker: &mut Worker<'_>,
+                   opened: &OpenTargets,
+                   begun,
+                   tally: &mut ThreadStats| {
+                self.work(thread, worker, opened, begun, tally)
+            },
+            end: |_: &OpenTargets| match ends {
+                SyncAtEnd::Syncfs => caches::sync_filesystem(&root).with_call("syncfs", &root),
+                SyncAtEnd::Call | SyncAtEnd::Fsync | SyncAtEnd::Unknown => Ok(()),
+            },
+            close: |opened: OpenTargets, _: &mut ThreadStats| opened.close(),
+            opening_is_timed: false,
+        };
+        threads::run(self.seats.len() as u32, operations, tally, part).map(drop)
+    }
+
+    fn work(
+        &self,
+        thread: u32,
+        worker: &mut Worker<'_>,
+        opened: &OpenTargets,
+        begun: Nanos,
+        tally: &mut ThreadStats,
+    ) -> Result<(), OpError> {
+        let seat = &self.seats[thread as usize];
+        let outcome = self.cycles(seat, worker, opened, begun, tally);
+        let is_last =
+            is_awaited(self.mix, seat.role) && self.awaited.fetch_sub(1, Ordering::Relaxed) == 1;
+        if is_last || outcome.is_err() {
+            self.over.store(true, Ordering::Relaxed);
+        }
+        let mut role = locked(&self.roles[seat.role_number]);
+        role.done.add(tally);
+        role.wall = role.wall.max(Nanos(tally.last().0.saturating_sub(begun.0)));
+        *locked(&self.left[thread as usize]) = worker.into_outcome();
+        outcome
+    }
+
+    fn cycles(
+        &self,
+        seat: &RoleThread<'_>,
+        worker: &mut Worker<'_>,
+        opened: &OpenTargets,
+        begun: Nanos,
+        tally: &mut ThreadStats,
+    ) -> Result<(), OpError> {
+        let role = seat.role;
+        let arrivals = role.rate;
+        let mut arrivals =
+            arrivals.map(|rate| ArrivalProcess::new(rate, seat.number, role.threads, begun));
+        for cycle in 0..seat.cycles {
+            let mut began = tally.last();
+            if let Some(arrivals) = &mut arrivals {
+                began = arrivals.next_arrival();
+                if tally.is_time_up_at(began) || !self.wait(began, tally.last()) {
+                    break;
+                }
+            }
+            // Every role comes to something, however soon another one is through.
+            if cycle > 0 && (self.over.load(Ordering::Relaxed) || tally.is_time_up()) {
+                break;
+            }
+            let pauses = worker.cycle(opened, tally, &mut |at| {
+                self.wait(at, clock::now());
+            })?;
+            // Pauses are no part of what the filesystem takes.
+            tally.record(Nanos(began.0 + pauses.0), clock::now());
+        }
+        Ok(())
+    }
+
+    /// Waits until a time; false where the mix is over before.
+    fn wait(&self, at: Nanos, mut now: Nanos) -> bool {
+        while now < at {
+            if self.over.load(Ordering::Relaxed) {
+                return false;
+            }
+            now = clock::wait_until(at.min(Nanos(now.0 + END_POLL_INTERVAL.0)));
+        }
+        true
+    }
+}

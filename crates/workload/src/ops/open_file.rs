@@ -1,0 +1,181 @@
+//! Single system calls on files of the workspace, for operations that are made of them.
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::path::PathBuf;
+
+use model::op::{FallocateMode, FileContent};
+use model::{Bytes, SyncAtEnd};
+use nix::errno::Errno;
+use nix::fcntl::{FallocateFlags, copy_file_range, fallocate};
+
+use crate::error::{OpContext, OpError};
+use crate::expected_content::ExpectedFile;
+use crate::ops::data;
+use crate::pattern::BLOCK;
+use crate::workspace::CellWorkspace;
+
+/// A file that is open.
+#[derive(Debug)]
+pub struct OpenFile {
+    name: String,
+    path: PathBuf,
+    file: File,
+    /// Whether the operation made it.
+    is_new: bool,
+}
+
+/// What a filesystem says to a call that it does not know, or not for such files: fallocate(2), ioctl_ficlone(2),
+/// copy_file_range(2). `EINVAL` and `EXDEV` are what they say where two files cannot share space.
+const REFUSALS: [Errno; 5] = [
+    Errno::EOPNOTSUPP,
+    Errno::ENOSYS,
+    Errno::ENOTTY,
+    Errno::EXDEV,
+    Errno::EINVAL,
+];
+
+/// Opens a file of an earlier operation.
+pub fn open(ws: &CellWorkspace, name: &str) -> Result<OpenFile, OpError> {
+    ws.file(name)?;
+    let path = ws.path(name);
+    let file = OpenOptions::new().read(true).write(true).open(&path);
+    Ok(OpenFile {
+        name: name.to_owned(),
+        file: file.with_call("open", &path)?,
+        path,
+        is_new: false,
+    })
+}
+
+/// Makes a file.
+pub fn create(ws: &CellWorkspace, name: &str) -> Result<OpenFile, OpError> {
+    let path = ws.path(name);
+    Ok(OpenFile {
+        name: name.to_owned(),
+        file: data::create_new(&path)?,
+        path,
+        is_new: true,
+    })
+}
+
+impl OpenFile {
+    /// Sets its size.
+    pub fn set_size(&self, size: Bytes) -> Result<(), OpError> {
+        self.file.set_len(size.0).with_call("ftruncate", &self.path)
+    }
+
+    /// Changes its space.
+    pub fn fallocate(
+        &self,
+        ws: &mut CellWorkspace,
+        mode: FallocateMode,
+        offset: u64,
+        length: u64,
+    ) -> Result<(), OpError> {
+        let keep = FallocateFlags::FALLOC_FL_KEEP_SIZE;
+        let flags = match mode {
+            FallocateMode::Allocate => FallocateFlags::empty(),
+            FallocateMode::KeepSize => keep,
+            FallocateMode::PunchHole => FallocateFlags::FALLOC_FL_PUNCH_HOLE | keep,
+            FallocateMode::ZeroRange => FallocateFlags::FALLOC_FL_ZERO_RANGE,
+            FallocateMode::CollapseRange => FallocateFlags::FALLOC_FL_COLLAPSE_RANGE,
+        };
+        let signed = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
+        let outcome = fallocate(&self.file, flags, signed(offset), signed(length));
+        self.judge(ws, "fallocate", outcome.map_err(io::Error::from))
+    }
+
+    /// Makes another file share its space.
+    pub fn clone_to(&self, ws: &mut CellWorkspace, to: &Self) -> Result<(), OpError> {
+        let outcome = sys::reflink::ficlone(&self.file, &to.file);
+        to.judge(ws, "FICLONE", outcome)
+    }
+
+    /// Copies a part of it to the same place of another; an end before the part is corruption.
+    pub fn copy_to(
+        &self,
+        ws: &mut CellWorkspace,
+        to: &Self,
+        offset: u64,
+        length: u64,
+    ) -> Result<usize, OpError> {
+        let mut at = i64::try_from(offset).unwrap_or(i64::MAX);
+        let (mut here, there) = (at, &mut at);
+        let outcome = copy_file_range(
+            &self.file,
+            Some(&mut here),
+            &to.file,
+            Some(there),
+            Bytes(length).as_usize(),
+        );
+        match to.judge(ws, "copy_file_range", outcome.map_err(io::Error::from))? {
+            0 => Err(data::unexpected_eof(
+                &self.file,
+                &self.path,
+                offset,
+                offset + length,
+            )),
+            copied => Ok(copied),
+        }
+    }
+
+    /// Tells a call that failed from one that this filesystem cannot do at all.
+    fn judge<T>(
+        &self,
+        ws: &mut CellWorkspace,
+        call: &'static str,
+        outcome: io::Result<T>,
+    ) -> Result<T, OpError> {
+        let error = match outcome {
+            Ok(value) => return Ok(value),
+            Err(error) => error,
+        };
+        let errno = error.raw_os_error().map(Errno::from_raw);
+        if !errno.is_some_and(|errno| REFUSALS.contains(&errno)) {
+            return Err(error).with_call(call, &self.path);
+        }
+        let reason = format!("{call}: {}", sys::errno::describe(&error));
+        if self.is_new {
+            ws.discard_failed_file(&self.name, &reason);
+        }
+        Err(OpError::Unsupported { reason })
+    }
+
+    /// Ends the phase on it.
+    pub fn sync(&self, ends: SyncAtEnd) -> Result<(), OpError> {
+        data::finish(&self.file, &self.path, ends)
+    }
+
+    /// Remembers what it holds, which takes a while.
+    pub fn record_content(
+        self,
+        ws: &mut CellWorkspace,
+        holds: FileContent<'_>,
+    ) -> Result<(), OpError> {
+        let pattern = ws.pattern(BLOCK);
+        let state = match holds {
+            FileContent::Zeros(size) => ExpectedFile::hole(&self.name, size.0),
+            FileContent::CopyOf(other) => ws.file(other)?.clone(),
+            FileContent::Zeroed(range) => {
+                let mut state = self.to_be_restored(ws)?;
+                state.zero_range(&range, &pattern);
+                state
+            }
+            FileContent::CollapsedRange(range) => {
+                let mut state = self.to_be_restored(ws)?;
+                state.collapse_range(&range, &pattern);
+                state
+            }
+        };
+        ws.files.insert(self.name, state);
+        Ok(())
+    }
+
+    /// What it held, which is kept for the case that it is to hold that again.
+    fn to_be_restored(&self, ws: &mut CellWorkspace) -> Result<ExpectedFile, OpError> {
+        let state = ws.file(&self.name)?.clone();
+        ws.removed_files.insert(self.name.clone(), state.clone());
+        Ok(state)
+    }
+}

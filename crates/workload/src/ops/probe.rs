@@ -1,0 +1,343 @@
+//! Tries what a filesystem can do; nothing is believed that was not seen.
+
+use std::fs::{self, File, OpenOptions, Permissions};
+use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::{
+    FileExt, FileTypeExt, MetadataExt, OpenOptionsExt, PermissionsExt, chown, symlink,
+};
+use std::path::Path;
+use std::thread;
+use std::time::Duration;
+
+use model::{Bytes, Feature, Nanos, ProbeResult};
+use nix::errno::Errno;
+use nix::fcntl::{FallocateFlags, OFlag, fallocate};
+use nix::sys::stat::Mode;
+use nix::sys::statfs::{FUSE_SUPER_MAGIC, statfs};
+use nix::unistd::mkfifo;
+use sys::clock;
+
+use crate::OpError;
+use crate::error::OpContext;
+
+/// A block that direct I/O takes on every device: aligned to a page and as long.
+const PAGE: usize = 4096;
+
+/// How long a driver may take to come to a close that it was told of.
+const CLOSING: Nanos = Nanos::from_secs(5);
+
+/// Errors that tell that a filesystem is gone, full or not to be written, and nothing of what it can do.
+const BROKEN: [Errno; 6] = [
+    Errno::ENOTCONN,
+    Errno::ECONNABORTED,
+    Errno::ESHUTDOWN,
+    Errno::ENOSPC,
+    Errno::EDQUOT,
+    Errno::EROFS,
+];
+
+/// Tries one feature in a directory, which it leaves as it was.
+///
+/// # Errors
+/// When nothing could be tried, or what went wrong is no answer.
+pub fn probe(feature: Feature, directory: &Path) -> Result<ProbeResult, OpError> {
+    let place = directory.join(format!("fsarena-probe-{}", feature.name()));
+    fs::create_dir(&place).with_call("mkdir", &place)?;
+    let found = attempt(feature, &place);
+    let cleared = clear(&place);
+    match found.and_then(|found| cleared.map(|()| found)) {
+        Ok(support) => Ok(support),
+        Err(error) if is_untold(&error) => Err(OpError::Unsupported {
+            reason: error.to_string(),
+        }),
+        Err(error) if is_broken(&error) => Err(error).with_call("probe", &place),
+        Err(error) => Ok(ProbeResult::No(sys::errno::describe(&error))),
+    }
+}
+
+fn is_broken(error: &io::Error) -> bool {
+    let errno = error.raw_os_error().map(Errno::from_raw);
+    errno.is_some_and(|errno| BROKEN.contains(&errno))
+}
+
+/// Whether a probe itself says that it could not find out.
+fn is_untold(error: &io::Error) -> bool {
+    error.raw_os_error().is_none() && error.kind() == ErrorKind::Unsupported
+}
+
+/// Removes what a probe has made. A FUSE driver may hear of a close only after the removal, and libfuse
+/// then hides the file where it is: the directory is not empty until the driver has come to it.
+fn clear(place: &Path) -> io::Result<()> {
+    let start = clock::now();
+    loop {
+        match fs::remove_dir_all(place) {
+            Err(e) if e.kind() == ErrorKind::DirectoryNotEmpty && clock::since(start) < CLOSING => {
+                thread::sleep(Duration::from_millis(1));
+            }
+            other => return other,
+        }
+    }
+}
+
+type Seen = io::Result<ProbeResult>;
+
+fn attempt(feature: Feature, place: &Path) -> Seen {
+    match feature {
+        Feature::HardLinks => hard_links(place),
+        Feature::Symlinks => symlinks(place),
+        Feature::Permissions => permissions(place),
+        Feature::Ownership => ownership(place),
+        Feature::SpecialFiles => special_files(place),
+        Feature::Xattrs => xattrs(place),
+        Feature::SparseFiles => sparse_files(place),
+        Feature::CaseSensitive => case_sensitive(place),
+        Feature::LongNames => long_names(place),
+        Feature::DirectIo => direct_io(place),
+        Feature::SharedMmap => shared_mmap(place),
+        Feature::Preallocation => preallocation(place),
+        Feature::LargestFile => largest_file(place),
+    }
+}
+
+/// Support, or what was seen instead.
+fn unless(works: bool, instead: &str) -> Seen {
+    Ok(match works {
+        true => ProbeResult::Yes,
+        false => ProbeResult::No(instead.to_owned()),
+    })
+}
+
+fn hard_links(place: &Path) -> Seen {
+    let (first, second) = (place.join("first"), place.join("second"));
+    fs::write(&first, "one file")?;
+    fs::hard_link(&first, &second)?;
+    unless(
+        fs::metadata(&first)?.nlink() == 2,
+        "the link count did not become 2",
+    )
+}
+
+fn symlinks(place: &Path) -> Seen {
+    let link = place.join("link");
+    symlink("target", &link)?;
+    unless(
+        fs::read_link(&link)? == Path::new("target"),
+        "the link does not hold its target",
+    )
+}
+
+fn permissions(place: &Path) -> Seen {
+    let file = place.join("file");
+    fs::write(&file, "")?;
+    for mode in [0o640, 0o751] {
+        fs::set_permissions(&file, Permissions::from_mode(mode))?;
+        if fs::metadata(&file)?.mode() & 0o7777 != mode {
+            return Ok(ProbeResult::No("the mode did not stay as set".to_owned()));
+        }
+    }
+    Ok(ProbeResult::Yes)
+}
+
+fn ownership(place: &Path) -> Seen {
+    let file = place.join("file");
+    fs::write(&file, "")?;
+    let before = fs::metadata(&file)?;
+    // Without root only the owner's own identity can be given; that still tells EPERM from success.
+    let root = nix::unistd::geteuid().is_root();
+    let (user, group) = if root {
+        (1234, 4321)
+    } else {
+        (before.uid(), before.gid())
+    };
+    chown(&file, Some(user), Some(group))?;
+    let after = fs::metadata(&file)?;
+    unless(
+        (after.uid(), after.gid()) == (user, group),
+        "the owner did not stay as set",
+    )
+}
+
+fn special_files(place: &Path) -> Seen {
+    let pipe = place.join("pipe");
+    mkfifo(&pipe, Mode::S_IRUSR | Mode::S_IWUSR)?;
+    unless(
+        fs::symlink_metadata(&pipe)?.file_type().is_fifo(),
+        "the pipe became another kind of file",
+    )
+}
+
+fn xattrs(place: &Path) -> Seen {
+    let file = place.join("file");
+    fs::write(&file, "")?;
+    xattr::set(&file, "user.fsarena", b"value")?;
+    let value = xattr::get(&file, "user.fsarena")?;
+    unless(
+        value.as_deref() == Some(b"value"),
+        "the attribute did not stay as set",
+    )
+}
+
+fn sparse_files(place: &Path) -> Seen {
+    const HOLE: u64 = 8 << 20;
+    let path = place.join("file");
+    let file = File::create(&path)?;
+    file.write_all_at(b"end", HOLE)?;
+    file.sync_all()?;
+    unless(
+        file.metadata()?.blocks() * 512 < HOLE,
+        "the hole takes space",
+    )
+}
+
+fn case_sensitive(place: &Path) -> Seen {
+    fs::write(place.join("name"), "small")?;
+    fs::write(place.join("NAME"), "large")?;
+    unless(
+        fs::read_to_string(place.join("name"))? == "small",
+        "both names are one file",
+    )
+}
+
+fn long_names(place: &Path) -> Seen {
+    let name = "n".repeat(255);
+    fs::write(place.join(&name), "")?;
+    let found = fs::read_dir(place)?
+        .flatten()
+        .any(|e| e.file_name() == name.as_str());
+    unless(found, "the name was changed")
+}
+
+fn direct_io(place: &Path) -> Seen {
+    let path = place.join("file");
+    let mut memory = vec![b'd'; 2 * PAGE];
+    let start = memory.as_ptr().align_offset(PAGE);
+    let page = &mut memory[start..start + PAGE];
+    let file = OpenOptions::new()
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(true)
+        .custom_flags(OFlag::O_DIRECT.bits())
+        .open(&path)?;
+    file.write_all_at(page, 0)?;
+    page.fill(0);
+    file.read_exact_at(page, 0)?;
+    unless(page.iter().all(|&b| b == b'd'), "other bytes came back")
+}
+
+fn shared_mmap(place: &Path) -> Seen {
+    let path = place.join("file");
+    let mut file = OpenOptions::new()
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(true)
+        .open(&path)?;
+    file.write_all(&[0; PAGE])?;
+    sys::mapping::write_via_mmap(&file, b"mapped")?;
+    let mut bytes = [0; 6];
+    File::open(&path)?.read_exact(&mut bytes)?;
+    unless(&bytes == b"mapped", "other bytes came back")
+}
+
+fn preallocation(place: &Path) -> Seen {
+    const RESERVED: i64 = 1 << 20;
+    let file = File::create(place.join("file"))?;
+    fallocate(&file, FallocateFlags::empty(), 0, RESERVED)?;
+    unless(
+        file.metadata()?.len() == RESERVED as u64,
+        "the file did not grow",
+    )
+}
+
+/// The largest offset that the driver lets a program seek to is where its files end: Linux refuses to seek and to
+/// write beyond it (`s_maxbytes` in vfs_setpos() and generic_write_checks() of fs/read_write.c). Nothing is written. Of
+/// a FUSE driver the kernel does not know it.
+fn largest_file(place: &Path) -> Seen {
+    if statfs(place)?.filesystem_type() == FUSE_SUPER_MAGIC {
+        return Err(io::Error::new(
+            ErrorKind::Unsupported,
+            "the kernel does not know how large a FUSE driver's files may be",
+        ));
+    }
+    let mut file = File::create(place.join("file"))?;
+    let mut reaches = |offset: u64| match file.seek(SeekFrom::Start(offset)) {
+        Ok(_) => Ok(true),
+        Err(error) if error.raw_os_error() == Some(Errno::EINVAL as i32) => Ok(false),
+        Err(error) => Err(error),
+    };
+    let (mut reached, mut refused) = (0, Bytes::MAX_UNITS.0 + 1);
+    while refused - reached > 1 {
+        let middle = reached + (refused - reached) / 2;
+        match reaches(middle)? {
+            true => reached = middle,
+            false => refused = middle,
+        }
+    }
+    Ok(ProbeResult::UpTo(Bytes(reached)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn where_nothing_can_be_tried_nothing_is_said_of_features() {
+        let nowhere = Path::new("/proc/self");
+        for feature in Feature::ALL {
+            let error = probe(feature, nowhere).unwrap_err();
+            assert!(
+                error.to_string().starts_with("mkdir of /proc/self/"),
+                "{error}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_full_filesystem_is_no_answer_and_a_refusal_is() {
+        let of = |errno: Errno| is_broken(&errno.into());
+        assert!(of(Errno::ENOSPC) && of(Errno::ENOTCONN) && of(Errno::EROFS));
+        assert!(!of(Errno::EOPNOTSUPP) && !of(Errno::EPERM) && !of(Errno::ENOSYS));
+    }
+
+    #[test]
+    fn the_largest_file_is_as_large_as_the_driver_lets_it_be_and_no_larger() {
+        let place = tempfile::tempdir().unwrap();
+        let found = probe(Feature::LargestFile, place.path());
+        if statfs(place.path()).unwrap().filesystem_type() == FUSE_SUPER_MAGIC {
+            assert!(
+                matches!(found, Err(OpError::Unsupported { .. })),
+                "{found:?}"
+            );
+            return;
+        }
+        let Ok(ProbeResult::UpTo(largest)) = found else {
+            panic!("{found:?}");
+        };
+        let file = File::create(place.path().join("file")).unwrap();
+        let byte_at = |offset: u64| file.write_at(b"b", offset).map(|_| ());
+        let beyond = byte_at(largest.0).unwrap_err();
+        assert!(
+            [Errno::EFBIG as i32, Errno::EINVAL as i32].contains(&beyond.raw_os_error().unwrap()),
+            "{beyond}"
+        );
+    }
+
+    #[test]
+    fn a_named_pipe_is_a_special_file() {
+        let place = tempfile::tempdir().unwrap();
+        let found = probe(Feature::SpecialFiles, place.path()).unwrap();
+        assert_eq!(found, ProbeResult::Yes);
+    }
+
+    #[test]
+    fn probing_leaves_the_directory_as_it_was() {
+        let place = tempfile::tempdir().unwrap();
+        let links = probe(Feature::HardLinks, place.path()).unwrap();
+        assert_eq!(links, ProbeResult::Yes);
+        for feature in Feature::ALL {
+            probe(feature, place.path()).unwrap_or_else(|e| panic!("{feature}: {e}"));
+            assert_eq!(fs::read_dir(place.path()).unwrap().count(), 0, "{feature}");
+        }
+    }
+}

@@ -1,0 +1,166 @@
+//! Compares what a replay has left with what lay there when the trace was made.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::{Path, PathBuf};
+
+use trace::{EntryKind, PathId, Syscall, SyscallResult, Trace, TreeEntry};
+
+use super::paths::{PathTable, confine_link_target};
+use crate::error::{OpContext, OpError};
+
+/// What new files are denied where nothing tells: as most systems have it.
+const DEFAULT_MASK: u16 = 0o022;
+
+/// A name that was found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Found {
+    File { size: u64, inode: u64 },
+    Directory,
+    Symlink(Vec<u8>),
+    Pipe,
+}
+
+/// Compares names, sizes, link targets, and permissions where they are kept.
+///
+/// # Errors
+/// The first difference.
+pub fn compare(trace: &Trace, top: &Path, modes_are_kept: bool) -> Result<(), OpError> {
+    let mut found = BTreeMap::new();
+    walk(top, top, &mut found)?;
+    let paths = PathTable::new(&trace.paths, top);
+    let made = made(trace);
+    let mask = mask(trace);
+    for entry in &trace.after {
+        let path = paths.display(entry.path);
+        let differs = |what: String| differs(&path, &what);
+        let Some((there, mode)) = found.remove(&path) else {
+            return Err(differs("is missing".into()));
+        };
+        match (&entry.kind, there) {
+            (EntryKind::File { size }, Found::File { size: now, .. }) if *size == now => {}
+            (EntryKind::File { size }, Found::File { size: now, .. }) => {
+                return Err(differs(format!("has {now} bytes instead of {size}")));
+            }
+            (EntryKind::Symlink(text), Found::Symlink(now))
+                if confine_link_target(text, entry.path, &trace.paths) == now => {}
+            (EntryKind::Symlink(_), Found::Symlink(_)) => {
+                return Err(differs("leads elsewhere".into()));
+            }
+            (EntryKind::Link(other), Found::File { inode, .. }) => {
+                let first = top.join(paths.display(*other));
+                let metadata = fs::symlink_metadata(&first).with_call("stat", &first)?;
+                if metadata.ino() != inode {
+                    return Err(differs("is a file of its own and no link".into()));
+                }
+            }
+            (EntryKind::Directory, Found::Directory) | (EntryKind::Pipe, Found::Pipe) => {}
+            _ => return Err(differs("is of another kind".into())),
+        }
+        let unforeseen = made
+            .get(&entry.path)
+            .is_some_and(|asked| asked & !mask != entry.mode);
+        let has_mode = !matches!(entry.kind, EntryKind::Symlink(_) | EntryKind::Link(_));
+        if modes_are_kept && has_mode && !unforeseen && mode != entry.mode {
+            return Err(differs(format!(
+                "has the permissions {mode:o} instead of {:o}",
+                entry.mode
+            )));
+        }
+    }
+    match found.pop_first() {
+        Some((path, _)) => Err(differs(&path, "should not be there")),
+        None => Ok(()),
+    }
+}
+
+fn differs(path: &Path, what: &str) -> OpError {
+    OpError::Differs {
+        call: "the tree",
+        reason: format!(
+            "the tree is another one after the replay: {} {what}",
+            path.display()
+        ),
+        error: None,
+    }
+}
+
+fn walk(
+    top: &Path,
+    directory: &Path,
+    found: &mut BTreeMap<PathBuf, (Found, u16)>,
+) -> Result<(), OpError> {
+    for entry in fs::read_dir(directory).with_call("getdents", directory)? {
+        let path = entry.with_call("getdents", directory)?.path();
+        let metadata = fs::symlink_metadata(&path).with_call("stat", &path)?;
+        let kind = metadata.file_type();
+        let what = if kind.is_dir() {
+            walk(top, &path, found)?;
+            Found::Directory
+        } else if kind.is_symlink() {
+            let text = fs::read_link(&path).with_call("readlink", &path)?;
+            Found::Symlink(text.as_os_str().as_bytes().to_vec())
+        } else if kind.is_fifo() || kind.is_socket() {
+            Found::Pipe
+        } else {
+            Found::File {
+                size: metadata.len(),
+                inode: metadata.ino(),
+            }
+        };
+        let relative = path.strip_prefix(top).unwrap_or(&path).to_owned();
+        found.insert(relative, (what, (metadata.mode() & 0o7777) as u16));
+    }
+    Ok(())
+}
+
+/// The permissions that were asked for when a name was made, where nothing has changed them since.
+fn made(trace: &Trace) -> BTreeMap<PathId, u16> {
+    let mut asked = BTreeMap::new();
+    let before: BTreeMap<PathId, ()> = trace.before.iter().map(|e| (e.path, ())).collect();
+    for operation in &trace.operations {
+        if matches!(operation.outcome, SyscallResult::Err(_)) {
+            continue;
+        }
+        match operation.call {
+            Syscall::Open {
+                path, mode, flags, ..
+            } if flags.has(trace::OpenFlags::CREATE) && !before.contains_key(&path) => {
+                asked.entry(path).or_insert(mode);
+            }
+            Syscall::MakeDirectory { path, mode } | Syscall::MakePipe { path, mode } => {
+                asked.insert(path, mode);
+            }
+            Syscall::ChangeMode { path, .. } | Syscall::Unlink { path } => {
+                drop(asked.remove(&path))
+            }
+            Syscall::Rename { from, to, .. } => {
+                asked.remove(&to);
+                if let Some(mode) = asked.remove(&from) {
+                    asked.insert(to, mode);
+                }
+            }
+            _ => {}
+        }
+    }
+    asked
+}
+
+/// What the program that was recorded denied its new files: that which explains most of them.
+pub fn mask(trace: &Trace) -> u16 {
+    let made = made(trace);
+    let mut masks: BTreeMap<u16, u64> = BTreeMap::new();
+    let of_entry = |entry: &TreeEntry| {
+        made.get(&entry.path)
+            .map(|asked| asked & !entry.mode & 0o777)
+    };
+    for mask in trace.after.iter().filter_map(of_entry) {
+        *masks.entry(mask).or_default() += 1;
+    }
+    let most = masks
+        .into_iter()
+        .max_by_key(|(mask, count)| (*count, *mask));
+    most.map_or(DEFAULT_MASK, |(mask, _)| mask)
+}

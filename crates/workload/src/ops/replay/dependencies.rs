@@ -1,0 +1,134 @@
+//! Lets the lanes of a replay wait for each other.
+
+use std::hint;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Condvar, Mutex, PoisonError};
+use std::thread;
+
+use trace::Dependency;
+
+/// How often a lane looks before it sleeps: a few microseconds, as long as most calls take.
+const SPINS_BEFORE_SLEEP: u32 = 2000;
+
+/// How far each lane has come.
+#[derive(Debug)]
+pub struct ReplayProgress {
+    lanes: Vec<Progress>,
+    stopped: AtomicBool,
+    looks: u32,
+}
+
+/// In a cache line of its own.
+#[derive(Debug, Default)]
+#[repr(align(128))]
+struct Progress {
+    steps: AtomicU32,
+    waiting: AtomicU32,
+    lock: Mutex<()>,
+    went_on: Condvar,
+}
+
+impl ReplayProgress {
+    /// Of lanes that have done nothing.
+    pub fn new(lanes: usize) -> Self {
+        let alone = thread::available_parallelism().is_ok_and(|n| n.get() == 1);
+        Self {
+            lanes: (0..lanes).map(|_| Progress::default()).collect(),
+            stopped: AtomicBool::new(false),
+            // Nobody else goes on meanwhile where there is one processor.
+            looks: if alone { 0 } else { SPINS_BEFORE_SLEEP },
+        }
+    }
+
+    /// A lane has done so many steps.
+    #[inline]
+    pub fn done(&self, lane: usize, steps: u32) {
+        let lane = &self.lanes[lane];
+        // Either this sees who waits, or the one who waits sees this.
+        lane.steps.store(steps, Ordering::SeqCst);
+        if lane.waiting.load(Ordering::SeqCst) > 0 {
+            drop(lane.lock.lock().unwrap_or_else(PoisonError::into_inner));
+            lane.went_on.notify_all();
+        }
+    }
+
+    /// Waits until a lane has come so far; whether it did so before all were stopped.
+    #[inline]
+    pub fn wait(&self, wait: Dependency) -> bool {
+        let lane = &self.lanes[wait.lane as usize];
+        lane.steps.load(Ordering::Acquire) >= wait.steps || self.wait_long(lane, wait.steps)
+    }
+
+    #[cold]
+    fn wait_long(&self, lane: &Progress, steps: u32) -> bool {
+        for _ in 0..self.looks {
+            if lane.steps.load(Ordering::Acquire) >= steps {
+                return true;
+            }
+            hint::spin_loop();
+        }
+        let mut guard = lane.lock.lock().unwrap_or_else(PoisonError::into_inner);
+        lane.waiting.fetch_add(1, Ordering::SeqCst);
+        let came = loop {
+            if lane.steps.load(Ordering::SeqCst) >= steps {
+                break true;
+            }
+            if self.is_stopped() {
+                break false;
+            }
+            guard = lane
+                .went_on
+                .wait(guard)
+                .unwrap_or_else(PoisonError::into_inner);
+        };
+        lane.waiting.fetch_sub(1, Ordering::SeqCst);
+        came
+    }
+
+    /// Whether no lane is to go on.
+    #[inline]
+    pub fn is_stopped(&self) -> bool {
+        self.stopped.load(Ordering::Relaxed)
+    }
+
+    /// Lets no lane go on.
+    pub fn stop(&self) {
+        self.stopped.store(true, Ordering::SeqCst);
+        for lane in &self.lanes {
+            drop(lane.lock.lock().unwrap_or_else(PoisonError::into_inner));
+            lane.went_on.notify_all();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const STEPS: u32 = 2000;
+
+    /// Two lanes take turns, step by step; a third waits for what never comes.
+    #[test]
+    fn lanes_take_turns_and_nobody_is_left_waiting() {
+        let turns = ReplayProgress::new(3);
+        let counted = AtomicU32::new(0);
+        let lane = |me: u32, other: u32| {
+            for step in 0..STEPS {
+                assert!(turns.wait(Dependency {
+                    lane: other,
+                    steps: step + me
+                }));
+                assert_eq!(counted.fetch_add(1, Ordering::SeqCst), 2 * step + me);
+                turns.done(me as usize, step + 1);
+            }
+        };
+        thread::scope(|scope| {
+            let waits = scope.spawn(|| turns.wait(Dependency { lane: 2, steps: 1 }));
+            let first = scope.spawn(|| lane(0, 1));
+            lane(1, 0);
+            first.join().unwrap();
+            turns.stop();
+            assert!(!waits.join().unwrap());
+        });
+    }
+}

@@ -1,0 +1,97 @@
+//! One lane of a replay: waits for what its steps depend on, performs them and judges what came of them.
+
+use std::os::fd::OwnedFd;
+use std::sync::RwLock;
+
+use model::Nanos;
+use sys::clock;
+use trace::{ReplayPlan, Syscall, Trace};
+
+use super::call::Buffers;
+use super::dependencies::ReplayProgress;
+use super::paths::PathTable;
+use super::{due, verdict, wait_until};
+use crate::error::OpError;
+use crate::thread_stats::ThreadStats;
+
+/// All that lanes share.
+#[derive(Debug)]
+pub struct ReplayContext<'a> {
+    /// What is replayed.
+    pub trace: &'a Trace,
+    /// In which order.
+    pub plan: &'a ReplayPlan,
+    /// Its paths.
+    pub paths: PathTable,
+    /// The directory.
+    pub top: OwnedFd,
+    /// What is open. The plan lets nobody close what another uses.
+    pub handles: Vec<RwLock<Option<OwnedFd>>>,
+    /// How far the lanes have come.
+    pub turns: ReplayProgress,
+    /// How much faster than recorded; as fast as possible where nothing is said.
+    pub speed: Option<f64>,
+    /// When the first operation was recorded.
+    pub first: Nanos,
+}
+
+impl ReplayContext<'_> {
+    /// Plays one lane to its end, or until another one has failed.
+    pub fn run_thread(
+        &self,
+        lane: u32,
+        buffers: &mut Buffers,
+        begun: Nanos,
+        tally: &mut ThreadStats,
+    ) -> Result<(), OpError> {
+        let outcome = self.steps(lane as usize, buffers, begun, tally);
+        if outcome.is_err() || tally.time_limited {
+            self.turns.stop();
+        }
+        outcome
+    }
+
+    fn steps(
+        &self,
+        number: usize,
+        buffers: &mut Buffers,
+        begun: Nanos,
+        tally: &mut ThreadStats,
+    ) -> Result<(), OpError> {
+        let lane = &self.plan.lanes[number];
+        for (place, step) in lane.steps.iter().enumerate() {
+            let operation = &self.trace.operations[step.operation as usize];
+            let waits = lane.waits(place);
+            if !waits.iter().all(|wait| self.turns.wait(*wait)) || self.turns.is_stopped() {
+                return Ok(());
+            }
+            if let Some(speed) = self.speed {
+                wait_until(due(operation.began, self.first, begun, speed));
+            }
+            if !waits.is_empty() || self.speed.is_some() {
+                tally.set_op_start(clock::now());
+            }
+            if tally.is_time_up_at(tally.last()) {
+                return Ok(());
+            }
+            let outcome = self.perform(&operation.call, buffers);
+            verdict::check_result(&self.paths, step.operation, operation, outcome)?;
+            match operation.call {
+                Syscall::Read { .. } | Syscall::MappedRead { .. } => {
+                    tally.finish_read(count(outcome))
+                }
+                Syscall::Write { .. } | Syscall::MappedWrite { .. } | Syscall::CopyRange { .. } => {
+                    tally.finish_write(count(outcome));
+                }
+                _ => tally.finish_op(),
+            }
+            self.turns
+                .done(number, u32::try_from(place + 1).unwrap_or(u32::MAX));
+        }
+        Ok(())
+    }
+}
+
+fn count(outcome: rustix::io::Result<u64>) -> usize {
+    usize::try_from(outcome.unwrap_or(0)).unwrap_or(usize::MAX)
+}

@@ -1,0 +1,68 @@
+//! The directories that hold a set's entries: made before the clock starts, removed behind the last
+//! entry.
+
+use std::fs;
+use std::ops::Range;
+use std::thread;
+use std::time::Duration;
+
+use model::Nanos;
+use nix::errno::Errno;
+use nix::sys::stat::{Mode, mkdirat};
+use nix::unistd::{UnlinkatFlags, unlinkat};
+use sys::clock;
+
+use super::EntryCursor;
+use crate::error::{OpContext, OpError};
+use crate::set::FileSet;
+
+/// How long a FUSE driver may take to come to a close that it was told of: until then libfuse hides a
+/// removed file where it is, and its directory is not empty.
+pub const CLOSING: Nanos = Nanos::from_secs(5);
+
+/// Makes the top of a set and all directories below it.
+pub fn make(set: &FileSet) -> Result<(), OpError> {
+    fs::create_dir(&set.top).with_call("mkdir", &set.top)?;
+    make_below(set, 0..set.directories())
+}
+
+/// Makes some of the directories below the top.
+pub fn make_below(set: &FileSet, directories: Range<u64>) -> Result<(), OpError> {
+    let mut hand = EntryCursor::new(set)?;
+    for directory in directories {
+        for level in 1..=set.levels(directory) {
+            set.write_directory(directory, level, &mut hand.path);
+            mkdirat(&hand.top, hand.path.relative(), Mode::S_IRWXU)
+                .with_call("mkdir", hand.path.path())?;
+        }
+    }
+    Ok(())
+}
+
+/// Removes the directories of a set that has no entries any more.
+pub fn remove(set: &FileSet) -> Result<(), OpError> {
+    let mut hand = EntryCursor::new(set)?;
+    for directory in (0..set.directories()).rev() {
+        for level in (1..=set.levels(directory)).rev() {
+            set.write_directory(directory, level, &mut hand.path);
+            let (top, path) = (&hand.top, hand.path.relative());
+            once_empty(|| unlinkat(top, path, UnlinkatFlags::RemoveDir))
+                .with_call("rmdir", hand.path.path())?;
+        }
+    }
+    drop(hand);
+    once_empty(|| unlinkat(nix::fcntl::AT_FDCWD, &set.top, UnlinkatFlags::RemoveDir))
+        .with_call("rmdir", &set.top)
+}
+
+fn once_empty(remove: impl Fn() -> nix::Result<()>) -> nix::Result<()> {
+    let start = clock::now();
+    loop {
+        match remove() {
+            Err(Errno::ENOTEMPTY) if clock::since(start) < CLOSING => {
+                thread::sleep(Duration::from_millis(1));
+            }
+            other => return other,
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! Makes a link to each entry of a set: a new set.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+
+use nix::fcntl::AtFlags;
+use nix::unistd::{linkat, symlinkat};
+
+use super::{EntryCursor, VisitOptions, classify_error, directories, workers};
+use crate::error::{OpContext, OpError};
+use crate::set::{FileSet, LinkTargets};
+use crate::thread_stats::ThreadStats;
+use crate::workspace::CellWorkspace;
+
+/// Makes the links. Where the filesystem has none, the new set is remembered as impossible, so that
+/// later phases on it can say so, too.
+pub fn make(
+    ws: &mut CellWorkspace,
+    tally: &mut ThreadStats,
+    name: &str,
+    to: &str,
+    symbolic: bool,
+    how: VisitOptions,
+) -> Result<(), OpError> {
+    let set = ws.set(name)?;
+    let links = LinkTargets {
+        target_set: name.to_owned(),
+        order: how.order,
+        symbolic,
+    };
+    let orders = set.visit_orders(how.order, how.threads);
+    let mut linked = set.plan_links(ws.root(), to, links, &orders);
+    directories::make(&linked)?;
+    let done = workers::run(
+        tally,
+        &orders,
+        set.len(),
+        || LinkWriter::between(name, set, &linked),
+        |linker, turn, tally| {
+            linker.link(turn.ordinal, turn.position)?;
+            tally.finish_op();
+            Ok(())
+        },
+    );
+    match done.map_err(classify_error) {
+        Ok(done) => {
+            linked.truncate_to_created(&done);
+            ws.impossible_sets.remove(to);
+            ws.sets.insert(to.to_owned(), linked);
+            Ok(())
+        }
+        Err(OpError::Unsupported { reason }) => {
+            // What is left of the attempt does no harm, and is gone with the filesystem.
+            let _ = fs::remove_dir_all(&linked.top);
+            ws.impossible_sets.insert(to.to_owned(), reason.clone());
+            Err(OpError::Unsupported { reason })
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// What one thread needs to make links.
+pub struct LinkWriter<'a> {
+    target: EntryCursor<'a>,
+    link: EntryCursor<'a>,
+    symbolic: bool,
+    /// The way up to where both sets are and down to the target; what it begins with stays.
+    way: Vec<u8>,
+    name: &'a str,
+}
+
+impl<'a> LinkWriter<'a> {
+    /// Links of one set to another, which has this name.
+    pub fn between(name: &'a str, set: &'a FileSet, links: &'a FileSet) -> Result<Self, OpError> {
+        Ok(Self {
+            target: EntryCursor::new(set)?,
+            link: EntryCursor::new(links)?,
+            symbolic: links.links.as_ref().is_some_and(|l| l.symbolic),
+            way: Vec::new(),
+            name,
+        })
+    }
+
+    /// Makes a link, by its number, to the entry at a position.
+    pub fn link(&mut self, number: u64, position: u64) -> Result<(), OpError> {
+        self.target.reach(position);
+        let planned = self.link.set.planned(number);
+        self.link.point(&planned);
+        let (link, target) = (&self.link, &self.target);
+        let (from, to) = (target.path.relative(), link.path.relative());
+        if !self.symbolic {
+            return linkat(&target.top, from, &link.top, to, AtFlags::empty())
+                .with_call("link", link.path.path());
+        }
+        self.way.clear();
+        let levels = to.to_bytes().iter().filter(|&&b| b == b'/').count();
+        for _ in 0..=levels {
+            self.way.extend_from_slice(b"../");
+        }
+        self.way.extend_from_slice(self.name.as_bytes());
+        self.way.push(b'/');
+        self.way.extend_from_slice(from.to_bytes());
+        symlinkat(OsStr::from_bytes(&self.way), &link.top, to)
+            .with_call("symlink", link.path.path())
+    }
+}

@@ -1,0 +1,87 @@
+//! Threads that visit the entries of a set, each its share: begun together, stopped together.
+
+use std::sync::Barrier;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::error::OpError;
+use crate::parallel::run_parallel;
+use crate::thread_stats::ThreadStats;
+use crate::visit_order::VisitOrder;
+
+/// One step of an order.
+#[derive(Clone, Copy, Debug)]
+pub struct VisitStep {
+    /// Its number, counted over all threads.
+    pub ordinal: u64,
+    /// The position visited.
+    pub position: u64,
+}
+
+/// Goes on every order, with one thread for each; `visit` counts what it does. Says how many steps of
+/// each order were done before the time was over.
+///
+/// # Errors
+/// The first that a thread met; the others stop at their next step. And when a thread cannot be started.
+pub fn run<W: Send>(
+    tally: &mut ThreadStats,
+    orders: &[VisitOrder],
+    operations: u64,
+    prepare: impl FnMut() -> Result<W, OpError>,
+    visit: impl Fn(&mut W, VisitStep, &mut ThreadStats) -> Result<(), OpError> + Sync,
+) -> Result<Vec<u64>, OpError> {
+    let workers = std::iter::repeat_with(prepare).take(orders.len());
+    let mut workers = workers.collect::<Result<Vec<W>, OpError>>()?;
+    let failed = AtomicBool::new(false);
+    if let ([order], [worker]) = (orders, workers.as_mut_slice()) {
+        tally.start_timed(operations);
+        return go(order, worker, tally, &failed, &visit).map(|done| vec![done]);
+    }
+    let gate = Barrier::new(orders.len() + 1);
+    let hands = orders.iter().zip(workers).map(|(order, mut worker)| {
+        let mut tally = tally.for_thread();
+        let (gate, failed, visit) = (&gate, &failed, &visit);
+        move || {
+            gate.wait();
+            gate.wait();
+            tally.start();
+            let outcome = go(order, &mut worker, &mut tally, failed, visit);
+            (tally, outcome)
+        }
+    });
+    let outcomes = run_parallel(hands.collect(), || {
+        // All threads are there, the clock starts, all threads go.
+        gate.wait();
+        tally.start_timed(operations);
+        gate.wait();
+    })?;
+    let count = |(worker, outcome): (ThreadStats, _)| {
+        tally.merge(&worker);
+        outcome
+    };
+    // Every tally is joined before an error is looked for.
+    let done: Vec<Result<u64, OpError>> = outcomes.into_iter().map(count).collect();
+    done.into_iter().collect()
+}
+
+fn go<W>(
+    order: &VisitOrder,
+    worker: &mut W,
+    tally: &mut ThreadStats,
+    failed: &AtomicBool,
+    visit: &impl Fn(&mut W, VisitStep, &mut ThreadStats) -> Result<(), OpError>,
+) -> Result<u64, OpError> {
+    for step in 0..order.len() {
+        let turn = VisitStep {
+            ordinal: order.ordinal(step),
+            position: order.position(step),
+        };
+        if let Err(error) = visit(worker, turn, tally) {
+            failed.store(true, Ordering::Relaxed);
+            return Err(error);
+        }
+        if tally.is_time_up() || failed.load(Ordering::Relaxed) {
+            return Ok(step + 1);
+        }
+    }
+    Ok(order.len())
+}

@@ -1,0 +1,231 @@
+//! Through a buffer of the program's own, as the C library's streams do: a byte, a line or a record at a
+//! time. Mostly a measure of the processor, kept because the published tables have it.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, BufWriter, ErrorKind, Read, Write};
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+use model::{Bytes, StreamUnit, SyncAtEnd};
+use sys::caches;
+
+use crate::error::{OpContext, OpError};
+use crate::expected_content::ExpectedFile;
+use crate::ops::data;
+use crate::pattern::BLOCK;
+use crate::thread_stats::ThreadStats;
+use crate::workspace::CellWorkspace;
+
+/// The C library's own size of a buffer (`BUFSIZ` of glibc), used where the file names no smaller one.
+const BUFSIZ: u64 = 8192;
+
+/// Writes a new file.
+pub fn write(
+    ws: &mut CellWorkspace,
+    tally: &mut ThreadStats,
+    name: &str,
+    size: Bytes,
+    unit: StreamUnit,
+    ends: SyncAtEnd,
+) -> Result<(), OpError> {
+    let path = ws.path(name);
+    let step = step(unit);
+    let mut pattern = ws.pattern(step);
+    let state = ExpectedFile::new(name, size.0);
+    let file = tally.record_open(|| data::create_new(&path))?;
+    let mut writer = BufWriter::with_capacity(buffer_size(&file, &path)?, file);
+    tally.start_timed(size.0.div_ceil(step as u64));
+    let mut offset = 0;
+    while offset < size.0 {
+        let length = (size.0 - offset).min(step as u64) as usize;
+        let bytes = pattern.fill(state.origin_at(0), offset, length);
+        hand_over(&mut writer, bytes, unit).at("write", &path, offset)?;
+        tally.finish_write(length);
+        offset += length as u64;
+        if offset < size.0 && tally.is_time_up() {
+            break;
+        }
+    }
+    let file = writer
+        .into_inner()
+        .map_err(std::io::IntoInnerError::into_error);
+    let file = file.with_call("write", &path)?;
+    data::finish(&file, &path, ends)?;
+    end(ws, tally, file, &path, ends)?;
+    ws.files
+        .insert(name.to_owned(), ExpectedFile::new(name, offset));
+    Ok(())
+}
+
+/// Bytes that are counted as one operation: a record, or as much as makes the reading of the clock
+/// small beside it.
+fn step(unit: StreamUnit) -> usize {
+    match unit {
+        StreamUnit::Record(record) => record.as_usize(),
+        StreamUnit::Char | StreamUnit::Line => BLOCK,
+    }
+}
+
+/// What the C library takes for a file: its preferred block where that is smaller than `BUFSIZ`.
+fn buffer_size(file: &File, path: &Path) -> Result<usize, OpError> {
+    let preferred = file.metadata().with_call("fstat", path)?.blksize();
+    let fits = (1..BUFSIZ).contains(&preferred);
+    Ok(if fits { preferred } else { BUFSIZ } as usize)
+}
+
+fn hand_over(to: &mut impl Write, bytes: &[u8], unit: StreamUnit) -> std::io::Result<()> {
+    match unit {
+        StreamUnit::Record(_) => to.write_all(bytes),
+        StreamUnit::Char => bytes.chunks(1).try_for_each(|byte| to.write_all(byte)),
+        StreamUnit::Line => bytes
+            .split_inclusive(|&byte| byte == b'\n')
+            .try_for_each(|line| to.write_all(line)),
+    }
+}
+
+/// Reads a file.
+pub fn read(
+    ws: &CellWorkspace,
+    tally: &mut ThreadStats,
+    name: &str,
+    unit: StreamUnit,
+    ends: SyncAtEnd,
+) -> Result<(), OpError> {
+    let path = ws.path(name);
+    let size = ws.file(name)?.size;
+    let step = step(unit) as u64;
+    let file = tally.record_open(|| File::open(&path).with_call("open", &path))?;
+    let mut reader = BufReader::with_capacity(buffer_size(&file, &path)?, file);
+    let mut taken = Vec::with_capacity(step.min(size) as usize);
+    tally.start_timed(size.div_ceil(step));
+    let mut offset = 0;
+    while offset < size {
+        let length = (size - offset).min(step);
+        let got = take(&mut reader, &mut taken, length, unit).at("read", &path, offset)?;
+        if got == 0 {
+            return Err(too_short(&path, offset, size));
+        }
+        tally.finish_read(got as usize);
+        offset += got;
+        if offset < size && tally.is_time_up() {
+            break;
+        }
+    }
+    end(ws, tally, reader.into_inner(), &path, ends)
+}
+
+/// Ends the timed part as the phase says it ends, and closes the file behind it.
+fn end(
+    ws: &CellWorkspace,
+    tally: &mut ThreadStats,
+    file: File,
+    path: &Path,
+    ends: SyncAtEnd,
+) -> Result<(), OpError> {
+    if ends == SyncAtEnd::Syncfs {
+        caches::sync_filesystem(ws.root()).with_call("syncfs", ws.root())?;
+    }
+    tally.pause_timed();
+    tally.record_close(file, path)
+}
+
+/// Takes so many bytes, or by whole lines at least so many; returns how many there were.
+fn take(
+    from: &mut impl BufRead,
+    into: &mut Vec<u8>,
+    length: u64,
+    unit: StreamUnit,
+) -> std::io::Result<u64> {
+    match unit {
+        StreamUnit::Record(_) => {
+            into.resize(length as usize, 0);
+            fill(from, into)
+        }
+        StreamUnit::Char => {
+            let mut sum = 0u64;
+            let mut count = 0;
+            for byte in from.bytes().take(length as usize) {
+                sum = sum.wrapping_add(u64::from(byte?));
+                count += 1;
+            }
+            // The sum keeps the compiler from dropping the loop.
+            std::hint::black_box(sum);
+            Ok(count)
+        }
+        StreamUnit::Line => {
+            let mut count = 0;
+            while count < length {
+                into.clear();
+                match from.read_until(b'\n', into)? as u64 {
+                    0 => break,
+                    line => count += line,
+                }
+            }
+            Ok(count)
+        }
+    }
+}
+
+/// Fills as much of a record as there is. All of it is asked for at once, so that what is larger than the
+/// buffer passes it by, as in `fread`.
+fn fill(from: &mut impl Read, record: &mut [u8]) -> std::io::Result<u64> {
+    let mut filled = 0;
+    while filled < record.len() {
+        match from.read(&mut record[filled..]) {
+            Ok(0) => break,
+            Ok(n) => filled += n,
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(filled as u64)
+}
+
+fn too_short(path: &Path, offset: u64, size: u64) -> OpError {
+    use crate::corruption::{Corruption, CorruptionKind};
+    OpError::Corrupt {
+        path: path.to_owned(),
+        corruption: Corruption {
+            offset,
+            kind: CorruptionKind::Short { expected: size },
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Endless zeros that remember how many were asked for at a time.
+    #[derive(Default)]
+    struct Asked(Vec<usize>);
+
+    impl Read for Asked {
+        fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
+            self.0.push(into.len());
+            Ok(into.len())
+        }
+    }
+
+    #[test]
+    fn a_record_larger_than_the_buffer_is_one_request() {
+        let mut reader = BufReader::with_capacity(8192, Asked::default());
+        let mut taken = Vec::new();
+        for _ in 0..2 {
+            let unit = StreamUnit::Record(Bytes::kib(64));
+            assert_eq!(take(&mut reader, &mut taken, 65_536, unit).unwrap(), 65_536);
+        }
+        assert_eq!(reader.get_ref().0, [65_536, 65_536]);
+    }
+
+    #[test]
+    fn small_records_come_from_the_buffer() {
+        let mut reader = BufReader::with_capacity(8192, Asked::default());
+        let mut taken = Vec::new();
+        for _ in 0..16 {
+            let unit = StreamUnit::Record(Bytes(1024));
+            assert_eq!(take(&mut reader, &mut taken, 1024, unit).unwrap(), 1024);
+        }
+        assert_eq!(reader.get_ref().0, [8192, 8192]);
+    }
+}

@@ -1,0 +1,385 @@
+//! Another disk that trees and files are copied from. It is only ever read: regular files and directories of one
+//! filesystem, found from one open directory downwards, so that no link and no mount leads out of it
+//! (openat2(2), `RESOLVE_BENEATH`). Everything else is left out and counted.
+
+use std::fs::File;
+use std::hash::Hasher;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use model::{Bytes, SourceInventory};
+use nix::dir::Dir;
+use nix::errno::Errno;
+use nix::fcntl::{AtFlags, OFlag, OpenHow, ResolveFlag, openat2};
+use nix::sys::stat::{FileStat, SFlag, fstat, fstatat};
+use sys::caches;
+use twox_hash::XxHash64;
+
+use crate::error::OpError;
+use crate::shape::{TreeFile, TreeLayout};
+use crate::thread_stats::ThreadStats;
+
+/// A source as it was found.
+#[derive(Debug)]
+pub struct ScannedSource {
+    /// What errors call it.
+    path: PathBuf,
+    root: File,
+    /// Where fsarena has filled it itself: what stands before the name of each tree and file.
+    prefix: Option<String>,
+    shape: TreeLayout,
+    contents: SourceInventory,
+}
+
+impl ScannedSource {
+    /// Looks through a directory, an operation of the tally for each entry. Nothing is read but names and attributes.
+    ///
+    /// # Errors
+    /// When a directory cannot be read.
+    pub fn open(
+        path: &Path,
+        prefix: Option<String>,
+        tally: &mut ThreadStats,
+    ) -> Result<Self, OpError> {
+        let root = File::open(path).map_err(|error| failed("open", path, &error))?;
+        let mut survey = Survey::new(&root, path, tally)?;
+        survey.walk()?;
+        let (shape, left_out) = (survey.shape, survey.left_out);
+        let digest = survey.hash.finish();
+        Ok(Self {
+            contents: SourceInventory {
+                files: shape.files.len() as u64,
+                directories: shape.directories.len() as u64,
+                bytes: Bytes(shape.bytes()),
+                largest: shape.files.iter().map(|f| f.size).max().unwrap_or_default(),
+                skipped_entries: left_out,
+                digest: format!("{digest:016x}"),
+            },
+            path: path.to_owned(),
+            root,
+            prefix,
+            shape,
+        })
+    }
+
+    /// What is in it.
+    pub const fn contents(&self) -> &SourceInventory {
+        &self.contents
+    }
+
+    /// What is in it by now.
+    ///
+    /// # Errors
+    /// As for [`Source::open`].
+    pub fn rescan(&self, tally: &mut ThreadStats) -> Result<SourceInventory, OpError> {
+        Ok(Self::open(&self.path, None, tally)?.contents)
+    }
+
+    /// Asks the kernel to forget what was read of it.
+    pub fn drop_cache(&self) {
+        for file in &self.shape.files {
+            // One that is gone is found missing when it is copied.
+            if let Ok(open) = self.file(&file.path) {
+                let _ = caches::drop_clean_pages(&open);
+            }
+        }
+    }
+
+    /// The tree that is copied under this name: all that there is, or what was put there for it.
+    pub(crate) fn tree(&self, name: &str) -> SourceTree {
+        let Some(prefix) = &self.prefix else {
+            return SourceTree {
+                top: PathBuf::new(),
+                shape: self.shape.clone(),
+            };
+        };
+        let top = PathBuf::from(format!("{prefix}{name}"));
+        let below = |path: &Path| path.strip_prefix(&top).ok().map(Path::to_owned);
+        let directories = self.shape.directories.iter();
+        let files = self.shape.files.iter();
+        let shape = TreeLayout {
+            directories: directories
+                .filter_map(|path| below(path).filter(|path| path != Path::new("")))
+                .collect(),
+            files: files
+                .filter_map(|file| {
+                    let path = below(&file.path)?;
+                    Some(TreeFile {
+                        path,
+                        size: file.size,
+                    })
+                })
+                .collect(),
+        };
+        SourceTree { top, shape }
+    }
+
+    /// The largest file of a tree, the first of several; with its path in the source.
+    pub(crate) fn largest(&self, name: &str) -> Result<TreeFile, OpError> {
+        let SourceTree { top, shape } = self.tree(name);
+        let largest = shape.files.iter().rev().max_by_key(|file| file.size);
+        let largest = largest.ok_or_else(|| OpError::Source {
+            reason: format!("the source {} has no file to copy", self.path.display()),
+        })?;
+        Ok(TreeFile {
+            path: top.join(&largest.path),
+            size: largest.size,
+        })
+    }
+
+    /// Opens a file of it, by its path in the source.
+    pub(crate) fn file(&self, path: &Path) -> Result<File, OpError> {
+        let file = open_beneath(&self.root, path, OFlag::O_RDONLY | OFlag::O_NONBLOCK);
+        file.map(File::from)
+            .map_err(|errno| failed("openat2", &self.path.join(path), &errno.into()))
+    }
+
+    /// What it is called where a file of it could not be read.
+    pub(crate) fn label_for(&self, path: &Path) -> PathBuf {
+        self.path.join(path)
+    }
+}
+
+/// A tree of a source.
+pub(crate) struct SourceTree {
+    /// Its top in the source.
+    pub top: PathBuf,
+    /// What is below.
+    pub shape: TreeLayout,
+}
+
+/// A source that cannot be read is no fault of the filesystem that is measured.
+pub(crate) fn failed(call: &str, path: &Path, error: &io::Error) -> OpError {
+    OpError::Source {
+        reason: format!(
+            "the source cannot be read: {call} of {}: {error}",
+            path.display()
+        ),
+    }
+}
+
+/// Opens something below a directory; without a note of the time of access, where that is allowed.
+fn open_beneath(root: &impl AsFd, path: &Path, flags: OFlag) -> nix::Result<OwnedFd> {
+    let resolve = ResolveFlag::RESOLVE_BENEATH
+        | ResolveFlag::RESOLVE_NO_SYMLINKS
+        | ResolveFlag::RESOLVE_NO_XDEV;
+    let flags = flags | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
+    let open = |flags| openat2(root, path, OpenHow::new().flags(flags).resolve(resolve));
+    match open(flags | OFlag::O_NOATIME) {
+        Err(Errno::EPERM) => open(flags),
+        other => other,
+    }
+}
+
+/// Looks through a source, directory by directory, in the order of names.
+struct Survey<'a> {
+    root: &'a File,
+    path: &'a Path,
+    device: u64,
+    tally: &'a mut ThreadStats,
+    shape: TreeLayout,
+    left_out: u64,
+    hash: XxHash64,
+}
+
+impl<'a> Survey<'a> {
+    fn new(root: &'a File, path: &'a Path, tally: &'a mut ThreadStats) -> Result<Self, OpError> {
+        let top = fstat(root).map_err(|errno| failed("fstat", path, &errno.into()))?;
+        tally.start_timed(0);
+        Ok(Self {
+            root,
+            path,
+            device: top.st_dev,
+            tally,
+            shape: TreeLayout {
+                directories: Vec::new(),
+                files: Vec::new(),
+            },
+            left_out: 0,
+            hash: XxHash64::with_seed(0),
+        })
+    }
+
+    fn walk(&mut self) -> Result<(), OpError> {
+        let mut waiting = vec![PathBuf::new()];
+        while let Some(directory) = waiting.pop() {
+            let mut below = self.directory(&directory)?;
+            // The last of them is the first to come out again.
+            below.reverse();
+            waiting.append(&mut below);
+        }
+        Ok(())
+    }
+
+    /// Takes in what is in a directory, and gives the directories in it.
+    fn directory(&mut self, path: &Path) -> Result<Vec<PathBuf>, OpError> {
+        let here = &self.path.join(path);
+        let trouble = |call| move |errno: Errno| failed(call, here, &errno.into());
+        let from_root = match path == Path::new("") {
+            true => Path::new("."),
+            false => path,
+        };
+        let flags = OFlag::O_RDONLY | OFlag::O_DIRECTORY;
+        let open = open_beneath(self.root, from_root, flags).map_err(trouble("openat2"))?;
+        let mut directory = Dir::from_fd(open).map_err(trouble("opendir"))?;
+        let mut names = Vec::new();
+        for entry in directory.iter() {
+            let entry = entry.map_err(trouble("readdir"))?;
+            let name = entry.file_name().to_bytes();
+            if name != b"." && name != b".." {
+                names.push(entry.file_name().to_owned());
+            }
+        }
+        names.sort_unstable();
+        let mut below = Vec::new();
+        for name in names {
+            let found = fstatat(&directory, name.as_c_str(), AtFlags::AT_SYMLINK_NOFOLLOW);
+            let found = found.map_err(trouble("fstatat"))?;
+            let path = path.join(std::ffi::OsStr::from_bytes(name.as_bytes()));
+            below.extend(self.entry(path, &found));
+            self.tally.finish_op();
+        }
+        Ok(below)
+    }
+
+    /// Takes in an entry; gives it back where it is a directory to look into.
+    fn entry(&mut self, path: PathBuf, found: &FileStat) -> Option<PathBuf> {
+        let kind = SFlag::from_bits_truncate(found.st_mode & SFlag::S_IFMT.bits());
+        let is_here = found.st_dev == self.device;
+        match kind {
+            SFlag::S_IFDIR if is_here => {
+                self.note(b'd', &path, [0, 0, 0]);
+                self.shape.directories.push(path.clone());
+                Some(path)
+            }
+            SFlag::S_IFREG if is_here => {
+                let size = found.st_size.unsigned_abs();
+                let changed = [found.st_mtime, found.st_mtime_nsec].map(i64::cast_unsigned);
+                self.note(b'f', &path, [size, changed[0], changed[1]]);
+                self.shape.files.push(TreeFile {
+                    path,
+                    size: Bytes(size),
+                });
+                None
+            }
+            _ => {
+                self.left_out += 1;
+                None
+            }
+        }
+    }
+
+    fn note(&mut self, kind: u8, path: &Path, numbers: [u64; 3]) {
+        let name = path.as_os_str().as_bytes();
+        self.hash.write_u8(kind);
+        self.hash.write_u64(name.len() as u64);
+        self.hash.write(name);
+        numbers
+            .into_iter()
+            .for_each(|number| self.hash.write_u64(number));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::symlink;
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::meter::PhaseMeter;
+
+    fn tally() -> ThreadStats {
+        ThreadStats::new(None, Arc::default(), PhaseMeter::start(None, None))
+    }
+
+    fn open(path: &Path) -> ScannedSource {
+        ScannedSource::open(path, None, &mut tally()).unwrap()
+    }
+
+    /// A source with links to what is outside, and that.
+    fn with_links() -> (tempfile::TempDir, PathBuf) {
+        let place = tempfile::tempdir().unwrap();
+        fs::write(place.path().join("secret"), "of another").unwrap();
+        fs::create_dir(place.path().join("others")).unwrap();
+        fs::write(place.path().join("others/file"), "of another").unwrap();
+        let source = place.path().join("source");
+        fs::create_dir_all(source.join("a/b")).unwrap();
+        fs::write(source.join("a/b/small"), [1; 10]).unwrap();
+        fs::write(source.join("large"), [2; 5_000]).unwrap();
+        symlink("../secret", source.join("link")).unwrap();
+        symlink("../others", source.join("a/linked")).unwrap();
+        nix::unistd::mkfifo(&source.join("pipe"), nix::sys::stat::Mode::S_IRWXU).unwrap();
+        (place, source)
+    }
+
+    #[test]
+    fn files_and_directories_are_found_and_links_are_left_out_and_counted() {
+        let (_place, path) = with_links();
+        let source = open(&path);
+        let SourceInventory {
+            files,
+            directories,
+            bytes,
+            largest,
+            skipped_entries: left_out,
+            ..
+        } = source.contents();
+        assert_eq!((*files, *directories, *left_out), (2, 2, 3));
+        assert_eq!((*bytes, *largest), (Bytes(5_010), Bytes(5_000)));
+        assert_eq!(source.largest("any").unwrap().path, Path::new("large"));
+    }
+
+    /// Somebody may put a link in the place of what was a directory or file when the source was looked through.
+    #[test]
+    fn a_link_that_comes_later_leads_nowhere() {
+        let (place, path) = with_links();
+        let source = open(&path);
+        for (was, to) in [("a/b", "../../others"), ("large", "../secret")] {
+            let was = path.join(was);
+            fs::rename(&was, place.path().join("away")).unwrap();
+            symlink(to, &was).unwrap();
+            fs::remove_dir_all(place.path().join("away"))
+                .or_else(|_| fs::remove_file(place.path().join("away")))
+                .unwrap();
+        }
+        for name in ["a/b/file", "large", "../secret", "/etc/passwd"] {
+            let error = source.file(Path::new(name)).unwrap_err();
+            assert!(matches!(error, OpError::Source { .. }), "{name}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_change_of_any_file_is_another_digest_and_the_same_source_has_the_same() {
+        let (_place, path) = with_links();
+        let source = open(&path);
+        let again = || source.rescan(&mut tally()).unwrap();
+        assert_eq!(again(), *source.contents());
+        fs::write(path.join("a/b/small"), [1; 11]).unwrap();
+        assert_ne!(again().digest, source.contents().digest);
+        fs::write(path.join("a/b/small"), [1; 10]).unwrap();
+        assert_ne!(
+            again().digest,
+            source.contents().digest,
+            "the time of change"
+        );
+    }
+
+    #[test]
+    fn what_was_put_there_for_a_tree_is_that_tree_and_nothing_else() {
+        let place = tempfile::tempdir().unwrap();
+        fs::create_dir_all(place.path().join("t.original/d")).unwrap();
+        fs::create_dir_all(place.path().join("t.other")).unwrap();
+        fs::write(place.path().join("t.original/d/f"), [0; 7]).unwrap();
+        fs::write(place.path().join("t.other/f"), [0; 99]).unwrap();
+        let source = ScannedSource::open(place.path(), Some("t.".into()), &mut tally()).unwrap();
+        let tree = source.tree("original");
+        assert_eq!(tree.top, Path::new("t.original"));
+        assert_eq!(tree.shape.directories, [PathBuf::from("d")]);
+        assert_eq!(tree.shape.files[0].path, Path::new("d/f"));
+        assert_eq!(source.largest("original").unwrap().size, Bytes(7));
+        assert!(source.largest("nothing").is_err());
+    }
+}

@@ -1,0 +1,247 @@
+//! What the phases of a cell have made so far: files, sets of files, trees; and where.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use model::Exec;
+
+use crate::error::OpError;
+use crate::expected_content::ExpectedFile;
+use crate::mixed::DynamicFileSet;
+use crate::ops::{RemovedSet, RoleTotals};
+use crate::path_buffer::PathBuffer;
+use crate::pattern::Pattern;
+use crate::set::FileSet;
+use crate::shape::TreeLayout;
+use crate::source::ScannedSource;
+
+/// A tree made by planting or by copying.
+#[derive(Clone, Debug)]
+pub struct PlantedTree {
+    /// Its directories and files.
+    pub shape: TreeLayout,
+    /// The name under which it was first written; a copy's blocks carry it, too.
+    pub planted_as: String,
+    /// A checksum of each file, in their order, where the tree was copied from a source.
+    pub copied: Option<Arc<[u64]>>,
+}
+
+/// Runs the commands of phases, as they may be run where the engine is.
+pub trait CommandRunner: fmt::Debug + Send + Sync {
+    /// Runs a command in a directory to its end, and says just before that it begins.
+    ///
+    /// # Errors
+    /// [`OpError::Unsupported`] where its program is missing, [`OpError::Command`] where it did not succeed.
+    fn run(&self, exec: &Exec, directory: &Path, begin: &mut dyn FnMut()) -> Result<(), OpError>;
+}
+
+/// The directory in which a cell works, and what is in it.
+#[derive(Debug)]
+pub struct CellWorkspace {
+    root: PathBuf,
+    seed: u64,
+    pattern: Option<Pattern>,
+    /// What is copied in, where that comes from another disk.
+    pub(crate) source: Option<Arc<ScannedSource>>,
+    /// What runs commands, where there is such.
+    pub(crate) programs: Option<Arc<dyn CommandRunner>>,
+    pub(crate) files: BTreeMap<String, ExpectedFile>,
+    pub(crate) sets: BTreeMap<String, FileSet>,
+    /// Sets that a mix has changed.
+    pub(crate) mixed: BTreeMap<String, DynamicFileSet>,
+    /// Bytes in the log of each role that has one.
+    pub(crate) logs: BTreeMap<String, u64>,
+    /// What each role of the last mix has done.
+    pub(crate) roles: BTreeMap<String, RoleTotals>,
+    pub(crate) trees: BTreeMap<String, PlantedTree>,
+    /// Files and trees that the last removal of that name took away, to make them again.
+    pub(crate) removed_files: BTreeMap<String, ExpectedFile>,
+    pub(crate) removed_trees: BTreeMap<String, PlantedTree>,
+    pub(crate) removed_sets: BTreeMap<String, RemovedSet>,
+    /// Files that this filesystem cannot make, and what it said.
+    pub(crate) impossible_files: BTreeMap<String, String>,
+    /// Trees that this filesystem cannot hold, and what it said.
+    impossible_trees: BTreeMap<String, String>,
+    /// Sets that this filesystem cannot hold, and what it said.
+    pub(crate) impossible_sets: BTreeMap<String, String>,
+}
+
+impl CellWorkspace {
+    /// An empty workspace in a directory that exists.
+    pub fn new(root: &Path, seed: u64) -> Self {
+        Self {
+            root: root.to_owned(),
+            seed,
+            pattern: None,
+            source: None,
+            programs: None,
+            files: BTreeMap::new(),
+            sets: BTreeMap::new(),
+            mixed: BTreeMap::new(),
+            logs: BTreeMap::new(),
+            roles: BTreeMap::new(),
+            trees: BTreeMap::new(),
+            removed_files: BTreeMap::new(),
+            removed_trees: BTreeMap::new(),
+            removed_sets: BTreeMap::new(),
+            impossible_files: BTreeMap::new(),
+            impossible_trees: BTreeMap::new(),
+            impossible_sets: BTreeMap::new(),
+        }
+    }
+
+    /// The same with another disk to copy from.
+    #[must_use]
+    pub fn with_source(self, source: ScannedSource) -> Self {
+        Self {
+            source: Some(Arc::new(source)),
+            ..self
+        }
+    }
+
+    /// The same with somebody who runs commands.
+    #[must_use]
+    pub fn with_programs(self, programs: Arc<dyn CommandRunner>) -> Self {
+        Self {
+            programs: Some(programs),
+            ..self
+        }
+    }
+
+    /// The disk that is copied from.
+    pub fn source(&self) -> Option<&ScannedSource> {
+        self.source.as_deref()
+    }
+
+    /// The directory.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// The seed of the cell.
+    pub const fn seed(&self) -> u64 {
+        self.seed
+    }
+
+    /// The path of a name.
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.root.join(name)
+    }
+
+    /// Every file with content, for asking the kernel to forget it.
+    pub fn content_files(&self) -> impl Iterator<Item = PathBuf> + '_ {
+        let files = self.files.keys().map(|name| self.path(name));
+        let trees = self.trees.iter().flat_map(|(name, tree)| {
+            let top = self.path(name);
+            tree.shape.files.iter().map(move |f| top.join(&f.path))
+        });
+        let sets = self.sets.values().filter(|set| set.has_content());
+        let in_sets = sets.flat_map(|set| {
+            let mut path = PathBuffer::new(&set.top);
+            (0..set.len()).map(move |position| {
+                set.write_path(&set.entry(position), &mut path);
+                path.path().to_owned()
+            })
+        });
+        let mixed = self.mixed.values().flat_map(|mixed| {
+            let mut path = PathBuffer::new(&mixed.set.top);
+            mixed.files().iter().map(move |slot| {
+                mixed.set.write_path(&slot.entry, &mut path);
+                path.path().to_owned()
+            })
+        });
+        files.chain(trees).chain(in_sets).chain(mixed)
+    }
+
+    /// The pattern, made once and long enough for requests of so many bytes.
+    pub(crate) fn pattern(&mut self, longest_request: usize) -> Pattern {
+        let fits = self
+            .pattern
+            .as_ref()
+            .is_some_and(|p| p.max_request() >= longest_request);
+        if !fits {
+            self.pattern = Some(Pattern::new(self.seed, longest_request));
+        }
+        self.pattern.clone().expect("made above")
+    }
+
+    /// A file of an earlier phase.
+    pub(crate) fn file(&self, name: &str) -> Result<&ExpectedFile, OpError> {
+        match (self.files.get(name), self.impossible_files.get(name)) {
+            (Some(file), _) => Ok(file),
+            (None, Some(said)) => Err(OpError::Unsupported {
+                reason: format!("the file `{name}` could not be made: {said}"),
+            }),
+            (None, None) => Err(missing("file", name)),
+        }
+    }
+
+    /// A file of an earlier phase that is to be copied: where it could not be made, its copy cannot be either.
+    pub(crate) fn file_to_copy(&mut self, from: &str, to: &str) -> Result<ExpectedFile, OpError> {
+        let found = self.file(from).cloned();
+        if let Err(OpError::Unsupported { reason }) = &found {
+            self.discard_failed_file(to, reason);
+        }
+        found
+    }
+
+    /// The names of a file, and of those that threads have made for themselves under its name.
+    pub(crate) fn thread_files(&self, name: &str) -> Vec<String> {
+        let own = (0..).map(|thread| thread_file_name(name, thread));
+        std::iter::once(name.to_owned())
+            .filter(|name| self.files.contains_key(name))
+            .chain(own.take_while(|name| self.files.contains_key(name)))
+            .collect()
+    }
+
+    /// Remembers that a file could not be made, and removes what may be there of it.
+    pub(crate) fn discard_failed_file(&mut self, name: &str, said: &str) {
+        // Where it was never made there is nothing to remove.
+        let _ = std::fs::remove_file(self.path(name));
+        self.impossible_files
+            .insert(name.to_owned(), said.to_owned());
+    }
+
+    /// Remembers that a tree could not be made, and removes what there is of it.
+    pub(crate) fn discard_failed_tree(&mut self, name: &str, said: &str) {
+        // Where nothing of it was made there is nothing to remove.
+        let _ = std::fs::remove_dir_all(self.path(name));
+        self.impossible_trees
+            .insert(name.to_owned(), said.to_owned());
+    }
+
+    /// A set of an earlier phase.
+    pub(crate) fn set(&self, name: &str) -> Result<&FileSet, OpError> {
+        match (self.sets.get(name), self.impossible_sets.get(name)) {
+            (Some(set), _) => Ok(set),
+            (None, Some(said)) => Err(OpError::Unsupported {
+                reason: format!("the set `{name}` could not be made: {said}"),
+            }),
+            (None, None) => Err(missing("set", name)),
+        }
+    }
+
+    /// A tree of an earlier phase.
+    pub(crate) fn tree(&self, name: &str) -> Result<&PlantedTree, OpError> {
+        match (self.trees.get(name), self.impossible_trees.get(name)) {
+            (Some(tree), _) => Ok(tree),
+            (None, Some(said)) => Err(OpError::Unsupported {
+                reason: format!("the tree `{name}` could not be made: {said}"),
+            }),
+            (None, None) => Err(missing("tree", name)),
+        }
+    }
+}
+
+/// The name of the file that a thread has for itself.
+pub(crate) fn thread_file_name(name: &str, thread: u32) -> String {
+    format!("{name}.{thread}")
+}
+
+fn missing(kind: &str, name: &str) -> OpError {
+    OpError::Missing {
+        what: format!("the {kind} `{name}`"),
+    }
+}

@@ -1,0 +1,73 @@
+//! A million files take no more memory than a few do. The only test of its program: what the process
+//! has ever held at most (VmHWM) is what the engine held.
+
+use std::fs;
+use std::path::Path;
+
+use model::{
+    Bytes, Create, EntryKind, FileSharing, Metadata, MetadataAction, Nanos, Op, SyncAtEnd,
+    TraversalOrder,
+};
+use workload::{CellWorkspace, PhaseMeter, ThreadStats, perform};
+
+const FILES: u64 = 1_000_000;
+const THREADS: u32 = 2;
+
+/// The most that the process may hold, KiB.
+const MOST: u64 = 32 << 10;
+
+/// The most memory that this process has ever held, KiB; proc_pid_status(5).
+fn held_at_most() -> u64 {
+    let status = fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find(|l| l.starts_with("VmHWM:")).unwrap();
+    line.split_whitespace().nth(1).unwrap().parse().unwrap()
+}
+
+fn operations(ws: &mut CellWorkspace, op: &Op, at_most: Option<Nanos>) -> u64 {
+    let mut tally = ThreadStats::new(at_most, Default::default(), PhaseMeter::start(None, None));
+    perform(op, SyncAtEnd::Call, ws, &mut tally).unwrap();
+    tally.operations
+}
+
+#[test]
+fn a_million_files_are_not_held_in_memory() {
+    // Memory of files on tmpfs is the kernel's, and none of the process.
+    let place = tempfile::tempdir_in(Path::new("/dev/shm")).unwrap();
+    let mut ws = CellWorkspace::new(place.path(), 1);
+    let create = Op::Create(Create {
+        set: "set".into(),
+        kind: EntryKind::File,
+        entries: FILES,
+        directories: 1,
+        depth: 1,
+        size: Bytes(0),
+        spread: model::op::SizeDistribution::Fixed,
+        order: TraversalOrder::Random,
+        fsync: false,
+        fsync_directory: false,
+        threads: THREADS,
+        sharing: FileSharing::Shared,
+    });
+    let visit = |action| {
+        Op::Metadata(Metadata {
+            set: "set".into(),
+            action,
+            order: TraversalOrder::Random,
+            threads: THREADS,
+        })
+    };
+    let rename = visit(MetadataAction::Rename { across: false });
+    assert_eq!(operations(&mut ws, &create, None), FILES);
+    // A part of the files gets new names, and which they are is known without a list of them.
+    operations(&mut ws, &rename, Some(Nanos(50_000_000)));
+    for action in [
+        MetadataAction::Stat { read: true },
+        MetadataAction::Readdir,
+        MetadataAction::Remove { fsync: false },
+    ] {
+        let op = visit(action);
+        assert_eq!(operations(&mut ws, &op, None), FILES, "{op:?}");
+    }
+    let held = held_at_most();
+    assert!(held < MOST, "{held} KiB");
+}

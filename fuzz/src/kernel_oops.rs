@@ -1,0 +1,55 @@
+//! What a kernel writes when it dies or stands still, on a guest's console and in this machine's log, and the
+//! judgement on it.
+
+use model::{CellResult, KernelEvent, Nanos, Status};
+use run::call_trace::CallTrace;
+use run::{CellEnd, CellResultBuilder, GuestEnd, StallKind, console, hung_tasks, kernel_log};
+use wire::CellEvent;
+
+use crate::property::survives_json;
+use crate::sample::TEST;
+
+/// Lines of a console that are kept, and the note of those that are not.
+const MAX_LINES: usize = 501;
+
+/// The console of a guest.
+pub fn run(input: &[u8]) {
+    let lines = console::lines(input);
+    assert!(lines.len() <= MAX_LINES);
+    assert!(lines.iter().all(|line| !line.text.contains('\n')));
+    let count = lines.len();
+    let events = kernel_log::events_for_guest(lines);
+    let grouped: usize = events.iter().map(|event| event.lines.len()).sum();
+    assert_eq!(grouped, count, "no line is lost");
+    let last_words = console::last_line(input);
+    assert!(!last_words.contains('\n'));
+    let stacks = hung_tasks::hung_task_stacks(input);
+    let text = String::from_utf8_lossy(input);
+    if let Some(trace) = CallTrace::find(text.lines()) {
+        assert_eq!(trace.lines().lines().count(), trace.0.len());
+    }
+    explained(CellEnd::Done, &events);
+    let end = GuestEnd::PoweredOff;
+    explained(CellEnd::Guest { end, last_words }, &events);
+    let stall = StallKind::Silence(Nanos::from_secs(60));
+    let hung = CellEnd::Hung {
+        stall,
+        stacks,
+        unkillable: false,
+    };
+    explained(hung, &events);
+}
+
+/// Each planned phase stands once, and a cell that is not well says why in one line.
+fn explained(ending: CellEnd, events: &[KernelEvent]) {
+    let mut collector = CellResultBuilder::new(&TEST);
+    let step = TEST.phases[0].name.clone();
+    collector.apply(CellEvent::Begin { step });
+    let result: CellResult = collector.finish(ending, Some(events.to_vec()));
+    assert_eq!(result.phases.len(), TEST.phases.len());
+    if result.status != Status::Ok {
+        let failure = result.failure.as_ref().expect("it says why");
+        assert!(!failure.reason.is_empty() && !failure.reason.contains('\n'));
+    }
+    survives_json(&result);
+}

@@ -1,0 +1,66 @@
+//! What the kernel tells of a machine in `/proc`, `/sys` and `/dev/kmsg`.
+
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+
+use run::memory;
+use storage::{environment, host_memory, swap_files, sysfs};
+use sys::{block, kmsg, mounts, process, usage};
+
+/// One file, taken for each of those that are read.
+pub fn run(input: &[u8]) {
+    mount_table(input);
+    for file in swap_files(input) {
+        assert!(!file.as_os_str().is_empty());
+    }
+    let text = &*String::from_utf8_lossy(input);
+    if let Some(line) = kmsg::parse_record(text) {
+        assert!(!line.text.contains('\n'), "{line:?}");
+    }
+    if let Some(one) = block::parse(text) {
+        let none = block::difference(one, one);
+        assert_eq!(block::sum(one, none), one);
+        let _ = block::sum(one, one);
+    }
+    let _ = process::is_for_writing(text);
+    if let Some(found) = process::parse(text) {
+        assert!(text.contains(&found.name));
+    }
+    let _ = (usage::parse_proc_stat(text), sysfs::numbered(text));
+    let _ = (host_memory::available(text), environment::memory(text));
+    let _ = (
+        environment::cpu_model(text),
+        environment::distribution(text),
+    );
+    let _ = (memory::kills(text), memory::current_cgroup(text));
+}
+
+/// The files of the machine that this runs on.
+pub fn seeds() -> Vec<Vec<u8>> {
+    let files = [
+        "/proc/self/mountinfo",
+        "/proc/swaps",
+        "/proc/self/stat",
+        "/proc/stat",
+        "/proc/meminfo",
+        "/proc/self/cgroup",
+    ];
+    let texts = files.into_iter().filter_map(|file| fs::read(file).ok());
+    texts
+        .map(|text| text[..text.len().min(4096)].to_vec())
+        .collect()
+}
+
+/// Each line is a mount, and its path is the field with escapes undone: never longer than that.
+fn mount_table(table: &[u8]) {
+    match mounts::table(table) {
+        Err(error) => crate::property::is_one_line(&error),
+        Ok(found) => {
+            let lines = table.split(|byte| *byte == b'\n');
+            assert_eq!(found.len(), lines.filter(|line| !line.is_empty()).count());
+            let long: usize = found.iter().map(|mount| mount.on.as_os_str().len()).sum();
+            assert!(long <= table.len());
+        }
+    }
+    assert!(mounts::unescape(table).as_os_str().as_bytes().len() <= table.len());
+}
