@@ -50,17 +50,17 @@ agree() {
 }
 {
     sed '/^<!-- fsarena agree: begin -->$/q' "$document"
-    printf '\nTaken on %s on %s processors (%s), Linux %s, %s rounds in real time, %s in guests.\n' "$(date '+%-d %B %Y')" "$(nproc)" \
+    printf '\nMeasured on %s on %s processors (%s), Linux %s, %s rounds in real time, %s in guests.\n' "$(date '+%-d %B %Y')" "$(nproc)" \
         "$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1)" "$(uname -r | cut -d. -f1,2)" "$rounds" "$guest_rounds"
     printf '\n## Without a disk: the image in memory\n\n'
     agree virtual-memory real-memory
     printf '\n## On a disk\n\n'
     agree virtual-disk real-disk
-    printf '\n## The same kernel: guests in virtual time and in real time\n\nThe image in memory; emulated where there is no KVM.\n\n'
+    printf '\n## The same kernel: guests in virtual time and in real time\n\nImage in memory; emulated without KVM.\n\n'
     agree virtual-memory guest-memory
-    printf '\n## The same clock: guests in real time and this machine'"'"'s kernel\n\nThe image in memory.\n\n'
+    printf '\n## The same clock: guests in real time and this machine'"'"'s kernel\n\nImage in memory.\n\n'
     agree guest-memory real-memory
-    printf '\n## How far real time agrees with itself\n\nThe image in memory, twice.\n\n'
+    printf '\n## Agreement of real time with itself\n\nImage in memory, measured twice.\n\n'
     agree real-memory-again real-memory
     printf '\n'
     sed -n '/^<!-- fsarena agree: end -->$/,$p' "$document"

@@ -14,7 +14,7 @@ use crate::scratch::FsType;
 
 const OURS: &str = "fsarena";
 const FILE: &str = "file";
-/// What counts as the same.
+/// Two results agree if they differ by at most 10 %.
 const SAME: Goal = Goal::Within(0.1);
 /// bonnie++'s requests.
 const CHUNK: Bytes = Bytes::kib(8);
@@ -27,11 +27,11 @@ const RECORD: Bytes = Bytes::kib(64);
 const STRIDE: Bytes = Bytes::kib(17 * 64);
 const TIOBENCH_THREADS: u32 = 4;
 const PAGE: Bytes = Bytes::kib(4);
-/// What files are larger than that are to come from the device. A cache that is full turns over its own
-/// pages, so that a virtual machine need not fetch any from its host.
+/// Memory limit. Files larger than this are read from the device. Once the cache is full, it reuses
+/// its own pages, so that a virtual machine does not have to fetch pages from its host.
 const MEMORY: Bytes = Bytes::mib(128);
 
-/// Every comparison of what is measured.
+/// Returns all comparisons of measured results.
 pub fn contests(scale: BenchScale) -> Vec<Benchmark> {
     [FsType::Ext4, FsType::Xfs, FsType::Btrfs]
         .into_iter()
@@ -116,7 +116,8 @@ fn bonnie_block(scale: BenchScale, scratch: FsType) -> Benchmark {
     }
 }
 
-/// What bonnie++ does from memory, with requests so small and seeks so many that it takes long enough.
+/// bonnie++ with cached data. Requests are small and seeks are numerous, so that each phase lasts
+/// long enough for a result.
 fn bonnie_warm(scale: BenchScale, scratch: FsType) -> Benchmark {
     let access = |name: &str, access| data(name, Io::new(FILE, access, SMALL_CHUNK));
     let seek = Io {
@@ -285,7 +286,7 @@ fn iozone_row((result, words): (&str, &str)) -> Row {
     }
 }
 
-/// What IOzone reads from the device.
+/// IOzone reading from the device.
 fn iozone_cold(scale: BenchScale, scratch: FsType) -> Benchmark {
     let unit = StreamUnit::Record(RECORD);
     let [file, stream] = [FILE, "stream"].map(str::to_owned);
@@ -323,8 +324,8 @@ fn iozone_cold(scale: BenchScale, scratch: FsType) -> Benchmark {
     }
 }
 
-/// What fio is told in each comparison here: no hint to the kernel about what will be read, as we give
-/// none, and with it the same readahead; another sequence of offsets in each run.
+/// Common fio options: no access hint to the kernel, as fsarena gives none, and hence the same
+/// readahead; a different sequence of offsets in each run.
 fn job(result: &'static str, rw: &'static str, file: &'static str, size: Bytes) -> fio::Job {
     fio::Job {
         result,

@@ -1,4 +1,4 @@
-//! `fsarena-bench bench`: how fast the engine is beside its peers. The list, and nothing else.
+//! `fsarena-bench bench`: the list of speed comparisons between the engine and its peers.
 
 use model::{
     AccessPattern, Bytes, CacheState, Io, IoEngine, MetadataAction, Phase, SyncAtEnd,
@@ -50,7 +50,7 @@ fn row(title: &str, unit: Unit, result: &str, peer: &'static str, target: Goal) 
     }
 }
 
-/// fio's job for random reads of what is in the cache.
+/// fio job for random reads of cached data.
 fn cached_job(scale: BenchScale, result: &'static str, threads: u32) -> fio::Job {
     fio::Job {
         result,

@@ -1,5 +1,5 @@
-//! What is compared with what, as data; and the one way in which it is done: a scratch directory, rounds in which
-//! the sides take turns, pairs of results, a verdict on each.
+//! The data types of comparisons and the procedure that runs them: a scratch directory, rounds in
+//! which the sides alternate, pairs of results and a verdict on each.
 
 use std::collections::BTreeMap;
 use std::process::Command;
@@ -19,28 +19,29 @@ use crate::scratch::{FsType, Image, ScratchFs};
 pub struct Benchmark {
     /// The word by which `--only` chooses it.
     pub name: String,
-    /// What it is made on.
+    /// Filesystem for the comparison.
     pub scratch: FsType,
-    /// What both sides may use of the memory, page cache included; all where absent.
+    /// Memory limit of both sides, including the page cache. `None` means no limit.
     pub memory: Option<Bytes>,
-    /// What the engine does once, before anybody is measured: files that all read.
+    /// Phases that the engine runs once before any side is measured. They create the files that all
+    /// sides read.
     pub prepare: Vec<Phase>,
-    /// Who takes part.
+    /// Programs to compare.
     pub sides: Vec<Competitor>,
-    /// What is compared.
+    /// Results to compare.
     pub rows: Vec<Row>,
 }
 
-/// One who takes part.
+/// A program in the comparison.
 #[derive(Clone, Debug)]
 pub struct Competitor {
-    /// Its name in [`Quantity`] and in tables.
+    /// Name in [`Quantity`] and in tables.
     pub name: &'static str,
-    /// What it does.
+    /// Command or phases to run.
     pub runner: Runner,
 }
 
-/// What a side does in a round.
+/// Work of a side in one round.
 #[derive(Clone, Debug)]
 pub enum Runner {
     /// Phases of the engine, in order.
@@ -87,15 +88,15 @@ fn all<T>(parts: &[T], run: impl Fn(&T) -> anyhow::Result<Samples>) -> anyhow::R
 /// A line of the table.
 #[derive(Clone, Debug)]
 pub struct Row {
-    /// What is compared, in words.
+    /// Human-readable title.
     pub title: String,
-    /// What a number of it is.
+    /// Unit of the numbers.
     pub unit: Unit,
     /// Ours.
     pub ours: Quantity,
     /// With what it is compared.
     pub against: Reference,
-    /// What is wanted.
+    /// Required ratio.
     pub target: Goal,
 }
 
@@ -108,13 +109,13 @@ pub enum Reference {
     Fixed(f64),
 }
 
-/// What is wanted of the ratio of ours to the peer's.
+/// Required ratio of the engine's result to the peer's.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Goal {
-    /// At least so much.
+    /// Minimum ratio.
     AtLeast(f64),
-    /// At most so much: where less is better.
+    /// Maximum ratio, if less is better.
     AtMost(f64),
     /// As far from 1 as this share, at most, either way: the two should measure the same.
     Within(f64),
@@ -131,16 +132,17 @@ pub enum Quantity {
     Time(&'static str, String),
     /// Processor time per operation of a side's result.
     Processor(&'static str, String),
-    /// How many times the second result of a side is the first: scaling with threads.
+    /// Ratio of the second result of a side to the first: scaling with threads.
     Growth(&'static str, String, String),
     /// A number of bytes by the processor time of an operation: bytes per second of one busy core.
     PerCore(&'static str, String, f64),
-    /// Of two results whose operations move a number of bytes, the second of which does something
-    /// more with them: bytes per second of one busy core for what is done more, alone.
+    /// Throughput of additional work, in bytes per second of one busy core. Both results move the
+    /// given number of bytes per operation, and the second does additional work with them. The
+    /// difference of their processor times is the time of that work.
     Surplus(&'static str, [String; 2], f64),
 }
 
-/// What a number is, for printing.
+/// Unit of a number, for printing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Unit {
@@ -154,7 +156,7 @@ pub enum Unit {
     Times,
 }
 
-/// What became of a row.
+/// Result of a row.
 #[derive(Clone, Debug, Serialize)]
 pub struct RowResult {
     /// The contest.
@@ -163,15 +165,15 @@ pub struct RowResult {
     pub title: String,
     /// The filesystem.
     pub scratch: FsType,
-    /// The peer's name; none where ours stands beside a fixed number.
+    /// Name of the peer. `None` if the row compares with a fixed number.
     pub peer: Option<&'static str>,
-    /// What a number is.
+    /// Unit of the numbers.
     pub unit: Unit,
-    /// What is wanted.
+    /// Required ratio.
     pub target: Goal,
-    /// The comparison, where each pair had both results.
+    /// The comparison. `None` if a pair lacks a result.
     pub comparison: Option<Comparison>,
-    /// What is to be said of it.
+    /// Verdict on the target.
     pub verdict: Verdict,
     /// Why it could not be run, in one line.
     pub obstacle: Option<String>,
@@ -201,7 +203,8 @@ impl Goal {
         }
     }
 
-    /// Judges the ratio of the medians; what the interval reaches is said, and does not count.
+    /// Judges the ratio of the medians. The interval only decides between [`Verdict::Missed`] and
+    /// [`Verdict::MissedWithinNoise`].
     pub fn judge(self, comparison: Option<&Comparison>) -> Verdict {
         let Some(c) = comparison else {
             return Verdict::NoResult;
@@ -252,7 +255,7 @@ impl Quantity {
     }
 }
 
-/// This process and what it starts, with so much memory for themselves and for the page cache.
+/// A memory limit for this process and its children, including the page cache.
 #[derive(Debug)]
 struct Confined(MemoryCgroup);
 
@@ -266,7 +269,7 @@ impl Confined {
 
 impl Drop for Confined {
     fn drop(&mut self) {
-        // Where it cannot leave, the limit holds until this process ends.
+        // If leaving fails, the limit holds until this process ends.
         let _ = self.0.move_to_parent();
     }
 }
@@ -278,7 +281,7 @@ pub struct RunOptions<'a> {
     pub pairs: usize,
     /// Rounds before those that count.
     pub warm_up: usize,
-    /// What image filesystems are put on.
+    /// Image for filesystems on a loop device.
     pub image: Option<&'a Image>,
     /// How the engine's process is started.
     pub engine: fn() -> anyhow::Result<Command>,
@@ -339,7 +342,7 @@ impl Benchmark {
         Ok(rounds)
     }
 
-    /// What the rounds say of each row.
+    /// Compares the results of all rounds and returns the result of each row.
     pub fn judge(&self, rounds: &[Round]) -> Vec<RowResult> {
         let judge = |row: &Row| {
             let pair = |round: &Round| {
@@ -369,7 +372,7 @@ impl Benchmark {
         self.rows.iter().map(judge).collect()
     }
 
-    /// Its rows where it could not be run.
+    /// Returns rows without results, for a contest that failed to run.
     pub fn failed_rows(&self, why: &anyhow::Error) -> Vec<RowResult> {
         let cause = why.root_cause().to_string();
         let obstacle = cause.lines().next().map(str::to_owned);
@@ -445,7 +448,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_that_lacks_a_result_in_a_round_says_so() {
+    fn a_missing_result_in_one_round_gives_no_result() {
         let contest = Benchmark {
             name: "c".into(),
             scratch: FsType::Tmpfs,

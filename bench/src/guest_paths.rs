@@ -1,4 +1,5 @@
-//! What every guest of this program needs: QEMU, the program that is the agent, and a guest that is made.
+//! Common parts of all guests of this program: QEMU, the agent program and a guest that is already
+//! built.
 
 use std::env;
 use std::path::PathBuf;
@@ -8,7 +9,7 @@ use anyhow::Context;
 use guest::{Guest, QEMU, Recipe};
 use storage::find_program;
 
-/// The program that is the agent, beside this one.
+/// Name of the agent program, in the directory of this program.
 const AGENT: &str = "fsarena";
 
 /// Where the agent is.
@@ -24,10 +25,10 @@ pub fn agent() -> anyhow::Result<PathBuf> {
     there.with_context(|| format!("there is no {}: `cargo build --release`", path.display()))
 }
 
-/// The guest of a recipe: made where it is not there.
+/// Returns the guest of a recipe and builds it if it does not exist.
 ///
 /// # Errors
-/// When it cannot be made.
+/// Returns an error if the guest cannot be built.
 pub fn guest(recipe: &Recipe) -> anyhow::Result<Guest> {
     let mut say = |doing: &str| eprintln!("{doing}");
     let cache = guest::cache_directory()?;

@@ -1,5 +1,5 @@
-//! What a campaign of very many cells over very many hosts takes of the machine that plans and collects: memory and
-//! processor time of each step, where cells end at once.
+//! Cost of a very large campaign on very many hosts for the machine that plans and collects: memory
+//! and processor time of each step. Cells end immediately.
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
@@ -26,10 +26,10 @@ use sys::clock;
 /// Options of `hosts`.
 #[derive(Debug, Args)]
 pub struct HostOptions {
-    /// About so many cells.
+    /// Approximate numbers of cells.
     #[arg(long, value_delimiter = ',', default_value = "10000,100000,1000000")]
     cells: Vec<u32>,
-    /// So many hosts, each with the same number of cells.
+    /// Number of hosts. Each gets the same number of cells.
     #[arg(long, default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(1..))]
     hosts: u32,
     /// Where the campaign's directory and database go: in memory, where flushing costs nothing.
@@ -79,7 +79,7 @@ fn campaign(cells: u32, options: &HostOptions) -> anyhow::Result<()> {
     measured("plan", || planned(&campaign, &directory))?;
     measured("work", || work(&directory, options.hosts))?;
     let mut store = Store::open(&place.path().join("fsarena.db"))?;
-    // Whoever collects knows them from the campaign, and memory is needed for results.
+    // The collector takes the cells from the campaign, and the memory is needed for results.
     fs::remove_dir_all(directory.join("cells"))?;
     let results = measured("collect", || collect(&directory, &mut store))?;
     fs::remove_dir_all(&directory)?;
@@ -103,7 +103,7 @@ fn shown(results: &CampaignResults) -> anyhow::Result<()> {
 
 /// Does a step and prints what it took.
 fn measured<T>(name: &str, step: impl FnOnce() -> anyhow::Result<T>) -> anyhow::Result<T> {
-    // From here on the kernel remembers the peak anew: proc(5).
+    // Resets the peak memory of this process: proc(5).
     fs::write("/proc/self/clear_refs", "5")?;
     let before = processor_time()?;
     let done = step().with_context(|| format!("in the step `{name}`"))?;
@@ -111,7 +111,7 @@ fn measured<T>(name: &str, step: impl FnOnce() -> anyhow::Result<T>) -> anyhow::
     let status = fs::read_to_string("/proc/self/status")?;
     let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
     let peak = peak.and_then(|words| words.split_whitespace().next()?.parse::<f64>().ok());
-    let peak = peak.context("the kernel tells no peak")? / 1e3;
+    let peak = peak.context("the kernel reports no peak memory (VmHWM)")? / 1e3;
     println!("{name:<12} {seconds:>10.2} {peak:>10.0}");
     std::io::stdout().flush()?;
     Ok(done)
@@ -141,7 +141,7 @@ fn many(rounds: u32) -> anyhow::Result<Campaign> {
     Ok(campaign)
 }
 
-/// What a cell comes to: it varies a little.
+/// Simulates the result of a cell, with a small variation.
 fn outcome(cell: &Cell, test: &Test) -> CellResult {
     let mut rng = SeededRng::new(cell.seed);
     let mut result = in_memory::ok_result(test);

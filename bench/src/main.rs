@@ -1,6 +1,7 @@
-//! `fsarena-bench`: fsarena's engine beside its peers. `bench` says how fast it is, `agreement` whether it
-//! measures what they measure, `instructions` how many instructions an operation takes on both sides, `record` what recording
-//! costs beside strace, `hosts` what very many cells take of the machine that collects. Wiring only.
+//! `fsarena-bench`: compares fsarena's engine with other programs. Dispatches the subcommands:
+//! `bench` compares speed, `agreement` checks that the measured values agree, `instructions` counts
+//! the instructions per operation on both sides, `record` compares the cost of recording with
+//! strace, `hosts` measures the cost of very large campaigns for the collecting machine.
 
 mod agreement;
 mod bench;
@@ -33,7 +34,7 @@ use sys::namespace;
 const BEGIN: &str = "<!-- table: begin -->";
 const END: &str = "<!-- table: end -->";
 
-/// fsarena's engine beside its peers.
+/// Compare fsarena's engine with other programs.
 #[derive(Debug, Parser)]
 struct CommandLine {
     #[command(subcommand)]
@@ -42,16 +43,17 @@ struct CommandLine {
 
 #[derive(Debug, Subcommand)]
 enum Choice {
-    /// How fast the engine is beside fio, bonnie++, fs_mark, dd and a bare loop in C.
+    /// Compare the speed of the engine with fio, bonnie++, fs_mark, dd and a bare loop in C.
     Bench(Options),
     /// Whether the engine measures what bonnie++, IOzone and fio measure.
     Agreement(Options),
-    /// How many instructions an operation takes the engine and its peers, in programs and in the kernel: in guests in
-    /// virtual time, the same in every run.
+    /// Count the instructions per operation of the engine and its peers, in programs and in the
+    /// kernel. Runs in guests in virtual time; the counts are the same in every run.
     Instructions(instructions::InstructionOptions),
-    /// What recording a command costs beside tracing it with strace.
+    /// Compare the cost of recording a command with that of tracing it with strace.
     Record(record::RecordOptions),
-    /// What a campaign of very many cells over very many hosts takes of the machine that plans and collects.
+    /// Measure the cost of a very large campaign on very many hosts for the machine that plans and
+    /// collects.
     Hosts(hosts::HostOptions),
     /// The engine's own process.
     #[command(hide = true)]
@@ -63,17 +65,18 @@ struct Options {
     /// Only comparisons whose name (or name@filesystem) this is; may be given several times.
     #[arg(long, value_name = "NAME")]
     only: Vec<String>,
-    /// How many pairs of each comparison.
+    /// Number of pairs per comparison.
     #[arg(long, default_value_t = 6, value_parser = clap::value_parser!(u16).range(1..))]
     pairs: u16,
     /// Print JSON in place of the table.
     #[arg(long)]
     json: bool,
-    /// Put the table into this document, between its markers; with `--only`, its rows alone.
+    /// Write the table into this document, between its markers; with `--only`, update only the rows
+    /// of those comparisons.
     #[arg(long, value_name = "FILE")]
     document: Option<PathBuf>,
-    /// Where the image goes, on which filesystems are made; it has no name there [default: memory
-    /// where there is enough, else /var/tmp].
+    /// Directory of the image for the filesystems; the image is an unnamed file [default: memory if
+    /// it is large enough, else /var/tmp].
     #[arg(long, value_name = "DIRECTORY")]
     work_dir: Option<PathBuf>,
     /// Size of the image.
@@ -82,7 +85,7 @@ struct Options {
     /// As little as shows that everything works; the results mean nothing.
     #[arg(long)]
     smoke: bool,
-    /// This process is in namespaces of its own already.
+    /// This process already runs in a private mount namespace.
     #[arg(long, hide = true)]
     inside: bool,
 }
@@ -139,7 +142,7 @@ fn run(choice: &Choice) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Those that are named; all where none is.
+/// Returns the selected contests, or all if none is selected.
 fn chosen(contests: Vec<Benchmark>, only: &[String]) -> anyhow::Result<Vec<Benchmark>> {
     let is = |contest: &Benchmark, name: &String| {
         *name == contest.name || *name == format!("{}@{}", contest.name, contest.scratch)
@@ -155,9 +158,9 @@ fn chosen(contests: Vec<Benchmark>, only: &[String]) -> anyhow::Result<Vec<Bench
     Ok(contests.into_iter().filter(wanted).collect())
 }
 
-/// Starts this program again with mounts and processes of its own, which end with it.
+/// Restarts this program in private mount and process namespaces.
 fn go_inside() -> anyhow::Result<ExitCode> {
-    namespace::unshare().context("this needs root: mounts of its own")?;
+    namespace::unshare().context("cannot create a mount namespace; run as root")?;
     let status = Command::new(env::current_exe()?)
         .args(env::args_os().skip(1))
         .arg("--inside")
@@ -177,7 +180,7 @@ fn compare(contests: &[Benchmark], options: &Options) -> anyhow::Result<Vec<RowR
     };
     let mut outcomes = Vec::new();
     for contest in contests {
-        // One that cannot be run says why and does not keep the others from running.
+        // A contest that fails to run reports the reason, and the others still run.
         match contest.run(&setting, &mut |doing| eprintln!("{doing}")) {
             Ok(more) => {
                 eprint!("{}", table::terminal(&more));
@@ -222,7 +225,7 @@ fn show(outcomes: &[RowResult], options: &Options) -> anyhow::Result<()> {
         let document =
             fs::read_to_string(path).with_context(|| format!("reading {}", path.display()))?;
         let table = table::markdown(outcomes);
-        // What was left out keeps the rows it has.
+        // Rows of comparisons that did not run stay unchanged.
         let document =
             table::replace_between(&document, BEGIN, END, |old| match options.only.is_empty() {
                 true => table,

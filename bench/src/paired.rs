@@ -1,4 +1,4 @@
-//! What pairs of results say: who is how many times faster, and how sure that is. Pure.
+//! Statistics of pairs of results: the ratio of two sides and its uncertainty. Pure.
 
 use serde::Serialize;
 use stats::{Interval, median, median_interval};
@@ -18,11 +18,12 @@ pub struct Comparison {
     pub highest: f64,
     /// Interval for the median of the pairs' ratios, from order statistics.
     pub interval: Interval,
-    /// How many pairs.
+    /// Number of pairs.
     pub pairs: usize,
 }
 
-/// Compares pairs of (ours, the peer's); `None` where there is no pair or a result is not positive.
+/// Compares pairs of (engine, peer). Returns `None` if there are no pairs or a result is not
+/// positive.
 pub fn compare(pairs: &[(f64, f64)]) -> Option<Comparison> {
     let positive = |x: f64| x.is_finite() && x > 0.0;
     if !pairs.iter().all(|&(a, b)| positive(a) && positive(b)) {
@@ -42,8 +43,8 @@ pub fn compare(pairs: &[(f64, f64)]) -> Option<Comparison> {
     })
 }
 
-/// The order of the sides in a round: each begins as often as any other, so that what one leaves
-/// behind for the next favours nobody.
+/// Returns the order of the sides in a round. Each side is first equally often, so that effects on
+/// the next side cancel out.
 pub fn order(round: usize, sides: usize) -> Vec<usize> {
     (0..sides).map(|i| (round + i) % sides).collect()
 }
@@ -71,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_said_of_no_pair_or_of_a_result_that_is_none() {
+    fn no_pairs_or_an_invalid_result_give_no_comparison() {
         assert_eq!(compare(&[]), None);
         assert_eq!(compare(&[(1.0, 0.0)]), None);
         assert_eq!(compare(&[(f64::NAN, 1.0)]), None);
@@ -79,7 +80,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_ratio_lies_within_the_spread_and_turns_over_with_the_sides(
+        fn ratio_is_within_the_spread_and_inverts_with_the_sides(
             pairs in prop::collection::vec((0.001f64..1e12, 0.001f64..1e12), 1..20)
         ) {
             let c = compare(&pairs).unwrap();

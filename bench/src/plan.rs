@@ -1,11 +1,11 @@
-//! Short ways to write down phases of the engine for the lists of comparisons.
+//! Short constructors for phases of the engine, for the lists of comparisons.
 
 use model::{
     AccessPattern, Bytes, CacheState, Create, EntryKind, FileSharing, Io, Metadata, MetadataAction,
     Nanos, Op, Phase, RemoveFile, SyncAtEnd, TraversalOrder,
 };
 
-/// How much is done in each comparison.
+/// Sizes and durations of the comparisons.
 #[derive(Clone, Copy, Debug)]
 pub struct BenchScale {
     /// A file that is read at random from the cache: larger than the caches of a processor, small
@@ -17,22 +17,22 @@ pub struct BenchScale {
     pub bonnie: Bytes,
     /// Seeks in it from memory: enough that they are not too short for bonnie++.
     pub seeks: u64,
-    /// What bonnie++ writes and reads a byte at a time.
+    /// Bytes that bonnie++ writes and reads one at a time.
     pub chars: Bytes,
     /// Empty files, in bonnie++'s unit of 1024: enough that no phase is too short for it.
     pub files: u64,
-    /// The same where nothing is slower than memory.
+    /// Empty files on a filesystem in memory, in bonnie++'s unit of 1024.
     pub files_in_memory: u64,
     /// The file of each thread of tiobench.
     pub tiobench: Bytes,
     /// Random requests of each thread of tiobench.
     pub tiobench_random: u64,
-    /// How long a phase runs that ends by time.
+    /// Duration of phases with a time limit, in seconds.
     pub seconds: u64,
 }
 
 impl BenchScale {
-    /// What results are taken with.
+    /// Scale for published results.
     pub const FULL: Self = Self {
         cached: Bytes::mib(256),
         streamed: Bytes::mib(1024),
@@ -60,7 +60,7 @@ impl BenchScale {
     };
 }
 
-/// A phase on what is in the cache, that ends with its last call.
+/// Creates a phase on cached data that ends with its last call.
 pub fn phase(name: &str, op: Op) -> Phase {
     Phase {
         name: name.to_owned(),
@@ -93,7 +93,7 @@ pub fn remove(file: &str) -> Phase {
     )
 }
 
-/// A phase that ends when its time is over, and not before.
+/// Creates a phase with a fixed duration.
 pub fn for_seconds(seconds: u64, name: &str, io: Io) -> Phase {
     Phase {
         at_most: Some(Nanos::from_secs(seconds)),

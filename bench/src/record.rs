@@ -1,4 +1,5 @@
-//! What recording a command costs beside tracing it with strace: the same command, in turns.
+//! Compares the cost of recording a command with that of tracing it with strace. The same command
+//! runs under each side in turn.
 
 use std::fs;
 use std::io::Write;
@@ -17,10 +18,10 @@ use crate::paired::order;
 /// Options of `record`.
 #[derive(Debug, Args)]
 pub struct RecordOptions {
-    /// How often each side runs each command.
+    /// Runs of each command per side.
     #[arg(long, default_value_t = 8, value_parser = clap::value_parser!(u16).range(1..))]
     rounds: u16,
-    /// The program that records [default: fsarena beside this program].
+    /// The program that records [default: fsarena in the directory of this program].
     #[arg(long, value_name = "FILE")]
     fsarena: Option<PathBuf>,
     /// As little as shows that everything works; the results mean nothing.
@@ -28,13 +29,13 @@ pub struct RecordOptions {
     smoke: bool,
 }
 
-/// Who runs a command, and what comes before the command in its line.
+/// A way to run a command, with the words to put before the command.
 struct Side {
     name: &'static str,
     words: Vec<String>,
 }
 
-/// A command, and what has to lie in its directory.
+/// A command and the function that creates its input files.
 struct Work {
     name: &'static str,
     command: &'static str,
@@ -57,7 +58,7 @@ const WORKS: [Work; 2] = [
     },
 ];
 
-/// What one run took, in seconds.
+/// Duration of one run, in seconds.
 #[derive(Clone, Copy)]
 struct RunTime {
     wall: f64,
@@ -130,7 +131,7 @@ fn sides(options: &RecordOptions, place: &Path) -> anyhow::Result<[Side; 4]> {
     ])
 }
 
-/// What each side took in each round, after one that does not count.
+/// Returns the durations of each side in each round, after one warm-up round that does not count.
 fn rounds(
     options: &RecordOptions,
     sides: &[Side; 4],
@@ -188,7 +189,8 @@ fn medians(took: &[RunTime]) -> (f64, f64) {
     (of(|took| took.wall), of(|took| took.processor))
 }
 
-/// `files.tar`: so many files of one to eight blocks in as many directories as a source tree has.
+/// Creates `files.tar` with the given number of files, each one to eight blocks, in about as many
+/// directories as a source tree has.
 fn archive(place: &Path, files: usize) -> anyhow::Result<()> {
     let top = place.join("files");
     for number in 0..files {
@@ -205,7 +207,8 @@ fn archive(place: &Path, files: usize) -> anyhow::Result<()> {
     Ok(fs::remove_dir_all(top)?)
 }
 
-/// `project`: so many sources of C that include each other's headers, and their makefile.
+/// Creates `project` with the given number of C sources that include each other's headers, and a
+/// makefile.
 fn project(place: &Path, sources: usize) -> anyhow::Result<()> {
     let top = place.join("project");
     fs::create_dir(&top)?;

@@ -1,5 +1,6 @@
-//! Where both sides of a comparison work: a tmpfs, or a filesystem on a loop device. Everything lives in a
-//! mount namespace of this process's own, and the image has no name: a killed run leaves nothing behind.
+//! Working directories for both sides of a comparison: a tmpfs, or a filesystem on a loop device.
+//! Mounts are private to this process and the image is an unnamed file, so that a killed run leaves
+//! no mounts or files.
 
 use std::fmt;
 use std::fs::{self, File};
@@ -18,13 +19,13 @@ use sys::caches;
 
 use crate::peers;
 
-/// Where mounts go; empty and private in a namespace of its own.
+/// Empty mount point, private to the mount namespace of this process.
 const MOUNTS: &str = "/run/fsarena-bench";
 const CHUNK: usize = 1 << 20;
 /// Where files are held in memory.
 const MEMORY: &str = "/dev/shm";
 const DISK: &str = "/var/tmp";
-/// What a contest uses of the memory, about, where it has no limit of its own.
+/// Approximate memory use of a contest without a memory limit.
 const USED: Bytes = Bytes::mib(1536);
 
 /// A kind of filesystem to work on.
@@ -52,7 +53,8 @@ impl FsType {
         }
     }
 
-    /// What makes it; nothing is left to be initialised while somebody measures.
+    /// Returns the mkfs command, with options that disable lazy initialisation. Returns `None` for
+    /// tmpfs.
     fn mkfs(self) -> Option<&'static [&'static str]> {
         match self {
             Self::Tmpfs => None,
@@ -99,16 +101,16 @@ fn available_memory(information: &str) -> Bytes {
     information.lines().find_map(line).unwrap_or_default()
 }
 
-/// An image file that is gone when the last who has it open closes it.
+/// An unnamed image file that is deleted when the last descriptor is closed.
 #[derive(Debug)]
 pub struct Image(File);
 
 impl Image {
-    /// Writes an image of a size in a directory, to its end, so that nobody pays for allocation below
-    /// the filesystem.
+    /// Writes an image of the given size in a directory, in full, so that no side pays for
+    /// allocation below the filesystem.
     ///
     /// # Errors
-    /// When there is no room, or the directory cannot be written.
+    /// Returns an error if there is too little space or the directory is not writable.
     pub fn write(directory: &Path, size: Bytes) -> anyhow::Result<Self> {
         storage::require_free_space(directory, size, "give another --work-dir")?;
         let mut file = tempfile::tempfile_in(directory)
@@ -138,16 +140,16 @@ pub struct ScratchFs {
     kind: FsType,
     path: PathBuf,
     device: Option<LoopDevice>,
-    /// What those who work here may use of the memory.
+    /// Memory limit for the programs that use the directory.
     memory: Bytes,
 }
 
 impl ScratchFs {
-    /// Makes and mounts a filesystem; the image is needed for all but tmpfs. Who works there may use this much
-    /// of the memory; all where it is absent.
+    /// Creates and mounts a filesystem. All kinds except tmpfs need the image. `memory` is the
+    /// memory limit of the programs that use the directory; `None` means no limit.
     ///
     /// # Errors
-    /// When a program is missing or anything of it fails.
+    /// Returns an error if a program is missing or a step fails.
     pub fn prepare(
         kind: FsType,
         image: Option<&Image>,
@@ -178,23 +180,22 @@ impl ScratchFs {
         Ok(scratch)
     }
 
-    /// Where it is mounted.
+    /// Returns the mount point.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// How the image is attached, in words.
+    /// Describes how the image is attached.
     pub fn attachment(&self) -> &'static str {
         self.device
             .as_ref()
             .map_or("memory", LoopDevice::attachment)
     }
 
-    /// Unmounts, drops the kernel's caches and mounts again; tmpfs has nothing else to be read from,
-    /// and stays as it is.
+    /// Remounts with dropped kernel caches. Has no effect on tmpfs, which is always in memory.
     ///
     /// # Errors
-    /// When somebody still works there, or the kernel refuses.
+    /// Returns an error if the filesystem is in use or the kernel refuses.
     pub fn make_cold(&self) -> anyhow::Result<()> {
         if self.device.is_none() {
             return Ok(());
@@ -213,9 +214,10 @@ impl ScratchFs {
         self.fetch_memory();
     }
 
-    /// Touches memory and gives it back to this kernel. A virtual machine gives memory that is free back to
-    /// its host within seconds (free page reporting), and whoever needs it next fetches it page by page, which
-    /// can take longer than what is measured: the side that began sooner would seem the faster one.
+    /// Touches memory and returns it to this kernel. A virtual machine returns free memory to its
+    /// host within seconds (free page reporting), and the next user fetches it page by page. That
+    /// can take longer than the measured work, so that the first side would seem slower than the
+    /// second.
     fn fetch_memory(&self) {
         let most = self.memory.0 / 4 * 3;
         drop(black_box(vec![1_u8; most as usize]));
@@ -242,7 +244,7 @@ impl ScratchFs {
 
 impl Drop for ScratchFs {
     fn drop(&mut self) {
-        // Where a child still holds it, it goes with the namespace.
+        // If a child still uses the mount, it ends with the namespace.
         let _ = umount2(&self.path, MntFlags::MNT_DETACH);
     }
 }

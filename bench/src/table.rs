@@ -15,7 +15,7 @@ const HEADS: [&str; 9] = [
     "target",
     "verdict",
 ];
-/// Columns of numbers, which stand at the right.
+/// Columns of numbers, which are right-aligned.
 const NUMBERS: [bool; 9] = [false, false, true, true, true, true, true, true, false];
 
 /// For a terminal.
@@ -28,7 +28,7 @@ pub fn markdown(outcomes: &[RowResult]) -> String {
     to_markdown(rows(outcomes), NUMBERS)
 }
 
-/// Rows below each other, the heads first; columns of numbers stand at the right.
+/// Formats rows in columns, headings first. Columns of numbers are right-aligned.
 pub fn align<const N: usize>(rows: &[[String; N]], numbers: [bool; N]) -> String {
     let width = |i: usize| rows.iter().map(|r| r[i].chars().count()).max().unwrap_or(0);
     let widths: [usize; N] = std::array::from_fn(width);
@@ -60,10 +60,10 @@ pub fn to_markdown<const N: usize>(mut rows: Vec<[String; N]>, numbers: [bool; N
         .collect()
 }
 
-/// Replaces what stands between two markers of a document by what is made of it.
+/// Replaces the text between two markers of a document. The new text is computed from the old.
 ///
 /// # Errors
-/// When the markers are not there.
+/// Returns an error if a marker is missing.
 pub fn replace_between(
     document: &str,
     begin: &str,
@@ -76,8 +76,8 @@ pub fn replace_between(
     Ok(format!("{before}{begin}\n{}{end}{after}", make(old)))
 }
 
-/// A table in Markdown in which the rows of comparisons that were made again stand where the old ones
-/// stood; rows that are new to it come last.
+/// Updates a table in Markdown. New rows replace the old rows of the same comparison; rows of new
+/// comparisons are appended.
 pub fn renewed(old: &str, new: &str) -> String {
     let rows = |table: &'_ str| -> Vec<String> {
         let lines = table.lines().filter(|l| l.starts_with('|')).skip(2);
@@ -98,7 +98,7 @@ pub fn renewed(old: &str, new: &str) -> String {
     table.iter().map(|row| format!("{row}\n")).collect()
 }
 
-/// What a row compares, and on which filesystem: its first two cells.
+/// Returns the first two cells of a row, which identify the comparison and its filesystem.
 fn comparison(row: &str) -> String {
     row.split(" | ").take(2).collect::<Vec<_>>().join(" | ")
 }
@@ -137,7 +137,7 @@ fn cells(outcome: &RowResult) -> [String; 9] {
     ]
 }
 
-/// A target in words.
+/// Formats a target.
 pub fn target(target: Goal) -> String {
     match target {
         Goal::AtLeast(bound) => format!("≥ {bound:.2}"),
@@ -154,7 +154,7 @@ fn verdict(outcome: &RowResult) -> String {
     }
 }
 
-/// A verdict in words.
+/// Formats a verdict.
 pub const fn word(verdict: Verdict, target: Goal) -> &'static str {
     match (verdict, target) {
         (Verdict::Met, Goal::Within(_)) => "agrees",
@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_stands_between_the_markers_is_replaced() {
+    fn replaces_only_the_text_between_the_markers() {
         let document = "by hand\n<!-- a -->\nold\n<!-- b -->\nby hand, too\n";
         let put = |document: &str| {
             replace_between(document, "<!-- a -->", "<!-- b -->", |_| "new\n".to_owned())
@@ -302,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_made_again_stand_where_they_stood() {
+    fn repeated_comparisons_keep_their_position() {
         let table = |rows: &str| format!("| head |\n| --- |\n{rows}");
         let old = table("| a | x | 1 |\n| b | x | 1 |\n| b | x | 2 |\n| b | y | 3 |\n");
         let new = table("| b | x | 8 |\n| b | x | 9 |\n| c | x | 7 |\n");

@@ -1,4 +1,4 @@
-//! One tiny comparison from end to end, on a tmpfs of its own; its results mean nothing and are not looked at.
+//! Tiny comparisons from end to end, on a private tmpfs. The measured values are not checked.
 
 use std::fs;
 use std::process::{Command, Output};
@@ -13,7 +13,7 @@ fn bench(arguments: &[&str]) -> Output {
 }
 
 #[test]
-fn a_tiny_comparison_gives_each_row_a_result_and_leaves_nothing_mounted() {
+fn tiny_comparison_gives_results_and_leaves_no_mounts() {
     let output = bench(&[
         "bench",
         "--smoke",
@@ -77,7 +77,7 @@ fn instructions_of_an_operation_are_the_same_in_two_runs() {
 }
 
 #[test]
-fn a_name_that_is_none_is_refused_with_those_there_are() {
+fn an_unknown_name_is_refused_with_a_list_of_names() {
     let output = bench(&["agreement", "--only", "nonsense"]);
     assert!(!output.status.success());
     let said = String::from_utf8_lossy(&output.stderr);
@@ -86,7 +86,7 @@ fn a_name_that_is_none_is_refused_with_those_there_are() {
 }
 
 #[test]
-fn without_an_emulator_the_row_of_a_guest_says_so_and_nothing_fails() {
+fn missing_emulator_is_reported_in_the_row_of_the_guest() {
     let output = Command::new(env!("CARGO_BIN_EXE_fsarena-bench"))
         .args(["bench", "--smoke", "--only", "guest-boot", "--json"])
         .env("PATH", "/nowhere")

@@ -1,6 +1,7 @@
-//! What hosts share of a campaign: its plan, and the result that a host sends.
+//! The files that hosts exchange for a campaign: the plan, and the result that a host sends.
 //!
-//! An input is [edits](crate::edits) of one of both. The digest that a result begins with is made to fit.
+//! An input is [edits](crate::edits) of one or both. The digest at the beginning of a result is
+//! corrected.
 
 use std::fs;
 use std::path::Path;
@@ -57,7 +58,7 @@ fn is_opened_or_not(batch: &Batch, plan: &Value) {
 }
 
 fn is_kept_or_not(batch: &Batch, mut result: Value) {
-    // Of this plan it is, whatever else it says: two plans are never the same.
+    // The result always names this plan, because each plan has a unique name.
     if let Some(plan) = result.get_mut("plan") {
         *plan = json!(batch.plan_id());
     }
@@ -99,7 +100,7 @@ fn planned() -> (TempDir, Batch) {
     (place, batch)
 }
 
-/// What the first cell comes to.
+/// Returns a result of the first cell.
 fn result(batch: &Batch) -> Value {
     let entry = batch.entry(0).expect("there are two");
     json!({

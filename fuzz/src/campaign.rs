@@ -1,4 +1,4 @@
-//! Campaign files, the words of the command line that mean the same, and the plan that follows.
+//! Campaign files, the equivalent command-line arguments, and the resulting plan.
 
 use std::path::{Path, PathBuf};
 
@@ -11,7 +11,7 @@ use model::{
 use crate::property::{is_one_line, survives_json};
 use crate::sample::CATALOG;
 
-/// A plan of more is no question of parsing.
+/// Maximum cells of a plan. Larger plans do not test parsing.
 const MAX_CELLS: u64 = 1000;
 
 /// A campaign file; each line of it is also read as a word of the command line.

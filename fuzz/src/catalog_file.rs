@@ -19,7 +19,7 @@ const KINDS: [CatalogKind; 6] = [
     CatalogKind::Study,
 ];
 
-/// One file, taken for one of each kind.
+/// Parses one file as each kind of catalog file.
 pub fn run(input: &[u8]) {
     let Ok(text) = str::from_utf8(input) else {
         return;
@@ -80,7 +80,7 @@ fn is_sound(catalog: &Catalog) {
         .for_each(survives_json);
 }
 
-/// No placeholder is left, and nothing is mounted without the options that keep a machine safe.
+/// Commands contain no unfilled placeholders, and every mount uses the safety options.
 fn commands_are_filled(catalog: &Catalog, name: &str) {
     let contender = catalog.contender(name).expect("it is in there");
     let place = Placeholders {

@@ -48,7 +48,7 @@ pub fn seeds() -> Vec<Vec<u8>> {
     json_edits::seeds(&*BASES)
 }
 
-/// What was read is read again as it was, and every form of report can show it.
+/// Results survive a round trip, and every report format can render them.
 fn is_shown(results: &CampaignResults) {
     survives_json(results);
     let mut analysis = analyse(results);
@@ -77,7 +77,7 @@ fn is_shown(results: &CampaignResults) {
     compared(campaign);
 }
 
-/// A campaign beside itself: nothing can have become worse.
+/// Compares a campaign with itself: no result can be worse.
 fn compared(campaign: AnalysedCampaign<'_>) {
     let wanted = CompareFilter::default();
     let Ok(found) = compare_campaigns(campaign, campaign, &wanted) else {

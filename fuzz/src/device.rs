@@ -1,7 +1,7 @@
-//! The content of a device that may be erased: whatever is on it, it does not look blank.
+//! Content of a device that may be erased: a device with any data must not look blank.
 //!
-//! An input is a list of (place, length, bytes): four bytes for the place, in sectors; one for the length; and so
-//! many bytes. They are written to a file of zeros that is a terabyte long and all hole.
+//! An input is a list of (place, length, bytes): four bytes for the place, in sectors; one for the
+//! length; and the bytes. They are written to a sparse file of one terabyte.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -11,7 +11,7 @@ use storage::{DeviceContent, scan};
 
 const SIZE: u64 = 1 << 40;
 const SECTOR: u64 = 512;
-/// How formats begin, and where: whatever is known of them is in `provision`.
+/// Sector and first bytes of some formats. `provision` contains the full list.
 const MARKS: [(u64, &[u8]); 12] = [
     (0, b"XFSB"),
     (0, b"LUKS\xba\xbe"),
@@ -44,7 +44,7 @@ pub fn run(input: &[u8]) {
             device
                 .read_exact_at(&mut byte, offset)
                 .expect("it is there");
-            assert_ne!(byte, [0], "there is no data at {offset}");
+            assert_ne!(byte, [0], "no data at {offset}");
         }
         DeviceContent::Blank(_) => assert!(is_zero(&device, &first), "data was not seen"),
     }

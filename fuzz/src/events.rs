@@ -1,4 +1,4 @@
-//! What an agent or a guest says, and what becomes of it; the job that an agent reads.
+//! Events of an agent or a guest and the resulting cell; the job that an agent reads.
 
 use model::{CellId, CommandRecord, MountId, Nanos, PhaseResult};
 use run::{CellEnd, CellResultBuilder, events};
@@ -8,7 +8,7 @@ use wire::{CellEvent, CellJob, WorkTarget};
 use crate::property::survives_json;
 use crate::sample::TEST;
 
-/// What was read from a channel; each line is also taken for a job.
+/// Parses data from a channel. Each line is also parsed as a job.
 pub fn run(input: &[u8]) {
     let mut collector = CellResultBuilder::new(&TEST);
     for event in events::read(input) {
@@ -21,7 +21,7 @@ pub fn run(input: &[u8]) {
     let phases = result.phases.iter().map(|phase| &phase.phase);
     assert!(
         phases.eq(TEST.phases.iter().map(|phase| &phase.name)),
-        "each planned phase stands once"
+        "each planned phase must be listed once"
     );
     survives_json(&result);
     for line in input.split(|byte| *byte == b'\n') {

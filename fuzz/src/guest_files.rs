@@ -1,8 +1,8 @@
-//! What goes into a guest from outside: programs, libraries, kernels, and the mirror that a user names.
+//! External files for guests: programs, libraries, kernels, and a user-defined mirror.
 
 use guest::{check_mirror, elf, payload};
 
-/// A file, taken for a program and for a kernel; its text for a mirror.
+/// Parses a file as a program and as a kernel, and its text as a mirror.
 pub fn run(input: &[u8]) {
     elf::dependencies(input);
     let loaded = elf::strip(input);

@@ -1,14 +1,14 @@
-//! Edits of sound JSON, which come further than bytes at random.
+//! Edits of valid JSON, which reach deeper code than random bytes.
 //!
-//! An input is the name of a base in the first line, then lines `NUMBER VALUE`, each of which puts a value in the place of
-//! the node with that number. Without a value the node goes.
+//! An input is the name of a base in the first line, followed by lines `NUMBER VALUE`. Each
+//! replaces the node with that number. Without a value the node is removed.
 
 use serde_json::Value;
 
 /// More edits than these show nothing new.
 const MAX_EDITS: usize = 16;
 
-/// A sound value, and where its nodes are.
+/// A valid value and the paths of its nodes.
 pub struct Base {
     name: &'static str,
     value: Value,
@@ -41,12 +41,13 @@ impl Base {
     }
 }
 
-/// Which base an input edits, and what becomes of it; the first where none has that name.
+/// Returns the base that an input names, with its edits. Uses the first base if the name is
+/// unknown.
 pub fn edited(bases: &[Base], input: &[u8]) -> Value {
     of_base(bases, input).1
 }
 
-/// The same with the name of the base.
+/// Returns the name of the base and the edited value.
 pub fn of_base(bases: &[Base], input: &[u8]) -> (&'static str, Value) {
     let input = String::from_utf8_lossy(input);
     let (name, edits) = input.split_once('\n').unwrap_or((&input, ""));

@@ -1,5 +1,5 @@
-//! What a kernel writes when it dies or stands still, on a guest's console and in this machine's log, and the
-//! judgement on it.
+//! Kernel messages of crashes and hangs, on a guest's console and in this machine's log, and the
+//! verdict on them.
 
 use model::{CellResult, KernelEvent, Nanos, Status};
 use run::call_trace::CallTrace;
@@ -9,7 +9,7 @@ use wire::CellEvent;
 use crate::property::survives_json;
 use crate::sample::TEST;
 
-/// Lines of a console that are kept, and the note of those that are not.
+/// Maximum lines of a console to keep, plus the note about omitted lines.
 const MAX_LINES: usize = 501;
 
 /// The console of a guest.
@@ -40,7 +40,7 @@ pub fn run(input: &[u8]) {
     explained(hung, &events);
 }
 
-/// Each planned phase stands once, and a cell that is not well says why in one line.
+/// Each planned phase is listed once, and a cell with a failure gives the reason in one line.
 fn explained(ending: CellEnd, events: &[KernelEvent]) {
     let mut collector = CellResultBuilder::new(&TEST);
     let step = TEST.phases[0].name.clone();

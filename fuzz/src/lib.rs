@@ -1,6 +1,6 @@
-//! Every parser of outside input as a function of some bytes, which must not panic whatever they are.
+//! Every parser of untrusted input as a function of bytes, which must never panic.
 //!
-//! `make fuzz` runs them under a coverage-guided fuzzer. `make test` runs them on the inputs that are kept in
+//! `make fuzz` runs them under a coverage-guided fuzzer. `make test` runs them on the inputs in
 //! `corpus/` and on mutations of these (`tests/replay.rs`).
 
 mod batch_files;
@@ -20,12 +20,12 @@ mod sample;
 mod study;
 mod trace_file;
 
-/// A group of parsers, and what is known of their inputs.
+/// A group of parsers and their known inputs.
 #[derive(Clone, Copy, Debug)]
 pub struct Target {
-    /// Its name, and that of its directory in `corpus/`.
+    /// Name of the target and of its directory in `corpus/`.
     pub name: &'static str,
-    /// Has the parsers read an input; panics where a property does not hold.
+    /// Runs the parsers on an input. Panics if a property does not hold.
     pub run: fn(&[u8]),
     /// Inputs that are made and not kept: files that are in the repository anyway, and binary ones.
     pub seeds: fn() -> Vec<Vec<u8>>,
@@ -33,7 +33,7 @@ pub struct Target {
     pub longest: usize,
 }
 
-/// All of them.
+/// All targets.
 pub const TARGETS: [Target; 12] = [
     Target {
         name: "campaign",

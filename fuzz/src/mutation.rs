@@ -18,7 +18,7 @@ const WORDS: [&[u8]; 12] = [
     b"\n",
 ];
 
-/// An input like this one, of so many bytes at most.
+/// Returns a mutation of the input of at most `longest` bytes.
 pub fn mutated(input: &[u8], longest: usize, chance: &mut SeededRng) -> Vec<u8> {
     let mut bytes = input.to_vec();
     for _ in 0..=chance.below(4) {
@@ -54,7 +54,7 @@ fn mutate(bytes: &mut Vec<u8>, chance: &mut SeededRng) {
     }
 }
 
-/// Puts a word in the place of the next number.
+/// Replaces the next number by a word.
 fn number(bytes: &mut Vec<u8>, from: usize, chance: &mut SeededRng) {
     let is_digit = |byte: &u8| byte.is_ascii_digit();
     let Some(begin) = bytes[from..].iter().position(is_digit) else {

@@ -1,4 +1,4 @@
-//! What the kernel tells of a machine in `/proc`, `/sys` and `/dev/kmsg`.
+//! Kernel files about a machine: `/proc`, `/sys` and `/dev/kmsg`.
 
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
@@ -7,7 +7,7 @@ use run::memory;
 use storage::{environment, host_memory, swap_files, sysfs};
 use sys::{block, kmsg, mounts, process, usage};
 
-/// One file, taken for each of those that are read.
+/// Parses one file with each of the parsers.
 pub fn run(input: &[u8]) {
     mount_table(input);
     for file in swap_files(input) {

@@ -1,4 +1,4 @@
-//! What other programs printed: the first byte chooses the format, and the rest is read.
+//! Output of other programs: the first byte selects the format, and the rest is parsed.
 
 use std::fs;
 use std::path::Path;
@@ -8,7 +8,7 @@ use model::{Campaign, check_name};
 
 use crate::property::is_one_line;
 
-/// Reads it as the format that is chosen, and as the one that it is taken for.
+/// Parses the input in the selected format and in the recognised format.
 pub fn run(input: &[u8]) {
     let Some((first, rest)) = input.split_first() else {
         return;
@@ -52,7 +52,7 @@ fn is_sound(format: InputFormat, input: &[u8]) {
     }
 }
 
-/// What programs really printed, behind the byte of its format.
+/// Returns real output of programs, each after the byte of its format.
 pub fn seeds() -> Vec<Vec<u8>> {
     let samples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates/import/tests/samples");
     let entries = fs::read_dir(samples).into_iter().flatten().flatten();

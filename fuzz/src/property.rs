@@ -1,4 +1,4 @@
-//! What holds for all parsers: errors are one line, and what was read is written and read again as it was.
+//! Properties of all parsers: errors are one line, and parsed values survive a round trip.
 
 use std::fmt::{Debug, Display};
 
@@ -8,11 +8,11 @@ use serde::de::DeserializeOwned;
 /// An error is one line that a terminal shows as it is.
 pub fn is_one_line(error: &impl Display) {
     let text = error.to_string();
-    assert!(!text.is_empty(), "an error says nothing");
+    assert!(!text.is_empty(), "an error must not be empty");
     assert!(!text.contains(char::is_control), "{text:?}");
 }
 
-/// What was read is said in JSON so that it is read again as it was.
+/// Checks that a value survives a round trip through JSON.
 pub fn survives_json<T: Serialize + DeserializeOwned + PartialEq + Debug>(value: &T) {
     let text = serde_json::to_string(value).expect("JSON can say it");
     let again: T = serde_json::from_str(&text).expect("it is read again");

@@ -1,4 +1,4 @@
-//! What inputs are held against: the built-in catalog, and a test that an agent was to do.
+//! Reference data for inputs: the built-in catalog, and a test for an agent.
 
 use std::sync::LazyLock;
 

@@ -1,4 +1,5 @@
-//! What a study published: its claims in TOML, and its figures as CSV, in one input, parted by a line of dashes.
+//! Published studies: claims in TOML and figures as CSV, in one input, separated by a line of
+//! dashes.
 
 use std::fs;
 use std::path::Path;
@@ -11,7 +12,7 @@ use crate::sample::CATALOG;
 /// Parts the two files of an input.
 const BETWEEN: &str = "\n-----\n";
 
-/// Two files of a study: what is understood is judged, and shown whatever it holds.
+/// Parses two files of a study. Valid claims are evaluated and printed.
 pub fn run(input: &[u8]) {
     let Ok(text) = str::from_utf8(input) else {
         return;

@@ -8,7 +8,7 @@ use trace::{
 
 use crate::property::is_one_line;
 
-/// A whole file, the columns of one, and what strace or fio may have written.
+/// Parses the input as a whole trace file, as columns of one, and as a trace of strace or fio.
 pub fn run(input: &[u8]) {
     read(input);
     read(&trace::envelope(input));

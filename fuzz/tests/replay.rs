@@ -1,4 +1,4 @@
-//! Every target on the inputs that are kept, on those that are made, and on mutations of both, the same in every
+//! Runs every target on its stored and generated inputs and on mutations of both, the same in every
 //! run.
 
 use std::fs;
@@ -9,7 +9,7 @@ use fuzz::mutation::mutated;
 use fuzz::{TARGETS, Target, target};
 use model::SeededRng;
 
-/// Runs a target on its inputs, and on so many mutations of all of them together.
+/// Runs a target on its inputs and on the given number of mutations in total.
 fn replay(name: &str, mutations: usize) {
     let target = target(name).expect("it is one");
     let inputs = inputs(target);
@@ -54,12 +54,12 @@ fn events_and_jobs() {
 }
 
 #[test]
-fn what_other_programs_printed() {
+fn output_of_other_programs() {
     replay("import", 6_000);
 }
 
 #[test]
-fn what_the_kernel_tells() {
+fn kernel_files() {
     replay("proc", 6_000);
 }
 
@@ -99,7 +99,7 @@ fn files_that_hosts_share() {
 }
 
 #[test]
-fn no_target_is_left_out_of_this_file() {
+fn every_target_has_a_test_in_this_file() {
     let tests = include_str!("replay.rs");
     for target in &TARGETS {
         assert!(tests.contains(&format!("replay(\"{}\", ", target.name)));

@@ -19,8 +19,9 @@ use serde_json::{Value, json};
 /// The longest wait for an answer, on a machine that is busy with other tests.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(120);
 
-/// Chromium reads commands from descriptor 3 and answers on 4; the shell puts our pipes there. Chromium ends when
-/// they are closed, whatever ended this process, and the shell then removes its profile.
+/// Chromium reads commands from descriptor 3 and answers on 4; the shell connects our pipes to
+/// them. Chromium ends when they are closed, even if this process crashes, and the shell removes
+/// its profile.
 const ON_PIPES: &str = r#"
 chromium --user-data-dir="$0" "$@" 3<&0 4>&1 </dev/null >/dev/null 2>&1
 rm -rf "$0"
@@ -57,7 +58,7 @@ struct Program {
 pub struct Browser {
     /// Nothing only while it is dropped.
     program: Option<Program>,
-    /// Pages, cookies and storage of this browser alone.
+    /// Identifier of this browser's separate pages, cookies and storage.
     context: Value,
 }
 
@@ -85,7 +86,7 @@ impl View {
         phone: false,
         scripts: true,
     };
-    /// The same at night.
+    /// The desktop view in dark mode.
     pub const DARK: Self = Self {
         dark: true,
         ..Self::DESK
@@ -152,9 +153,9 @@ impl Program {
         }
     }
 
-    /// Ends one that may not listen any more.
+    /// Kills a browser that may no longer respond.
     fn kill(mut self) {
-        // Nothing more can be done about one that is not ours any longer.
+        // Errors are ignored: the process may already have ended.
         let _ = killpg(
             Pid::from_raw(self.shell.id().cast_signed()),
             Signal::SIGKILL,
@@ -195,10 +196,10 @@ impl Program {
 }
 
 impl Browser {
-    /// Takes one that is idle, or starts one.
+    /// Returns an idle browser, or starts one.
     ///
     /// # Panics
-    /// Where there is no Chromium.
+    /// Panics if Chromium is not installed.
     pub fn start() -> Self {
         let idle = IDLE.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let mut program = idle.unwrap_or_else(Program::start);
@@ -209,18 +210,18 @@ impl Browser {
         }
     }
 
-    /// Loads a file in a page of its own and waits until it is there.
+    /// Loads a file in a new page and waits until it is loaded.
     ///
     /// # Panics
-    /// When the browser does not answer.
+    /// Panics if the browser does not answer.
     pub fn open(&mut self, file: &Path, view: View) -> Page<'_> {
         self.open_at(file, "", view)
     }
 
-    /// The same with a fragment behind the address: `#use=1`.
+    /// Loads a file with a fragment after the address, such as `#use=1`.
     ///
     /// # Panics
-    /// When the browser does not answer.
+    /// Panics if the browser does not answer.
     pub fn open_at(&mut self, file: &Path, fragment: &str, view: View) -> Page<'_> {
         let blank = json!({ "url": "about:blank", "browserContextId": self.context });
         let program = self.program();
@@ -249,7 +250,7 @@ impl Browser {
             );
         }
         let begun = Instant::now();
-        let file = file.canonicalize().expect("the page is there");
+        let file = file.canonicalize().expect("the page exists");
         let url = format!("file://{}{fragment}", file.display());
         page.call("Page.navigate", json!({ "url": url }));
         page.wait_until_loaded();
@@ -315,7 +316,8 @@ impl Page<'_> {
         answer["result"]["value"].take()
     }
 
-    /// What the page's own policy makes of running text: the result, or the name of the error.
+    /// Evaluates text under the page's content security policy and returns the result, or the name
+    /// of the error.
     pub fn try_eval(&mut self, text: &str) -> String {
         let expression = format!(
             "(() => {{ try {{ return String(eval('{text}')); }} catch (error) {{ return error.name; }} }})()"
@@ -358,7 +360,7 @@ impl Page<'_> {
         number.unwrap_or_else(|| panic!("{expression} gives {value}"))
     }
 
-    /// Presses and lets go of a key, by its name (UI Events KeyboardEvent key Values).
+    /// Presses and releases a key, by its name (UI Events KeyboardEvent key Values).
     pub fn press(&mut self, key: &str) {
         let code = match key {
             "Enter" => 13,
@@ -382,7 +384,7 @@ impl Page<'_> {
         self.call("Input.dispatchKeyEvent", event);
     }
 
-    /// Waits until the page has drawn what is to be seen; without scripts nothing is drawn later.
+    /// Waits until the page is drawn. Without scripts, there is no later drawing.
     pub fn settle(&mut self) {
         if !self.scripts {
             return;
@@ -392,10 +394,10 @@ impl Page<'_> {
         self.run(frames);
     }
 
-    /// A picture of what is to be seen, or of the whole page; PNG.
+    /// Takes a picture of the visible part of the page, or of the whole page. Returns a PNG.
     ///
     /// # Panics
-    /// When the browser takes none.
+    /// Panics if the browser returns no picture.
     pub fn picture(&mut self, whole: bool) -> Vec<u8> {
         self.settle();
         let mut parameters = json!({ "format": "png" });
@@ -413,12 +415,13 @@ impl Page<'_> {
         decoded(&picture["data"])
     }
 
-    /// A picture of the first node that a selector names; PNG.
+    /// Takes a picture of the first node that matches a selector. Returns a PNG.
     ///
     /// # Panics
-    /// Where there is none.
+    /// Panics if no node matches.
     pub fn picture_of(&mut self, selector: &str) -> Vec<u8> {
-        // What is out of sight is not laid out, and would move what is below once it is.
+        // Off-screen sections have no layout (content-visibility) and would move later sections
+        // when they get one.
         self.run(
             "for (const part of document.querySelectorAll('section')) \
              part.style.contentVisibility = 'visible'",
@@ -445,13 +448,13 @@ impl Page<'_> {
         decoded(&printed["data"])
     }
 
-    /// What the page complained of: exceptions, errors and warnings of the console.
+    /// Returns the messages of the page: exceptions, errors and warnings of the console.
     pub fn console(&mut self) -> Vec<String> {
         self.settle();
         self.console.clone()
     }
 
-    /// Everything that the page asked for, by its address.
+    /// Returns the addresses of all requests of the page.
     pub fn requests(&mut self) -> Vec<String> {
         self.settle();
         self.requests.clone()

@@ -1,5 +1,5 @@
-//! A Debian of a few tiny packages, with an apt, a dpkg-deb and a make that know nothing else: guests are made of
-//! it in a second and without a network. Each step of a build can be made to stand still.
+//! A Debian of a few tiny packages, with stub versions of apt, dpkg-deb and make. Guests are built
+//! from it in a second and without a network. Each step of a build can be made to block.
 
 use std::ffi::OsString;
 use std::fs;
@@ -12,12 +12,13 @@ use std::time::{Duration, Instant};
 pub const STEPS: [&str; 5] = ["asking", "updating", "bringing", "unpacking", "building"];
 
 const RELEASE: &str = "6.1.0-1-amd64";
-/// How large the unpacked kernel is.
+/// Size of the unpacked kernel, in bytes.
 const KERNEL_SIZE: usize = 3 << 20;
-/// Bounds a wait for something that happens within a second or never.
+/// Timeout for an event that happens within a second or never.
 const NEVER: Duration = Duration::from_secs(60);
 
-/// What all programs begin with. Who stands still has started another program, which has started a third.
+/// Common beginning of all programs. A blocked program has started a child, which has started
+/// another one.
 const COMMON: &str = r#"#!/bin/sh
 here=@HERE@
 stand_still() {
@@ -145,35 +146,35 @@ impl Debian {
         command.env("PATH", with_ours);
     }
 
-    /// Has this step stand still when it comes to it.
+    /// Makes a step block when it starts.
     ///
     /// # Panics
-    /// When the directory is gone.
+    /// Panics if the directory no longer exists.
     pub fn pause_at(&self, step: &str) {
         let _ = fs::remove_file(self.directory.join("stands-still"));
         fs::write(self.directory.join(format!("stop-at-{step}")), "").unwrap();
     }
 
-    /// Waits until a step stands still.
+    /// Waits until a step blocks.
     ///
     /// # Panics
-    /// When none does in a minute.
+    /// Panics if no step blocks within a minute.
     pub fn wait_for_stop(&self) {
         let start = Instant::now();
         while !self.directory.join("stands-still").exists() {
-            assert!(start.elapsed() < NEVER, "no step stands still");
+            assert!(start.elapsed() < NEVER, "no step is blocked");
             std::thread::sleep(Duration::from_millis(5));
         }
     }
 
-    /// Has what stands still go on, and nothing stand still any more.
+    /// Unblocks all steps.
     pub fn resume(&self) {
         for step in STEPS {
             let _ = fs::remove_file(self.directory.join(format!("stop-at-{step}")));
         }
     }
 
-    /// What apt was asked to do or to bring since it was asked last, a line each.
+    /// Returns the calls of apt since the last call of this method, one per line.
     pub fn calls(&self) -> Vec<String> {
         let file = self.directory.join("calls");
         let calls = fs::read_to_string(&file).unwrap_or_default();
@@ -203,7 +204,7 @@ impl Debian {
         fs::remove_dir_all(tree).unwrap();
     }
 
-    /// The kernel's source, as far as UFS is built of it.
+    /// Returns the parts of the kernel's source from which UFS is built.
     fn source(&self) -> Vec<u8> {
         let tree = self.directory.join("linux-source-6.1/fs/ufs");
         fs::create_dir_all(&tree).unwrap();
@@ -225,7 +226,7 @@ fn kernel() -> Vec<(String, Vec<u8>)> {
     kernel.resize(KERNEL_SIZE, 7);
     let packed = gzip(&kernel);
     let mut image = vec![0; SETUP];
-    // One sector of set-up code behind that with the header.
+    // One sector of set-up code after the sector with the header.
     image[0x1f1] = 1;
     image[0x202..0x206].copy_from_slice(b"HdrS");
     image[PAYLOAD_OFFSET..PAYLOAD_OFFSET + 4].copy_from_slice(&0u32.to_le_bytes());

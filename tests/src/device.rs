@@ -6,7 +6,7 @@ use std::process::Command;
 
 use crate::program;
 
-/// A loop device; detached, and what lies below it unmounted, when dropped.
+/// A loop device. When dropped, it unmounts the filesystems on it and detaches.
 #[derive(Debug)]
 pub struct LoopDevice {
     device: PathBuf,
@@ -25,11 +25,11 @@ impl LoopDevice {
         Self::attach(image, None)
     }
 
-    /// A device on an image behind the driver with faults, which dies when it is to write a block that
-    /// begins so; from then on the device answers every request with an error.
+    /// Attaches a device to an image on the fault driver. The driver dies when it should write a
+    /// block that begins with `fatal`; the device then fails every request.
     ///
     /// # Panics
-    /// When it cannot be made.
+    /// Panics if the device cannot be created.
     pub fn vanishing(directory: &Path, size: u64, fatal: &str) -> Self {
         std::fs::create_dir(directory).expect("the directory is new");
         let options = format!("die-at={fatal}");
@@ -84,7 +84,7 @@ impl Drop for LoopDevice {
         }
         commands.extend(self.below.as_ref().map(|below| ("umount", "--lazy", below)));
         for (program, option, what) in commands {
-            // What does not come off is found by the sandbox.
+            // The sandbox reports devices and mounts that remain.
             let _ = Command::new(program).arg(option).arg(what).status();
         }
     }

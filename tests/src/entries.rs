@@ -31,7 +31,7 @@ impl Entry {
         }
     }
 
-    /// The driver with faults, told what to do wrong.
+    /// Returns an entry for the fault driver with the given faults.
     pub fn faulty(name: &str, driver: &Path, faults: &[&str]) -> Self {
         let program = driver.to_str().expect("build directories have plain names");
         Self {
@@ -44,7 +44,7 @@ impl Entry {
         }
     }
 
-    /// The same with another mkfs, which begins with the program.
+    /// Replaces the mkfs command, which begins with the program.
     #[must_use]
     pub fn mkfs(mut self, line: &[&str]) -> Self {
         self.programs.push(line[0].to_owned());
@@ -52,7 +52,7 @@ impl Entry {
         self
     }
 
-    /// The same with another mount, which begins with the program.
+    /// Replaces the mount command, which begins with the program.
     #[must_use]
     pub fn mount(mut self, line: &[&str]) -> Self {
         self.programs.push(line[0].to_owned());

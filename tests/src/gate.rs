@@ -44,7 +44,7 @@ impl Gate {
     pub fn reached(self) -> BlockedContender {
         let pipe = OpenOptions::new().write(true).open(&self.pipe);
         BlockedContender {
-            _pipe: pipe.expect("the pipe is there"),
+            _pipe: pipe.expect("the pipe exists"),
             path: self.pipe,
         }
     }
@@ -58,12 +58,12 @@ pub struct BlockedContender {
 }
 
 impl BlockedContender {
-    /// Lets it go on; from now on it does not wait any more.
+    /// Lets the contender continue. It never waits again.
     ///
     /// # Panics
-    /// When the gate cannot be opened for good.
+    /// Panics if the gate cannot be opened permanently.
     pub fn release(self) {
-        std::fs::remove_file(&self.path).expect("the pipe is there");
+        std::fs::remove_file(&self.path).expect("the pipe exists");
         std::fs::write(&self.path, "").expect("a sandbox is writable");
     }
 }

@@ -25,16 +25,17 @@ pub fn guest() -> Guest {
     made.expect("a guest can be made")
 }
 
-/// What it is made of.
+/// Returns the recipe of the test guest.
 ///
 /// # Panics
-/// When the catalog does not load.
+/// Panics if the catalog does not load.
 pub fn guest_recipe() -> Recipe {
     let catalog = Catalog::builtin().expect("the catalog loads");
     Recipe::for_filesystems(catalog.filesystems(), &[])
 }
 
-/// Where it is kept: where an fsarena with the cache of the tests keeps its own.
+/// Returns the directory of the test guest: the guest cache of an fsarena that uses the cache of
+/// the tests.
 pub fn guest_cache() -> PathBuf {
     program::cache().join("fsarena")
 }

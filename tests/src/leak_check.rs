@@ -1,6 +1,6 @@
-//! Looks for what a run may have left behind on this machine: mounts, loop devices, processes.
+//! Finds resources that a run left on this machine: mounts, loop devices, processes.
 //!
-//! Everything that a sandbox starts names the sandbox's path somewhere; that is how it is recognised.
+//! Resources of a sandbox are recognised by its path, which every process that it starts mentions.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 
 use crate::faultfs::HANGING;
 
-/// How long the kernel may take to tear down what was killed. It bounds a wait that normally ends at
-/// once; nothing is measured by it.
+/// Timeout for the kernel to clean up after killed processes. Normally the wait ends immediately;
+/// the timeout is not part of any measurement.
 const TEARDOWN: Duration = Duration::from_secs(20);
 
 /// Every mount, loop device and process that names this path, one line each.
@@ -26,7 +26,7 @@ pub fn find(path: &Path) -> Vec<String> {
     found
 }
 
-/// What is left when the kernel had time to tear down what was killed.
+/// Returns resources that remain after the kernel had time to clean up.
 pub fn find_lasting(path: &Path) -> Vec<String> {
     let start = Instant::now();
     loop {
@@ -69,7 +69,7 @@ fn process_line(process: &Path, wanted: &str) -> Option<String> {
     (!is_this && names_it).then(|| format!("process {}: {line}", process.display()))
 }
 
-/// Whether a driver with faults has come to the call that it never answers.
+/// Returns true if a fault driver has reached the call that it never answers.
 pub fn hangs(path: &Path) -> bool {
     let wanted = path.to_str().expect("sandboxes have plain names");
     let is_hanging = |thread: &PathBuf| {
@@ -105,8 +105,8 @@ mod tests {
     fn a_process_is_found_while_it_lives() {
         let sandbox = tempfile::tempdir().unwrap();
         assert_eq!(find(sandbox.path()), Vec::<String>::new());
-        // It waits for a line that never comes, and says when it does: until a program has begun,
-        // its command line is empty.
+        // The child prints a line when it is ready and waits for input that never arrives. Its
+        // command line is empty until the program has started.
         let mut child = Command::new("sh")
             .args(["-c", "echo; read line"])
             .arg(sandbox.path())

@@ -1,6 +1,6 @@
-//! What the end-to-end tests share: a driver with faults, and a sandbox that notices what is left.
+//! Shared parts of the end-to-end tests: a fault driver, and a sandbox that detects leftovers.
 //!
-//! Only for tests: nothing here is part of fsarena.
+//! Only for tests; fsarena does not contain this crate.
 
 pub mod browser;
 pub mod debian;

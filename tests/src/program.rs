@@ -4,14 +4,14 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::OnceLock;
 
-/// The fsarena of the same build as the running test; built when first asked for, because cargo
-/// builds for a test only the programs of its own package.
+/// Returns the path of the fsarena binary with the same profile as the running test. Builds it on
+/// the first call, because cargo builds for a test only the binaries of its own package.
 ///
-/// The program comes with any test of its package. All of the workspace is asked for, as it is when all tests run:
-/// its features are other ones than those of the package alone, and everything would be compiled once more.
+/// Any test of its package builds the binary. The build covers the whole workspace, as `make test`
+/// does: the features of the package alone differ, and everything would be compiled again.
 ///
 /// # Panics
-/// When it does not build.
+/// Panics if it does not build.
 pub fn fsarena() -> &'static Path {
     static BUILT: OnceLock<PathBuf> = OnceLock::new();
     BUILT.get_or_init(|| {
@@ -38,7 +38,7 @@ pub fn faultfs() -> PathBuf {
     build_directory().join("faultfs")
 }
 
-/// What fsarena keeps between runs of the tests: guests, and results of cells.
+/// Returns the cache directory that is shared between runs of the tests: guests and cell results.
 pub fn cache() -> PathBuf {
     build_directory().join("guests")
 }
@@ -46,14 +46,17 @@ pub fn cache() -> PathBuf {
 /// `TARGET/TRIPLE/PROFILE`: two levels above a test's own program.
 fn build_directory() -> PathBuf {
     let test = std::env::current_exe().expect("a test knows its own program");
-    let directory = test.ancestors().nth(2).expect("tests lie in PROFILE/deps");
+    let directory = test
+        .ancestors()
+        .nth(2)
+        .expect("tests are located in PROFILE/deps");
     directory.to_owned()
 }
 
 /// How a run of fsarena ended.
 #[derive(Clone, Debug)]
 pub struct CommandOutput {
-    /// Exit code; `None` where a signal ended it.
+    /// Exit code; `None` if a signal ended the program.
     pub code: Option<i32>,
     /// Standard output.
     pub stdout: String,
@@ -73,10 +76,10 @@ impl From<Output> for CommandOutput {
 }
 
 impl CommandOutput {
-    /// Demands an exit code.
+    /// Requires an exit code.
     ///
     /// # Panics
-    /// When it was another; says all that was printed.
+    /// Panics with all output if the exit code differs.
     #[track_caller]
     pub fn assert_code(self, code: i32) -> Self {
         assert_eq!(

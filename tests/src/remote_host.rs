@@ -1,5 +1,5 @@
-//! Another host, as far as ssh can tell: a real sshd in a network namespace of its own, at the other end of a cable that a
-//! test can cut. Processes and files are this machine's.
+//! A simulated remote host: a real sshd in a private network namespace, at the other end of a cable
+//! that a test can cut. Processes and files are those of this machine.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
@@ -15,13 +15,13 @@ use nix::unistd::Pid;
 
 use crate::{Sandbox, succeed};
 
-/// How long sshd may take to listen.
+/// Timeout for sshd to listen.
 const LISTENING: Duration = Duration::from_secs(20);
 
-/// Several hosts of one test program have cables of their own.
+/// Number of the next host. Each host of a test program has a separate cable.
 static NEXT: AtomicU32 = AtomicU32::new(0);
 
-/// A host, called `far` where nobody says otherwise. When it is dropped, both go.
+/// A host, named `far` by default. Dropping it removes sshd and the cable.
 #[derive(Debug)]
 pub struct RemoteHost {
     name: String,
@@ -33,18 +33,18 @@ pub struct RemoteHost {
 }
 
 impl RemoteHost {
-    /// Starts sshd behind a new cable.
+    /// Starts sshd at the end of a new cable.
     ///
     /// # Panics
-    /// Without root, or where sshd does not start.
+    /// Panics without root, or if sshd does not start.
     pub fn new(sandbox: &Sandbox) -> Self {
         Self::with_name("far", sandbox)
     }
 
-    /// The same of another name, by which the host also calls itself: a sandbox may have several.
+    /// Starts a host with another name, which is also its hostname: a sandbox may have several.
     ///
     /// # Panics
-    /// As [`FarHost::new`].
+    /// Panics as [`FarHost::new`] does.
     pub fn with_name(name: &str, sandbox: &Sandbox) -> Self {
         let number = NEXT.fetch_add(1, Ordering::Relaxed) + std::process::id() % 200;
         let place = sandbox.path(&format!("ssh-{name}"));
@@ -75,7 +75,7 @@ impl RemoteHost {
              UserKnownHostsFile {shown}/known\nStrictHostKeyChecking no\nLogLevel ERROR\n"
         );
         fs::write(place.join("ssh_config"), client).expect("a sandbox is writable");
-        // ssh asks the system, and not the environment, where its user's configuration is.
+        // ssh locates its user's configuration through the system and not through the environment.
         let bin = sandbox.path("bin");
         fs::create_dir_all(&bin).expect("a sandbox is writable");
         let all = sandbox.path("ssh_config");
@@ -106,7 +106,7 @@ impl RemoteHost {
         let said = sshd.stdout.take().expect("piped above");
         BufReader::new(said)
             .read_line(&mut there)
-            .expect("it says that it is there");
+            .expect("the host reports that it is ready");
         let inside = sshd.id();
         let run = |words: String| succeed(Command::new("nsenter").args(words.split_whitespace()));
         let ip = |words: String| succeed(Command::new("ip").args(words.split_whitespace()));
@@ -196,7 +196,7 @@ impl RemoteHost {
 
 impl Drop for RemoteHost {
     fn drop(&mut self) {
-        // What answers at the other end of a cable that was cut waits for minutes.
+        // The session at the other end of a cut cable waits for minutes.
         let sessions = self.sessions();
         for session in sessions {
             let _ = kill(Pid::from_raw(session), Signal::SIGKILL);

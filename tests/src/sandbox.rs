@@ -13,7 +13,8 @@ use crate::entries::{self, Entry};
 use crate::leak_check;
 use crate::program::{self, CommandOutput};
 
-/// What every campaign begins with: a file, because options given beside it win.
+/// Base settings of every campaign. They are in a file, because options on the command line
+/// override it.
 const CAMPAIGN: &str = r#"
 contenders = ["tmpfs"]
 profile = "smoke"
@@ -27,15 +28,15 @@ const CAMPAIGN_FILE: &str = "small.toml";
 #[derive(Debug)]
 pub struct Sandbox {
     directory: TempDir,
-    /// Held by one that nobody else has meanwhile.
+    /// Lock of a sandbox that runs exclusively.
     _turn: Option<MutexGuard<'static, ()>>,
 }
 
 impl Sandbox {
-    /// A sandbox with the suites of [`entries`] in its catalog.
+    /// Creates a sandbox whose catalog contains the suites of [`entries`].
     ///
     /// # Panics
-    /// Without root: mounting is what these tests are about, so none of them is skipped.
+    /// Panics without root. The tests are about mounting, and none is skipped.
     pub fn new() -> Self {
         assert!(
             Uid::effective().is_root(),
@@ -60,11 +61,11 @@ impl Sandbox {
         sandbox
     }
 
-    /// A sandbox that is the only one of its kind in this process: for what stays in this machine's page cache, which
-    /// any other campaign drops.
+    /// Creates the only exclusive sandbox of this process, for tests that depend on this machine's
+    /// page cache. Any other campaign drops it.
     ///
     /// # Panics
-    /// As [`Sandbox::new`].
+    /// Panics as [`Sandbox::new`] does.
     pub fn exclusive() -> Self {
         static TURN: Mutex<()> = Mutex::new(());
         let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
@@ -101,7 +102,7 @@ impl Sandbox {
         fs::write(file, entry.toml()).expect("a sandbox is writable");
     }
 
-    /// Adds a filesystem behind the driver with faults.
+    /// Adds a filesystem on the fault driver.
     pub fn add_faulty(&self, name: &str, faults: &[&str]) {
         self.add(&Entry::faulty(name, &program::faultfs(), faults));
     }
@@ -115,7 +116,7 @@ impl Sandbox {
             .arg("--catalog")
             .arg(self.path("catalog"))
             .env("XDG_DATA_HOME", self.path("data"))
-            // Tests run side by side, and nobody looks at their results.
+            // Tests run in parallel, and their measured values are not used.
             .env("FSARENA_RUN_DIR", self.root())
             .env_remove("NO_COLOR")
             .stdin(Stdio::null());
@@ -136,7 +137,8 @@ impl Sandbox {
         command
     }
 
-    /// `fsarena run` in guests in virtual time, so many cells side by side; by whoever runs the command.
+    /// Adds the arguments of `fsarena run` in guests in virtual time, with the given number of
+    /// parallel cells, for the user who runs the command.
     pub fn in_guests(&self, mut fsarena: Command, contenders: &[&str], jobs: &str) -> Command {
         fsarena
             .args(["run", "--backend", "vm", "--clock", "virtual"])
@@ -163,15 +165,15 @@ impl Sandbox {
         fs::write(disks.join("slow.toml"), SLOW).expect("a sandbox is writable");
     }
 
-    /// Everything that is stored of the last campaign.
+    /// Returns all stored data of the last campaign.
     ///
     /// # Panics
-    /// When fsarena does not give it.
+    /// Panics if `fsarena report` fails.
     pub fn results(&self) -> CampaignResults {
         results_of(run(self.fsarena().args(["report", "--format", "json"])))
     }
 
-    /// What runs have left behind in the sandbox, the kernel's tear-down awaited.
+    /// Returns resources that runs left in the sandbox, after waiting for the kernel to clean up.
     pub fn leftovers(&self) -> Vec<String> {
         let mut found = leak_check::find_lasting(self.root());
         let files = fs::read_dir(self.path("work"))
@@ -182,10 +184,10 @@ impl Sandbox {
         found
     }
 
-    /// Demands that runs have left nothing behind.
+    /// Checks that runs left no resources.
     ///
     /// # Panics
-    /// When something is there.
+    /// Panics if some remain.
     #[track_caller]
     pub fn assert_clean(&self) {
         let left = self.leftovers();
@@ -217,10 +219,10 @@ pub fn run(command: &mut Command) -> CommandOutput {
     CommandOutput::from(command.output().expect("the program can be started"))
 }
 
-/// What is stored of a campaign, from its report in JSON.
+/// Returns the stored data of a campaign, parsed from its JSON report.
 ///
 /// # Panics
-/// When there is none.
+/// Panics if there is no valid report.
 #[track_caller]
 pub fn results_of(report: CommandOutput) -> CampaignResults {
     let report = report.assert_code(0);
@@ -229,10 +231,10 @@ pub fn results_of(report: CommandOutput) -> CampaignResults {
     serde_json::from_value(document["results"].take()).expect("it holds the campaign's results")
 }
 
-/// The results of one contender, in the order in which they were planned.
+/// Returns the results of one contender, in planned order.
 ///
 /// # Panics
-/// When a cell of it has none: a campaign that is over has no holes.
+/// Panics if one of its cells has no result: a finished campaign has all results.
 pub fn cells_of<'a>(results: &'a CampaignResults, contender: &str) -> Vec<&'a CellResult> {
     let result = |stored: &'a CellRecord| {
         let result = stored.result.as_ref();

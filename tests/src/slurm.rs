@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
-/// How long a daemon may take to do what it is waited for: longer than ever seen.
+/// Timeout for a daemon.
 const TIME_LIMIT: Duration = Duration::from_secs(180);
 const PAUSE: Duration = Duration::from_millis(50);
 /// The names of the nodes.
@@ -38,7 +38,7 @@ impl Slurm {
         for sub in ["state", "spool-n1", "spool-n2"] {
             fs::create_dir(slurm.path(sub)).expect("it is new");
         }
-        // Whoever checks credentials comes by this way.
+        // The daemon that checks credentials accesses this directory as another user.
         let all_may_enter = fs::Permissions::from_mode(0o755);
         fs::set_permissions(slurm.directory.path(), all_may_enter).expect("it is ours");
         let mut key = fs::File::open("/dev/urandom").expect("it is always there");
@@ -59,7 +59,7 @@ impl Slurm {
         slurm
     }
 
-    /// The file that tells Slurm's commands where it is, for `SLURM_CONF`.
+    /// Returns Slurm's configuration file, the value of `SLURM_CONF`.
     pub fn config(&self) -> PathBuf {
         self.path("slurm.conf")
     }
@@ -121,10 +121,11 @@ impl Slurm {
         });
     }
 
-    /// Starts a node, or starts it again: processes of its own, which die with its first one.
+    /// Starts or restarts a node in a separate process namespace, which ends with its first
+    /// process.
     pub fn node(&mut self, name: &str) {
         let mut command = Command::new("unshare");
-        // What others unmount goes there, too.
+        // Unmounts by other processes also take effect in the node's namespace.
         command.args([
             "--pid",
             "--fork",
@@ -165,10 +166,10 @@ impl Slurm {
         end(child);
     }
 
-    /// Runs one of Slurm's commands; what it printed, where it did not fail.
+    /// Runs a Slurm command. Returns its output, or `None` if it fails.
     ///
     /// # Panics
-    /// When it is not there.
+    /// Panics if the command is not installed.
     pub fn run(&self, command: &str, words: &[&str]) -> Option<String> {
         let output = Command::new(command)
             .args(words)
@@ -190,7 +191,7 @@ impl Slurm {
         ["idle", "mixed", "allocated", "completing"].contains(&&*self.state(node))
     }
 
-    /// What is in the queue, a line for each task: number, state, node.
+    /// Returns the queue, one line per task: number, state, node.
     pub fn queue(&self) -> String {
         let queue = self.run(
             "squeue",
@@ -199,16 +200,16 @@ impl Slurm {
         queue.unwrap_or_default()
     }
 
-    /// Waits until something is so.
+    /// Waits until a condition holds.
     ///
     /// # Panics
-    /// When it never is.
+    /// Panics on timeout.
     #[track_caller]
     pub fn wait_for(&self, what: &str, is_so: impl Fn(&Self) -> bool) {
         wait_for(what, || is_so(self), || self.said());
     }
 
-    /// The ends of what the daemons have written.
+    /// Returns the last output of the daemons.
     fn said(&self) -> String {
         let logs = [
             "control.log",
@@ -227,10 +228,10 @@ impl Slurm {
     }
 }
 
-/// Waits until something is so.
+/// Waits until a condition holds.
 ///
 /// # Panics
-/// When it never is, with what `said` says.
+/// Panics on timeout, with the output of `said`.
 #[track_caller]
 pub fn wait_for(what: &str, is_so: impl Fn() -> bool, said: impl Fn() -> String) {
     let since = Instant::now();
@@ -249,12 +250,12 @@ pub fn runs_in(path: &Path) -> bool {
 }
 
 fn end(mut child: Child) {
-    // Who has ended already is waited for all the same.
+    // A process that has ended must be waited for, too.
     let _ = child.kill();
     let _ = child.wait();
 }
 
-/// Three ports that nobody has.
+/// Returns three free ports.
 fn ports() -> [u16; 3] {
     let listeners =
         [(); 3].map(|()| TcpListener::bind("127.0.0.1:0").expect("there are free ports"));
@@ -263,7 +264,7 @@ fn ports() -> [u16; 3] {
 
 impl Drop for Slurm {
     fn drop(&mut self) {
-        // Nodes before the controller, which else waits for nobody.
+        // Nodes end first; the controller would otherwise wait for them.
         while let Some((_, child)) = self.daemons.pop() {
             end(child);
         }

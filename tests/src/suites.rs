@@ -2,7 +2,7 @@
 
 use model::CellResult;
 
-/// A file that is read twice: the second time from memory, where there is room for it.
+/// A file that is read twice: the second time from memory, if it fits.
 pub const READ_AGAIN: &str = r#"
 name = "again"
 title = "The same file twice"

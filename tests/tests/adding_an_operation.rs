@@ -1,12 +1,12 @@
-//! Adds an operation as `docs/adding-an-operation.md` says, to a copy of the crates, and performs it. The
-//! copy is kept, so that only what has changed since is compiled again.
+//! Adds an operation to a copy of the crates, following `docs/adding-an-operation.md`, and performs
+//! it. The copy is kept, so that only changed files are compiled again.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Crates of the copy: what reads suites and what performs operations.
+/// Crates of the copy: those that read suites and those that perform operations.
 const CRATES: [&str; 5] = ["trace", "model", "sys", "engine", "catalog"];
 
 /// Reads the operation from a suite's file, performs, undoes and repeats it.
@@ -63,8 +63,8 @@ fn read(top: &Path, below: &Path, into: &mut Files) {
     }
 }
 
-/// Makes a directory hold these files and no other. What is the same already is left as it is: cargo compiles what
-/// is newer than what it has compiled.
+/// Makes a directory contain exactly these files. Unchanged files are not rewritten, because cargo
+/// recompiles files with a newer time.
 fn keep(files: &Files, top: &Path) {
     fs::create_dir_all(top).unwrap();
     let mut there = Files::new();
@@ -122,7 +122,7 @@ fn with_operation(page: &str) -> Files {
     files
 }
 
-/// Puts some text behind another.
+/// Inserts text after another text.
 fn edit(files: &mut Files, name: &str, behind: &str, text: &str) {
     let content = files.get_mut(Path::new(name)).unwrap();
     let old = String::from_utf8(content.clone()).unwrap();

@@ -52,7 +52,7 @@ fn words(sandbox: &Sandbox, of_use: &str) -> String {
 }
 
 #[test]
-fn what_lacks_a_feature_or_keeps_nothing_is_ruled_out_with_the_reason() {
+fn excludes_contenders_that_lack_a_feature_or_lose_data() {
     let sandbox = sandbox();
     sandbox.add(&Entry::ext4("made"));
     sandbox.add_faulty("linkless", &["no-links"]);
@@ -101,7 +101,7 @@ fn what_lacks_a_feature_or_keeps_nothing_is_ruled_out_with_the_reason() {
 }
 
 #[test]
-fn one_round_is_not_enough_for_an_answer_and_a_feature_that_nobody_tried_for_an_advice() {
+fn one_round_gives_no_answer_and_an_untested_feature_no_advice() {
     let sandbox = sandbox();
     sandbox.add(&Entry::ext4("one"));
     sandbox.add(&Entry::ext4("other"));
@@ -127,7 +127,7 @@ fn one_round_is_not_enough_for_an_answer_and_a_feature_that_nobody_tried_for_an_
 }
 
 #[test]
-fn a_crash_in_what_counts_rules_out() {
+fn a_crash_in_a_required_test_excludes_the_contender() {
     let sandbox = sandbox();
     sandbox.add(&Entry::ext4("made"));
     sandbox.add_faulty("mortal", &["die-after=3MiB"]);

@@ -1,4 +1,4 @@
-//! Contenders that are aged before a test: what lies there then, what is refused, what reports say of it.
+//! Contenders that are aged before a test: their content, refused options, and reports.
 
 use std::fs;
 use std::path::PathBuf;
@@ -30,7 +30,7 @@ fn record(cell: &CellResult) -> AgeingResult {
 }
 
 #[test]
-fn each_filesystem_is_filled_as_far_as_is_asked_for_before_the_first_phase() {
+fn filesystems_are_filled_as_requested_before_the_first_phase() {
     let sandbox = Sandbox::new();
     let contenders = ["ext4", "xfs", "btrfs"];
     let age = format!("profile = \"agrawal\", fill = \"80%\", {OPERATIONS}");
@@ -61,11 +61,11 @@ fn each_filesystem_is_filled_as_far_as_is_asked_for_before_the_first_phase() {
             "{:?}",
             cells[0].remarks
         );
-        // It lies there during the test.
+        // The aged content exists during the test.
         let before = cells[0].phases[0].space_before.unwrap();
         let used = before.total.0 - before.free.0;
         assert!(used > aged.bytes.0, "{before:?} {aged:?}");
-        // And it was mounted anew behind it.
+        // Ageing was followed by a remount.
         let mounts = cells[0].steps.iter().filter(|step| step.step == "mount");
         let fresh_mounts = fresh.steps.iter().filter(|step| step.step == "mount");
         assert_eq!(mounts.count(), fresh_mounts.count() + 1);
@@ -92,7 +92,7 @@ fn each_filesystem_is_filled_as_far_as_is_asked_for_before_the_first_phase() {
 }
 
 #[test]
-fn a_full_filesystem_fails_nothing_and_its_like_is_aged_alike() {
+fn full_filesystems_do_not_fail_and_equal_contenders_age_equally() {
     let sandbox = Sandbox::new();
     let age = format!("profile = \"git-history\", fill = \"95%\", {OPERATIONS}");
     run(&mut campaign(
@@ -110,7 +110,7 @@ fn a_full_filesystem_fails_nothing_and_its_like_is_aged_alike() {
             "{aged:?}"
         );
     }
-    // How full ext4 is depends a little on what its mkfs draws by lot; nothing else differs.
+    // The fill of ext4 depends slightly on random values of mkfs, which are the only difference.
     assert!(
         one.files.abs_diff(two.files) * 100 <= one.files,
         "{one:?} {two:?}"
@@ -123,7 +123,7 @@ fn a_full_filesystem_fails_nothing_and_its_like_is_aged_alike() {
 }
 
 #[test]
-fn a_test_without_room_beside_the_fill_is_refused_with_the_size_that_it_needs() {
+fn a_test_that_does_not_fit_is_refused_with_the_needed_size() {
     let sandbox = Sandbox::new();
     let run_with = |size: &str| {
         let mut command = sandbox.campaign(&["ext4"], "trial");
@@ -142,7 +142,7 @@ fn a_test_without_room_beside_the_fill_is_refused_with_the_size_that_it_needs() 
     assert_eq!(refused.lines().count(), 1, "{refused}");
     assert!(refused.contains("ext4-aged: the test `"), "{refused}");
     assert!(
-        refused.contains("beside a fill of 90%, which leaves"),
+        refused.contains("in addition to a fill of 90%, which leaves"),
         "{refused}"
     );
     let (_, rest) = refused
@@ -154,10 +154,10 @@ fn a_test_without_room_beside_the_fill_is_refused_with_the_size_that_it_needs() 
 }
 
 #[test]
-fn what_cannot_be_aged_is_said_in_one_line() {
+fn invalid_ageing_options_are_refused_in_one_line() {
     let sandbox = Sandbox::new();
     for (options, said) in [
-        (&["--fill", "80%"][..], "give --age PROFILE, too"),
+        (&["--fill", "80%"][..], "needs --age PROFILE"),
         (&["--age", "agrawl"], "did you mean `agrawal`?"),
         (
             &["--age", "agrawal", "--fill", "99"],
@@ -200,7 +200,7 @@ fn a_test_that_makes_its_filesystem_is_unsupported_aged_and_runs_fresh() {
 }
 
 #[test]
-fn an_error_while_it_is_aged_is_a_result_of_that_step() {
+fn an_error_during_ageing_is_a_result_of_that_step() {
     let sandbox = Sandbox::new();
     sandbox.add_faulty("bad", &["errno-on=unlink:EIO"]);
     let age = format!("profile = \"agrawal\", fill = \"20%\", {OPERATIONS}");
@@ -220,7 +220,7 @@ fn an_error_while_it_is_aged_is_a_result_of_that_step() {
     sandbox.assert_clean();
 }
 
-/// What lies in the cache of the sandbox.
+/// Returns the aged images in the cache of the sandbox.
 fn kept_images(sandbox: &Sandbox) -> Vec<PathBuf> {
     let entries = fs::read_dir(sandbox.path("cache/fsarena/aged")).unwrap();
     let paths = entries.map(|entry| entry.unwrap().path());
@@ -253,7 +253,7 @@ fn a_kept_image_gives_the_next_campaign_the_same_state_and_a_damaged_one_is_repl
     let whole = fs::read(&images[0]).unwrap();
     assert!(
         whole.len() < 64 << 20,
-        "holes are no part of it: {}",
+        "holes are not stored: {}",
         whole.len()
     );
 
@@ -299,7 +299,7 @@ fn a_kept_image_gives_the_next_campaign_the_same_state_and_a_damaged_one_is_repl
         remarks[0].contains("was damaged (its checksum is wrong)"),
         "{remarks:?}"
     );
-    assert!(shown.stderr.contains("aged anew"), "{}", shown.stderr);
+    assert!(shown.stderr.contains("aged again"), "{}", shown.stderr);
     let [before, now] = [&first[0], &third[0]].map(|record| record.operations);
     assert!(
         before.abs_diff(now) * 100 <= before,
@@ -315,13 +315,13 @@ fn a_kept_image_gives_the_next_campaign_the_same_state_and_a_damaged_one_is_repl
 }
 
 #[test]
-fn what_cannot_be_kept_is_refused_in_one_line() {
+fn keep_aged_is_refused_in_one_line_if_images_cannot_be_kept() {
     let sandbox = Sandbox::new();
     for (options, reason) in [
-        (&["-c", "ext4"][..], "give --age PROFILE, too"),
+        (&["-c", "ext4"][..], "needs --age PROFILE"),
         (
             &["-c", "ext4", "--age", "agrawal", "--device", "/dev/null"],
-            "aged anew",
+            "aged again",
         ),
         (
             &["-c", "btrfs@disks=2", "-s", "tree", "--age", "agrawal"],

@@ -1,4 +1,4 @@
-//! What is tested with root and while no other test runs, because it is about what this machine holds in memory.
+//! Tests that need root and run exclusively, because they depend on the page cache of this machine.
 
 mod memory;
 mod settings_of_contenders;

@@ -53,7 +53,7 @@ fn traced(command: &Command, calls: &str, into: &Path) -> String {
     fs::read_to_string(into).expect("strace has written what it saw")
 }
 
-/// What our agent called in each phase: it says when one begins.
+/// Returns the calls of fsarena's agent in each phase. The agent reports when a phase begins.
 fn of_fsarena(trace: &str) -> BTreeMap<String, Calls> {
     let mut phases: BTreeMap<String, Calls> = BTreeMap::new();
     let mut phase = String::new();
@@ -72,8 +72,8 @@ fn process(line: &str) -> Option<&str> {
     line.split_whitespace().next()
 }
 
-/// What bonnie++'s first process called between readings of its clocks, where it called anything; and what the
-/// seekers, its other processes, called.
+/// Returns the non-empty groups of calls of bonnie++'s first process between readings of its
+/// clocks, and the calls of the seekers, its other processes.
 fn of_bonnie(trace: &str) -> (Vec<Calls>, Calls) {
     let (mut parts, mut seekers) = (vec![Calls::default()], Calls::default());
     let first = process(trace);
@@ -93,7 +93,7 @@ fn of_bonnie(trace: &str) -> (Vec<Calls>, Calls) {
 /// Profile study with a smaller file and fewer files, each phase once.
 fn small_study() -> String {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../catalog/suites/bonnie.toml");
-    let text = fs::read_to_string(file).expect("the suite is there");
+    let text = fs::read_to_string(file).expect("the suite exists");
     let replaced = |text: String, from: &str, to: &str| {
         assert!(text.contains(from), "{from}");
         text.replace(from, to)
@@ -106,7 +106,7 @@ fn small_study() -> String {
 }
 
 #[test]
-fn each_phase_of_suite_bonnie_fsyncs_what_bonnie_fsyncs_with_b() {
+fn each_phase_of_suite_bonnie_syncs_as_bonnie_does_with_b() {
     let sandbox = Sandbox::new();
     sandbox.add_suite("bonnie", &small_study());
     let mut ours = sandbox.campaign(&["ext4"], "bonnie");
@@ -124,8 +124,8 @@ fn each_phase_of_suite_bonnie_fsyncs_what_bonnie_fsyncs_with_b() {
 
     let blocks = ["write", "rewrite", "read"];
     let files = ["create-seq", "delete-seq", "create-random", "delete-random"];
-    // Before the phases it asks whether the filesystem can be synced at all; before the seekers work, it closes
-    // the file, which is none of our phases.
+    // Before the phases, bonnie++ checks that the filesystem can be synced. Before the seekers
+    // start, it closes the file, which is not part of a phase of fsarena.
     let [_, theirs @ ..] = &parts[..] else {
         panic!("{parts:?}")
     };

@@ -40,11 +40,11 @@ fn the_device_is_read_when_cold_and_not_when_warm() {
             match phase.cache {
                 CacheState::Cold => assert!(read >= SIZE, "{contender} read {read} cold"),
                 CacheState::Warm => assert_eq!(read, 0, "{contender} {} phase", phase.phase),
-                // The kernel is asked, not forced; nobody else holds these pages.
+                // The request to the kernel is only advice, but no other process uses these pages.
                 CacheState::FadviseDontNeed => {
                     assert!(read >= SIZE / 2, "{contender} forgot {read}")
                 }
-                other => panic!("{contender}: {other} was never asked for"),
+                other => panic!("{contender}: {other} was not requested"),
             }
         }
     }

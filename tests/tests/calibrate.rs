@@ -1,4 +1,5 @@
-//! What fsarena costs and what the device can do is measured, stored with the campaign and shown.
+//! The overhead of fsarena and the limits of the device are measured, stored with the campaign and
+//! printed.
 
 use std::fs;
 
@@ -36,7 +37,7 @@ fn assert_whole(calibration: &Calibration) {
 }
 
 #[test]
-fn an_image_is_measured_and_nothing_is_left() {
+fn calibration_of_an_image_leaves_no_files() {
     let sandbox = Sandbox::new();
     let mut command = sandbox.fsarena();
     command.args(["calibrate", "--json", "--size", "16MiB", "--work-dir"]);
@@ -85,7 +86,7 @@ fn a_blank_device_stays_blank_and_any_other_is_refused() {
 }
 
 #[test]
-fn a_campaign_keeps_its_calibration_and_every_report_shows_it() {
+fn a_campaign_stores_its_calibration_and_every_report_prints_it() {
     let sandbox = Sandbox::new();
     run(&mut sandbox.campaign(&["ext4"], "trial")).assert_code(0);
     let results = sandbox.results();
@@ -112,13 +113,13 @@ fn a_campaign_keeps_its_calibration_and_every_report_shows_it() {
     assert!(shares("overhead_share") > 0);
     assert!(shares("raw_device_share") > 0);
 
-    // A campaign that is over is not measured again.
+    // A finished campaign is not calibrated again.
     run(sandbox.fsarena().arg("resume")).assert_code(0);
     assert_eq!(sandbox.results().calibration, Some(stored));
 }
 
 #[test]
-fn memory_and_mounted_directories_have_no_raw_device_and_it_says_so() {
+fn calibration_without_a_raw_device_is_reported() {
     let sandbox = Sandbox::new();
     run(&mut sandbox.campaign(&["tmpfs"], "trial")).assert_code(0);
     let memory = sandbox.results().calibration.unwrap();

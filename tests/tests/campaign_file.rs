@@ -1,4 +1,4 @@
-//! A campaign file names variants of a filesystem; what is wrong in one is told with its place.
+//! A campaign file names variants of a filesystem. Errors in one are reported with their position.
 
 use std::fs;
 use std::path::PathBuf;
@@ -21,7 +21,7 @@ seed = 5
 size = "64 MiB"
 "#;
 
-/// Mounts, and says which options the kernel took.
+/// Mounts, and prints the options that the kernel uses.
 const MOUNT: &str = "mount -o \"$1\" \"$2\" \"$3\" && cat \"/proc/fs/ext4/${2##*/}/options\"";
 
 fn write(sandbox: &Sandbox, text: &str) -> PathBuf {
@@ -39,7 +39,7 @@ fn treatment(cell: &CellResult) -> Option<&str> {
 }
 
 #[test]
-fn variants_of_one_filesystem_compete_under_their_own_names() {
+fn variants_of_a_filesystem_compete_under_separate_names() {
     let sandbox = Sandbox::new();
     let mount = [
         "sh",
@@ -78,7 +78,7 @@ fn variants_of_one_filesystem_compete_under_their_own_names() {
     sandbox.assert_clean();
 }
 
-/// What is wrong, in which line, and what the one line on standard error says of it.
+/// An invalid file, the line of the error, and parts of the one-line message.
 const WRONG: [(&str, usize, &[&str]); 10] = [
     (
         "contenders = [\"ext4\"]\nround = 3",
@@ -125,7 +125,7 @@ const WRONG: [(&str, usize, &[&str]); 10] = [
 ];
 
 #[test]
-fn what_is_wrong_is_told_in_one_line_with_its_place() {
+fn errors_are_reported_in_one_line_with_their_position() {
     let sandbox = Sandbox::new();
     for (text, line, words) in WRONG {
         let file = write(&sandbox, text);

@@ -1,4 +1,5 @@
-//! What around a campaign decides about its results: what it pins, records, and says of it.
+//! Circumstances that affect the results of a campaign: settings that it fixes, records and
+//! reports.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -7,7 +8,7 @@ use std::thread::{self, JoinHandle};
 use end_to_end::{Entry, Sandbox, cells_of, run};
 
 #[test]
-fn a_campaign_on_an_image_has_its_readahead_and_says_so() {
+fn a_campaign_on_an_image_sets_and_reports_its_readahead() {
     let sandbox = Sandbox::new();
     let mkfs = "blockdev --getra $0 && mke2fs -q -F -t ext4 $0";
     sandbox.add(&Entry::ext4("made").mkfs(&["sh", "-c", mkfs, "{device}"]));

@@ -1,11 +1,12 @@
-//! `fsarena compare` and `fsarena history` on real campaigns: exit codes, refusals, and where levels change.
+//! `fsarena compare` and `fsarena history` on real campaigns: exit codes, refusals, and level
+//! changes.
 
 use std::path::PathBuf;
 
 use end_to_end::{CommandOutput, Entry, Sandbox, run};
 use serde_json::Value;
 
-/// A campaign of so many rounds of two contenders, stored, and its report in JSON.
+/// Runs a campaign of two contenders with this number of rounds and returns its JSON report.
 fn campaign(sandbox: &Sandbox, rounds: u32) -> Value {
     sandbox.add(&Entry::ext4("one"));
     sandbox.add(&Entry::ext4("other"));
@@ -38,7 +39,7 @@ fn compare(sandbox: &Sandbox, words: &[&str]) -> CommandOutput {
 }
 
 #[test]
-fn a_sure_regression_above_the_threshold_ends_with_1_and_nothing_else_does() {
+fn only_a_significant_regression_above_the_threshold_exits_with_1() {
     let sandbox = Sandbox::new();
     // Four results each of two contenders at most: 7 rounds against 7 give p = 0.0006 each.
     let report = campaign(&sandbox, 7);
@@ -57,7 +58,7 @@ fn a_sure_regression_above_the_threshold_ends_with_1_and_nothing_else_does() {
         "{}",
         found.stdout
     );
-    // The other way round it got faster; and beside itself nothing changed.
+    // In the reverse direction it got faster; compared with itself it is unchanged.
     compare(&sandbox, &[after, before, "--threshold", "5%"]).assert_code(0);
     let same = compare(&sandbox, &[before, before, "--threshold", "0%"]).assert_code(2);
     assert!(
@@ -90,7 +91,7 @@ fn a_sure_regression_above_the_threshold_ends_with_1_and_nothing_else_does() {
 }
 
 #[test]
-fn what_must_not_be_compared_is_refused_and_what_differs_is_listed() {
+fn refuses_invalid_comparisons_and_lists_differences_in_the_setting() {
     let sandbox = Sandbox::new();
     let report = campaign(&sandbox, 1);
     let before = write(&sandbox, "before.json", &report);
@@ -108,7 +109,7 @@ fn what_must_not_be_compared_is_refused_and_what_differs_is_listed() {
     let kernel = write(&sandbox, "kernel.json", &other);
     let kernel = kernel.to_str().unwrap();
     let text = compare(&sandbox, &[before, kernel]).assert_code(0).stdout;
-    assert!(text.contains("What differs in the setting"), "{text}");
+    assert!(text.contains("Differences in the setting"), "{text}");
     assert!(
         text.lines()
             .any(|l| l.contains("kernel") && l.ends_with("Linux 99.0")),
@@ -123,14 +124,14 @@ fn what_must_not_be_compared_is_refused_and_what_differs_is_listed() {
     let words = [before, kernel, "--threshold", "5%", "--detect", "20%"];
     let ended = compare(&sandbox, &words).assert_code(3);
     assert!(
-        ended.stderr.contains("costs 20 % more might be missed"),
+        ended.stderr.contains("a result that costs 20 % more"),
         "{}",
         ended.stderr
     );
     assert_eq!(ended.stderr.lines().count(), 1, "{}", ended.stderr);
     let ended = compare(&sandbox, &[before, "no-such-campaign"]).assert_code(2);
     assert!(
-        ended.stderr.contains("is no campaign and no file"),
+        ended.stderr.contains("no campaign or file named"),
         "{}",
         ended.stderr
     );
@@ -146,7 +147,7 @@ fn what_must_not_be_compared_is_refused_and_what_differs_is_listed() {
 }
 
 #[test]
-fn what_crashes_after_and_did_not_before_ends_with_1() {
+fn a_new_crash_exits_with_1() {
     let sandbox = Sandbox::new();
     let report = campaign(&sandbox, 2);
     let before = write(&sandbox, "before.json", &report);
@@ -232,7 +233,7 @@ fn a_history_has_a_point_for_each_campaign_that_is_comparable() {
 }
 
 #[test]
-fn sessions_of_one_thing_are_compared_by_their_means() {
+fn campaigns_of_several_sessions_are_compared_by_their_means() {
     let sandbox = Sandbox::new();
     sandbox.add(&Entry::ext4("one"));
     for name in ["old", "new"] {
@@ -240,7 +241,7 @@ fn sessions_of_one_thing_are_compared_by_their_means() {
         let ended =
             run(command.args(["--rounds", "1", "--sessions", "2", "--name", name])).assert_code(0);
         assert!(
-            ended.stderr.contains("session 2 of 2 is over"),
+            ended.stderr.contains("session 2 of 2 finished"),
             "{}",
             ended.stderr
         );
@@ -271,13 +272,13 @@ fn sessions_of_one_thing_are_compared_by_their_means() {
         .stdout;
     assert!(
         !history.contains("rounds of a campaign by"),
-        "with one round nothing is known of rounds: {history}"
+        "one round cannot show the variation of rounds: {history}"
     );
     sandbox.assert_clean();
 }
 
 #[test]
-fn a_guard_runs_both_in_turns_and_ends_with_1_where_the_second_is_worse() {
+fn guard_alternates_contenders_and_exits_with_1_on_a_regression() {
     let sandbox = Sandbox::new();
     sandbox.add(&Entry::ext4("one"));
     let guard = |words: &[&str]| {
@@ -300,11 +301,11 @@ fn a_guard_runs_both_in_turns_and_ends_with_1_where_the_second_is_worse() {
     assert!(listed.stdout.contains("again"), "{}", listed.stdout);
     let refused = guard(&["one", "again=one", "-c", "one"]).assert_code(2);
     assert!(
-        refused.stderr.contains("leave -c and --dir out"),
+        refused.stderr.contains("remove -c and --dir"),
         "{}",
         refused.stderr
     );
-    // Who cannot be mounted fails where the other does not.
+    // A contender that cannot be mounted fails, while the other one does not.
     guard(&["one", "bad=one:nonsense", "--rounds", "2"]).assert_code(1);
     sandbox.assert_clean();
 }

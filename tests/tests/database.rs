@@ -1,5 +1,5 @@
-//! A database on a disk that is full or read-only, or held by another program: one line that names it and says
-//! what to do, for those who look and those who write.
+//! A database on a full or read-only disk, or locked by another program: errors are one line with
+//! the database's name and a hint, for reading and writing commands.
 
 use std::fs::{self, OpenOptions};
 use std::io::Write;
@@ -40,7 +40,7 @@ impl Mounted {
 
 impl Drop for Mounted {
     fn drop(&mut self) {
-        // What cannot be unmounted is found by the sandbox.
+        // The sandbox reports mounts that remain.
         let _ = Command::new("umount").arg(&self.0).status();
     }
 }
@@ -100,7 +100,7 @@ fn fill(directory: &Path) -> PathBuf {
 }
 
 #[test]
-fn on_a_full_disk_nothing_is_lost_and_everything_can_be_looked_at() {
+fn a_full_disk_loses_no_results_and_all_reading_commands_work() {
     let sandbox = Sandbox::new();
     let disk = Mounted::tmpfs(&sandbox, "disk", "8m");
     let database = disk.0.join("fsarena.db");
@@ -145,7 +145,7 @@ fn a_read_only_disk_is_looked_at_and_not_written_to() {
 
 /// It is waited for as long as another campaign may take to store a cell, and not longer.
 #[test]
-fn a_database_that_another_program_holds_is_told() {
+fn a_locked_database_is_reported() {
     let sandbox = Sandbox::new();
     let database = sandbox.path("held.db");
     run(&mut campaign(&sandbox, &database)).assert_code(0);
@@ -160,7 +160,7 @@ fn a_database_that_another_program_holds_is_told() {
     }
 }
 
-/// They may lie in one directory, which then holds the pages of both.
+/// Both databases may be located in one directory, which also contains the pages of both.
 #[test]
 fn pages_of_two_databases_have_two_names() {
     let sandbox = Sandbox::new();

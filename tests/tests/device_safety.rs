@@ -1,4 +1,4 @@
-//! A device that holds anything is refused, whatever it holds, and is not touched.
+//! A device with any content is refused and not modified.
 
 use std::fs::{self, OpenOptions};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
@@ -15,7 +15,8 @@ fn device(sandbox: &Sandbox) -> LoopDevice {
     LoopDevice::new(&sandbox.path("disk"), SIZE)
 }
 
-/// fsarena refuses the device in one line that names it and what it holds, and changes no byte of it.
+/// Checks that fsarena refuses the device, names it and its content in one line, and changes no
+/// byte of it.
 #[track_caller]
 fn assert_refused(sandbox: &Sandbox, device: &LoopDevice, held: &str) {
     succeed(&mut Command::new("sync"));
@@ -31,7 +32,7 @@ fn assert_refused(sandbox: &Sandbox, device: &LoopDevice, held: &str) {
     );
     assert!(ended.stderr.contains(word), "{}", ended.stderr);
     let said = ended.stderr.to_lowercase();
-    assert!(said.contains(held), "says that it holds {held}: {said}");
+    assert!(said.contains(held), "the message must name {held}: {said}");
     assert!(
         fs::read(device.image()).unwrap() == before,
         "{held}: untouched"
@@ -112,14 +113,15 @@ fn a_mount() {
     );
     let mountpoint = sandbox.path("mounted");
     fs::create_dir(&mountpoint).unwrap();
-    // Read-only: otherwise the kernel writes the time of each sync(2) into the superblock, whoever calls that.
+    // Read-only, because the kernel otherwise writes the time into the superblock at each sync(2)
+    // of any process.
     let mut mount = Command::new("mount");
     succeed(mount.args(["-o", "ro"]).arg(device.path()).arg(&mountpoint));
     assert_refused(&sandbox, &device, "mounted");
     succeed(Command::new("umount").arg(&mountpoint));
 }
 
-/// A device that somebody else has for himself: what md, a volume manager or another fsarena do.
+/// A device that another program uses exclusively, such as md, a volume manager or another fsarena.
 #[test]
 fn a_holder() {
     let sandbox = Sandbox::new();
@@ -135,7 +137,7 @@ fn a_holder() {
 }
 
 #[test]
-fn an_empty_device_is_taken_and_a_full_one_when_named_twice() {
+fn uses_an_empty_device_and_a_full_one_only_if_named_twice() {
     let sandbox = Sandbox::new();
     let device = device(&sandbox);
     let word = device.path().to_str().unwrap();
@@ -143,7 +145,7 @@ fn an_empty_device_is_taken_and_a_full_one_when_named_twice() {
         &["--device", word][..],
         &["--device", word, "--erase", word],
     ] {
-        // The first campaign leaves a filesystem there, which the second one is told to erase.
+        // The first campaign leaves a filesystem on the device, and the second one may erase it.
         run(sandbox.campaign(&["ext4"], "trial").args(more)).assert_code(0);
         let results = sandbox.results();
         assert_eq!(cells_of(&results, "ext4")[0].status, Status::Ok);

@@ -1,4 +1,5 @@
-//! Commands of the user's as phases: timed, kept with what they say, and held to the filesystem they run on.
+//! User-defined commands as phases: timed, stored with their output, and confined to the filesystem
+//! that they run on.
 
 use std::fs;
 use std::path::Path;
@@ -24,9 +25,10 @@ phase = [{{ name = "count", op = "exec", writes = "2 MiB", command = "sh -c 'seq
     )
 }
 
-/// Some keep what they share in `/tmp` whatever TMPDIR says; the machine's own is read-only for them.
+/// Some programs share files in `/tmp` even if TMPDIR is set. The machine's /tmp is read-only for
+/// them.
 #[test]
-fn programs_have_a_tmp_of_their_own_where_nothing_of_the_campaign_lies_there() {
+fn programs_get_a_private_tmp_if_the_campaign_is_not_below_tmp() {
     let sandbox = Sandbox::new();
     let work = tempfile::tempdir_in("/var/tmp").unwrap();
     let own = format!("/tmp/of-{}", work.path().file_name().unwrap().display());
@@ -53,7 +55,7 @@ fn programs_have_a_tmp_of_their_own_where_nothing_of_the_campaign_lies_there() {
 }
 
 #[test]
-fn three_commands_are_ten_lines_and_one_that_fails_says_why() {
+fn three_commands_take_ten_lines_and_a_failing_one_gives_the_reason() {
     let sandbox = Sandbox::new();
     let elsewhere = sandbox.path("elsewhere");
     let suite = suite(&elsewhere.display().to_string());

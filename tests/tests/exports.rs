@@ -65,7 +65,7 @@ fn a_campaign_leaves_in_every_form() {
     assert!(iozone.contains("\n\"Re-Reader report\"\n"), "{iozone}");
 
     let markdown = report(&sandbox, &["--format", "markdown"]);
-    assert!(markdown.contains("\n## How they stand\n"), "{markdown}");
+    assert!(markdown.contains("\n## Standings\n"), "{markdown}");
 
     let ended = run(sandbox.fsarena().args(["report", "--format", "parquet"]));
     assert!(

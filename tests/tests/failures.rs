@@ -1,5 +1,5 @@
-//! Failure is a result: whatever a filesystem does wrong gets its status and its evidence, the campaign
-//! goes on with the next contender, and nothing is left behind.
+//! Failures are results: any fault of a filesystem gets its status and its evidence, the campaign
+//! continues with the next contender, and no files or mounts remain.
 
 use std::fs;
 use std::process::Stdio;
@@ -31,7 +31,10 @@ fn verdict<'a>(results: &'a CampaignResults, bad: &str) -> (&'a CellResult, &'a 
     let cells = cells_of(results, bad);
     assert_eq!(cells.len(), 2, "a cell for each round");
     assert_eq!(cells[0].status, cells[1].status);
-    let failure = cells[0].failure.as_ref().expect("what failed says why");
+    let failure = cells[0]
+        .failure
+        .as_ref()
+        .expect("a failed cell has a failure");
     (cells[0], failure)
 }
 
@@ -66,7 +69,7 @@ fn mkfs_that_exits_1_fails_with_its_output() {
 }
 
 #[test]
-fn mkfs_that_is_not_there_fails_and_says_so() {
+fn missing_mkfs_fails_with_the_reason() {
     let sandbox = Sandbox::new();
     let script = "exec mkfs.nowhere \"$1\"";
     sandbox.add(&Entry::ext4("bad").mkfs(&["sh", "-c", script, "sh", "{device}"]));
@@ -80,7 +83,7 @@ fn mkfs_that_is_not_there_fails_and_says_so() {
 }
 
 #[test]
-fn a_mount_that_mounts_nothing_fails_and_nothing_is_measured() {
+fn a_mount_without_effect_fails_and_no_phase_is_measured() {
     let sandbox = Sandbox::new();
     let script = "echo mounted, honestly: \"$@\"";
     let line = [
@@ -97,12 +100,15 @@ fn a_mount_that_mounts_nothing_fails_and_nothing_is_measured() {
     let (cell, failure) = verdict(&results, "bad");
     assert_eq!(cell.status, Status::Failed);
     assert_eq!(failure.step, "mount");
-    assert!(failure.reason.contains("nothing is mounted"), "{failure:?}");
+    assert!(
+        failure.reason.contains("no filesystem is mounted"),
+        "{failure:?}"
+    );
     assert!(cell.phases.iter().all(|p| p.status == Status::Skipped));
 }
 
 #[test]
-fn a_driver_that_goes_into_the_background_before_it_mounts_is_waited_for() {
+fn waits_for_a_driver_that_forks_before_it_mounts() {
     let sandbox = Sandbox::new();
     let script = "(sleep 0.3; mount -o \"$1\" \"$2\" \"$3\") >/dev/null 2>&1 &";
     let line = [
@@ -136,7 +142,7 @@ fn a_mount_that_never_returns_is_hung() {
     let stacks = failure.stacks.join("\n");
     assert!(
         stacks.contains("faultfs"),
-        "says who hangs and where: {stacks}"
+        "the stacks show the hanging driver and call: {stacks}"
     );
     assert!(cell.phases.iter().all(|p| p.status == Status::Skipped));
 }
@@ -201,7 +207,7 @@ fn an_error_of_fsync_is_no_success() {
 }
 
 #[test]
-fn what_a_filesystem_cannot_do_is_unsupported() {
+fn missing_features_of_a_filesystem_are_unsupported() {
     let sandbox = Sandbox::new();
     sandbox.add_faulty("bad", &["no-links", "no-symlinks", "no-permissions"]);
     sandbox.add_faulty("forgetful", &["forgets-permissions"]);
@@ -297,7 +303,7 @@ fn an_agent_that_is_killed_costs_one_cell() {
 }
 
 #[test]
-fn a_device_that_vanishes_is_a_failure_with_the_kernels_word_for_it() {
+fn a_vanishing_device_is_a_failure_with_the_kernel_log() {
     const SIZE: u64 = 64 << 20;
     // How every block of the phases' data begins: not the calibration's, nor mkfs'.
     const STAMP: &str = "fsa2";
@@ -311,7 +317,7 @@ fn a_device_that_vanishes_is_a_failure_with_the_kernels_word_for_it() {
     let first = cells[0].failure.as_ref().unwrap();
     assert_eq!(cells[0].status, Status::Failed, "{first:?}");
     assert_eq!((first.step.as_str(), error_name(first)), ("write", "EIO"));
-    // Others on this machine may have trouble with devices of their own.
+    // Other devices of this machine may have problems, too.
     let name = word.trim_start_matches("/dev/");
     let log = &cells[0].kernel_log;
     let complains = |line: &String| line.contains("I/O error") && line.contains(name);

@@ -1,4 +1,5 @@
-//! `fsarena format` destroys nothing that was not named twice, and makes what others recognise.
+//! `fsarena format` overwrites existing data only if the device is named twice, and its filesystems
+//! are recognised by other programs.
 
 use std::fs;
 use std::process::Command;
@@ -9,7 +10,7 @@ const SIZE: u64 = 64 << 20;
 const FILESYSTEMS: [&str; 3] = ["affs-ffs", "affs-ofs", "hpfs"];
 
 #[test]
-fn a_device_that_holds_anything_is_refused_unless_it_is_named_twice() {
+fn a_device_with_content_is_refused_unless_it_is_named_twice() {
     let sandbox = Sandbox::new();
     let device = LoopDevice::new(&sandbox.path("disk"), SIZE);
     let node = device.path().to_str().unwrap();
@@ -36,7 +37,7 @@ fn a_device_that_holds_anything_is_refused_unless_it_is_named_twice() {
 }
 
 #[test]
-fn a_blank_device_is_taken_and_one_in_use_never() {
+fn a_blank_device_is_formatted_and_one_in_use_never() {
     let sandbox = Sandbox::new();
     let device = LoopDevice::new(&sandbox.path("disk"), SIZE);
     let node = device.path().to_str().unwrap();
@@ -56,7 +57,7 @@ fn a_blank_device_is_taken_and_one_in_use_never() {
 }
 
 #[test]
-fn an_image_is_made_where_none_is_and_is_left_alone_where_one_is() {
+fn an_image_is_created_and_an_existing_one_is_not_modified() {
     let sandbox = Sandbox::new();
     let image = sandbox.path("image");
     let format = |filesystem: &str| {
@@ -80,7 +81,7 @@ fn an_image_is_made_where_none_is_and_is_left_alone_where_one_is() {
 }
 
 #[test]
-fn what_cannot_be_made_leaves_no_image() {
+fn a_refused_format_leaves_no_image() {
     let sandbox = Sandbox::new();
     let image = sandbox.path("image");
     for words in [

@@ -17,7 +17,7 @@ use crate::guest_bench::{Bench, execute};
 
 const SIZE: Bytes = Bytes::mib(64);
 const TREE: (&str, &str) = ("tree", "tree");
-/// What a small image has room for, in which files are written, verified behind a remount, and removed.
+/// Tests that fit on a small image. They write files, verify them after a remount, and remove them.
 const TESTS: [(&str, &str); 3] = [
     ("lifecycle", "lifecycle"),
     TREE,
@@ -28,15 +28,15 @@ fn smoke(bench: &Bench, (suite, name): (&str, &str)) -> Test {
     bench.test(suite, name, SizeProfile::Smoke)
 }
 
-/// The result of a test of a contender in a guest of its own.
+/// Runs a test of a contender in a new guest.
 fn run(bench: &Bench, contender: &str, test: (&str, &str)) -> CellResult {
     let mut executor = bench.real(contender);
     let job = bench.job(contender, &executor, &smoke(bench, test));
     execute(&mut executor, &job)
 }
 
-/// Everything is done, or the filesystem cannot do it, and the kernel has nothing to say of it or its disk;
-/// what an emulated machine says of its clock is no matter.
+/// Checks that all phases are ok or unsupported, and that the kernel logged no messages about the
+/// filesystem or its disk. Messages of an emulated machine about its clock are ignored.
 #[track_caller]
 fn assert_well(result: &CellResult, filesystem: &str) {
     let failure = &result.failure;
@@ -58,7 +58,7 @@ fn takes_files(contender: &str) {
     takes_files_without(&contender[..4], contender);
 }
 
-/// The same, where a word stands for what the kernel must not say.
+/// Runs the tests, and checks that the kernel log does not contain a word.
 fn takes_files_without(word: &str, contender: &str) {
     let bench = Bench::new(SIZE);
     let mut executor = bench.real(contender);
@@ -66,7 +66,8 @@ fn takes_files_without(word: &str, contender: &str) {
     assert_well(&execute(&mut executor, &job), word);
 }
 
-/// All of [`TESTS`] in one cell, for one guest: the others' phases stand before the last unmounting of the first.
+/// Returns a single test with all of [`TESTS`], for one guest. The phases of the others precede the
+/// final unmount of the first.
 fn one_after_the_other(bench: &Bench) -> Test {
     let [mut whole, others @ ..] = TESTS.map(|test| smoke(bench, test));
     for Test {
@@ -88,18 +89,18 @@ fn one_after_the_other(bench: &Bench) -> Test {
 }
 
 #[test]
-fn affs_of_both_kinds_takes_files_and_keeps_them() {
+fn affs_of_both_kinds_stores_files() {
     takes_files("affs-ffs");
     takes_files("affs-ofs");
 }
 
 /// The driver verifies every node, and every sector that it reads against the bitmaps.
 #[test]
-fn hpfs_takes_files_and_keeps_them_under_strict_checks() {
+fn hpfs_stores_files_under_strict_checks() {
     takes_files("hpfs:check=strict,errors=panic");
 }
 
-/// Each with its own programs, out of Debian's packages.
+/// Each filesystem uses its own programs from Debian's packages.
 #[test]
 fn filesystems_that_debian_has_programs_for_are_made_and_checked_in_a_guest() {
     let bench = Bench::new(SIZE);
@@ -112,16 +113,16 @@ fn filesystems_that_debian_has_programs_for_are_made_and_checked_in_a_guest() {
 /// UFS2 needs a driver that writes and finds what makefs makes; a driver of Debian's refuses format 3.5 of
 /// ReiserFS.
 #[test]
-fn filesystems_whose_drivers_were_built_anew_take_files_and_keep_them() {
+fn filesystems_with_rebuilt_drivers_store_files() {
     takes_files("ufs2");
-    // Its driver says at each mount that it will be removed one day, and that it uses flushes.
+    // The driver reports at each mount that it is deprecated and that it uses flushes.
     takes_files_without("reiserfs error", "reiserfs-3.5");
 }
 
-/// Debian's kernel in the place of the user's own, as an image that a boot loader loads, with its modules where
-/// they were installed, and the guest's programs as a root filesystem.
+/// Simulates a user-defined kernel with Debian's kernel: a bootable image, modules at their
+/// installed location, and the guest's programs as a root filesystem.
 #[test]
-fn filesystems_are_run_on_a_kernel_and_with_programs_of_the_users_own() {
+fn filesystems_run_on_a_user_defined_kernel_and_programs() {
     let bench = Bench::new(SIZE);
     let made = guest();
     let root = bench.directory.path().join("own");
@@ -159,8 +160,8 @@ fn unpack(name: &str, into: &Path) {
     assert!(command.status().unwrap().success());
 }
 
-/// In two directories, at two times, one of them on another day where these tests were run before: neither is in what
-/// comes out, not even in the modules.
+/// Builds in two directories at two times, one of them on another day if these tests ran before.
+/// Neither directory nor time affects the result, even in the modules.
 #[test]
 fn the_same_packages_make_the_same_guest_to_the_byte() {
     let catalog = Catalog::builtin().unwrap();
@@ -222,7 +223,7 @@ fn files(directory: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     found
 }
 
-/// Nothing is asked and nothing is made again.
+/// An existing guest is found without questions or builds.
 #[test]
 fn a_guest_that_is_made_is_found_without_a_word() {
     let made = guest();
@@ -233,7 +234,7 @@ fn a_guest_that_is_made_is_found_without_a_word() {
     assert_eq!(said, [""; 0]);
 }
 
-/// A copy of the guest of all tests, in a place of its own.
+/// Returns a copy of the guest of all tests, in a separate directory.
 fn copy() -> (TempDir, Guest) {
     let made = guest();
     let place = tempfile::tempdir_in(program::cache()).unwrap();
@@ -247,9 +248,9 @@ fn copy() -> (TempDir, Guest) {
     (place, found.unwrap())
 }
 
-/// Where nobody could blame the filesystem for it, and nothing is booted.
+/// The failure cannot be blamed on the filesystem, and no guest boots.
 #[test]
-fn a_guest_that_is_damaged_after_it_was_taken_is_a_failure_of_provision_that_names_the_file() {
+fn later_damage_of_a_guest_is_a_provision_failure_that_names_the_file() {
     let (_place, copy) = copy();
     let bench = Bench::new(SIZE);
     let modules = format!("modules/{}/kernel", copy.release());
@@ -288,10 +289,10 @@ fn a_guest_that_is_damaged_after_it_was_taken_is_a_failure_of_provision_that_nam
 }
 
 #[test]
-fn a_guest_that_panics_is_crashed_with_the_kernels_word_for_it() {
+fn a_guest_panic_is_a_crash_with_the_kernel_message() {
     let bench = Bench::new(SIZE);
     let mut executor = bench.real("hpfs");
-    executor.program = bench.file("no-program", "nothing that a kernel can run");
+    executor.program = bench.file("no-program", "not a program");
     let job = bench.job("hpfs", &executor, &smoke(&bench, TREE));
     let result = execute(&mut executor, &job);
     assert_eq!(result.status, Status::Crashed);
@@ -300,17 +301,17 @@ fn a_guest_that_panics_is_crashed_with_the_kernels_word_for_it() {
 }
 
 #[test]
-fn a_boot_is_timed_until_the_agent_speaks_and_one_that_fails_says_why() {
+fn boot_time_ends_at_the_first_agent_message_or_gives_a_reason() {
     let bench = Bench::new(SIZE);
     let mut executor = bench.real("minix");
     let job = bench.job("minix", &executor, &smoke(&bench, TESTS[0]));
     assert!(executor.time_boot(&job).unwrap() > Nanos(0));
-    executor.program = bench.file("no-program", "nothing that a kernel can run");
+    executor.program = bench.file("no-program", "not a program");
     let error = executor.time_boot(&job).unwrap_err().to_string();
     assert!(error.contains("Kernel panic"), "{error}");
 }
 
-/// Everything that was measured, down to each latency.
+/// All measured values are equal, including each latency.
 #[test]
 fn in_virtual_time_the_same_cell_gives_the_same_results_to_the_nanosecond() {
     let bench = Bench::new(SIZE);

@@ -1,4 +1,4 @@
-//! What tests of single guests share: a guest, a place with a disk, cells.
+//! Shared parts of tests with single guests: a guest, a directory with a disk, cells.
 
 use std::fs;
 use std::path::PathBuf;
@@ -46,12 +46,12 @@ impl Bench {
         self.real_in(guest(), contender)
     }
 
-    /// The same in a guest of another make.
+    /// Returns an executor in real time for another guest.
     pub fn real_in(&self, guest: Guest, contender: &str) -> GuestExecutor {
         self.executor(guest, contender, DiskLocation::HostFile, Clock::Real)
     }
 
-    /// The same in virtual time, with its disk in its memory.
+    /// Returns an executor in virtual time, with the disk in the guest's memory.
     pub fn model(&self, contender: &str) -> GuestExecutor {
         self.executor(
             guest(),
@@ -77,7 +77,7 @@ impl Bench {
         executor
     }
 
-    /// What is to be done in a guest that has its disk inside, or outside.
+    /// Returns the job for a guest with its disk inside or outside.
     pub fn job(&self, contender: &str, executor: &GuestExecutor, test: &Test) -> CellJob {
         let disk = match executor.memory_disk {
             Some(_) => DiskLocation::GuestMemory,

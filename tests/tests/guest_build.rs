@@ -1,5 +1,5 @@
-//! The making of guests: what is kept is whole or made again, and a build that is killed, interrupted or without
-//! room leaves nothing, of whatever it has started.
+//! Builds of guests: stored files are complete or rebuilt, and a build that is killed, interrupted
+//! or out of space leaves no files or processes.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -18,9 +18,9 @@ use nix::unistd::{Pid, Uid, chown};
 /// The promise that a user is given for Ctrl-C.
 const PROMISE: Duration = Duration::from_secs(2);
 const SIGNALS: [Signal; 3] = [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP];
-const INTERRUPTED: &str = "fsarena: interrupted; nothing is left of what was being made";
+const INTERRUPTED: &str = "fsarena: interrupted; partial files were removed";
 
-/// A place with a cache of its own, and a small Debian.
+/// A sandbox with a separate cache and a small Debian.
 struct Scratch {
     sandbox: Sandbox,
     debian: Debian,
@@ -48,7 +48,7 @@ impl Scratch {
         command
     }
 
-    /// Where programs put what they need for a while; nothing is left there either.
+    /// Returns the directory for temporary files of programs, which must also be empty at the end.
     fn temporary(&self) -> PathBuf {
         let directory = self.sandbox.path("tmp");
         fs::create_dir_all(&directory).unwrap();
@@ -71,7 +71,7 @@ impl Scratch {
         self.cache().join(guests.next().expect("there is a guest"))
     }
 
-    /// A build that has come to a step and stands still there.
+    /// Starts a build that blocks at a step.
     fn standing_still(&self, words: &[&str], step: &str) -> Child {
         self.debian.pause_at(step);
         let child = self
@@ -85,7 +85,7 @@ impl Scratch {
         child
     }
 
-    /// Nothing is in the cache but what stays, and nothing runs any more.
+    /// Checks that the cache contains only permanent files, and that no processes remain.
     #[track_caller]
     fn assert_empty(&self, when: &str) {
         let left: Vec<String> = names(&self.cache());
@@ -95,7 +95,7 @@ impl Scratch {
         assert_eq!(leak_check::find(self.sandbox.root()), [""; 0], "{when}");
     }
 
-    /// Nothing is in the cache but a guest and what the next one is made of.
+    /// Checks that the cache contains only a guest and the packages for the next one.
     #[track_caller]
     fn assert_whole(&self) {
         let there = names(&self.cache());
@@ -138,7 +138,7 @@ fn last_line(text: &str) -> &str {
     text.lines().next_back().unwrap_or_default()
 }
 
-/// Ends a build by a signal as soon as it stands still, and demands all that is promised for it.
+/// Interrupts a blocked build by a signal and checks all promises for that case.
 #[track_caller]
 fn interrupt(place: &Scratch, words: &[&str], step: &str, signal: Signal) {
     let child = place.standing_still(words, step);
@@ -170,7 +170,7 @@ fn a_dry_run_makes_no_guest() {
 }
 
 #[test]
-fn a_signal_ends_a_build_at_each_step_with_all_that_it_has_started() {
+fn a_signal_ends_a_build_and_its_children_at_each_step() {
     let place = Scratch::new();
     for (step, signal) in STEPS.into_iter().zip(SIGNALS.into_iter().cycle()) {
         interrupt(&place, &["guest", "build"], step, signal);
@@ -181,15 +181,13 @@ fn a_signal_ends_a_build_at_each_step_with_all_that_it_has_started() {
 
 /// As where the disk is too slow.
 #[test]
-fn what_cannot_be_removed_at_once_is_named_and_removed_by_the_next_build() {
+fn busy_files_are_named_and_removed_by_the_next_build() {
     let place = Scratch::new();
     let child = place.standing_still(&["guest", "build"], "bringing");
     let partial = names(&place.cache())
         .into_iter()
         .find(|name| name.starts_with("partial-"));
-    let partial = place
-        .cache()
-        .join(partial.expect("something is being made"));
+    let partial = place.cache().join(partial.expect("a build is running"));
     let busy = partial.join("packages");
     let disk = Disk::mount(&busy, 16);
     send(Signal::SIGTERM, &child);
@@ -206,7 +204,7 @@ fn what_cannot_be_removed_at_once_is_named_and_removed_by_the_next_build() {
 }
 
 #[test]
-fn a_signal_ends_a_build_whatever_it_is_made_for() {
+fn a_signal_ends_the_build_of_every_command() {
     let place = Scratch::new();
     let work = place.sandbox.path("work");
     let campaign = ["run", "--backend", "vm", "-c", "ext4", "--work-dir"];
@@ -243,9 +241,9 @@ fn a_build_that_is_killed_leaves_no_process_and_the_next_removes_its_files() {
     place.assert_whole();
 }
 
-/// Who only looks for a guest removes them, too.
+/// Commands that only look for a guest also remove leftovers.
 #[test]
-fn what_a_killed_build_has_left_is_removed_by_whoever_looks_for_a_guest() {
+fn leftovers_of_a_killed_build_are_removed_by_any_guest_lookup() {
     let place = Scratch::new();
     let mut child = place.standing_still(&["guest", "build"], "bringing");
     run(&mut place.fsarena(&["doctor"])).assert_code(0);
@@ -254,7 +252,7 @@ fn what_a_killed_build_has_left_is_removed_by_whoever_looks_for_a_guest() {
         names_meanwhile
             .iter()
             .any(|name| name.starts_with("partial-")),
-        "a living build is left alone: {names_meanwhile:?}"
+        "the files of a running build are kept: {names_meanwhile:?}"
     );
     child.kill().unwrap();
     child.wait().unwrap();
@@ -268,7 +266,7 @@ fn what_a_killed_build_has_left_is_removed_by_whoever_looks_for_a_guest() {
 }
 
 #[test]
-fn of_two_builds_at_once_one_waits_and_takes_what_the_other_has_made() {
+fn of_two_parallel_builds_one_waits_and_uses_the_other_result() {
     let place = Scratch::new();
     let first = place.standing_still(&["guest", "build"], "bringing");
     let mut second = place.fsarena(&["guest", "build"]);
@@ -280,14 +278,14 @@ fn of_two_builds_at_once_one_waits_and_takes_what_the_other_has_made() {
     place.debian.resume();
     assert!(first.wait_with_output().unwrap().status.success());
     assert!(second.wait().unwrap().success());
-    assert_eq!(said.count(), 0, "nothing more was to be done");
+    assert_eq!(said.count(), 0, "no further step was needed");
     let calls = place.debian.calls();
     let builds = calls.iter().filter(|call| *call == "download").count();
     assert_eq!(builds, 1, "{calls:?}");
     place.assert_whole();
 }
 
-/// Does some damage to a guest that is made, and demands that it is told, and the guest made again as it was.
+/// Damages a guest and checks that the damage is reported and the guest is rebuilt identically.
 #[track_caller]
 fn assert_mended(place: &Scratch, what: &str, damage: impl FnOnce(&Path)) {
     let guest = place.guest();
@@ -304,7 +302,7 @@ fn assert_mended(place: &Scratch, what: &str, damage: impl FnOnce(&Path)) {
 }
 
 #[test]
-fn a_damaged_guest_is_told_and_made_again() {
+fn a_damaged_guest_is_reported_and_rebuilt() {
     const MODULE: &str = "modules/6.1.0-1-amd64/kernel/ext4.ko";
     let place = Scratch::new();
     place.built();
@@ -347,7 +345,7 @@ fn a_damaged_guest_is_told_and_made_again() {
 }
 
 #[test]
-fn the_doctor_names_what_is_damaged_and_the_command_that_mends_it() {
+fn doctor_names_the_damaged_file_and_the_repair_command() {
     let place = Scratch::new();
     let guest = place.built();
     fs::write(guest.join("vmlinux"), "no kernel").unwrap();
@@ -361,7 +359,7 @@ fn the_doctor_names_what_is_damaged_and_the_command_that_mends_it() {
 }
 
 #[test]
-fn whatever_else_is_kept_is_whole_or_brought_again() {
+fn other_damaged_files_are_downloaded_again() {
     let place = Scratch::new();
     let guest = place.built();
     let whole = files(&guest);
@@ -392,7 +390,7 @@ fn whatever_else_is_kept_is_whole_or_brought_again() {
 
 /// From no room at all to nearly enough, so that one step after the other meets the end of it.
 #[test]
-fn a_full_disk_is_told_with_the_way_out_and_nothing_is_left() {
+fn a_full_disk_is_reported_with_a_hint_and_leaves_no_files() {
     let place = Scratch::new();
     let cache = place.sandbox.path("cache");
     fs::create_dir(&cache).unwrap();

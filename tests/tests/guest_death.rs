@@ -1,5 +1,5 @@
-//! Guests that die: each way is distinguished from the others, with the step that was running and what was said last,
-//! and nothing outlives whoever started it.
+//! Guests that die: each cause is distinguished, with the running step and the last messages, and
+//! no process outlives the program that started it.
 
 use std::fs;
 use std::path::Path;
@@ -43,7 +43,7 @@ fn assert_died(result: &CellResult, status: Status, step: &str, reason: &[&str])
     }
 }
 
-/// Puts a shell script in the place of one of the filesystem's programs; `$0`, `$1` … are its arguments.
+/// Replaces one of the filesystem's programs by a shell script; `$0`, `$1` … are its arguments.
 fn script(job: &mut CellJob, program: &str, text: &str, arguments: &[&str]) {
     let WorkTarget::Volume(volume) = &mut job.target else {
         panic!("a cell in a guest has a volume");
@@ -67,7 +67,7 @@ fn quick_file(bench: &Bench) -> model::Test {
 }
 
 #[test]
-fn want_of_memory_ends_the_guest_and_is_named_with_who_asked() {
+fn running_out_of_memory_ends_the_guest_and_names_the_process() {
     let bench = Bench::new(SIZE);
     let mut executor = bench.model("minix");
     executor.machine.memory = Bytes::mib(256);
@@ -77,12 +77,12 @@ fn want_of_memory_ends_the_guest_and_is_named_with_who_asked() {
                   m=0; while [ $m -lt 40 ]; do eat & m=$((m+1)); done; wait";
     script(&mut job, "mkfs", eaters, &[]);
     let result = execute(&mut executor, &job);
-    let reason = ["out of memory: sh asked for more than was left"];
+    let reason = ["out of memory: sh requested more than was available"];
     assert_died(&result, Status::Crashed, "mkfs", &reason);
 }
 
 #[test]
-fn a_program_that_speaks_like_a_dying_kernel_crashes_nothing() {
+fn output_that_looks_like_a_kernel_crash_is_not_a_crash() {
     let bench = Bench::new(SIZE);
     let mut executor = bench.model("minix");
     let mut job = bench.job("minix", &executor, &tree(&bench));
@@ -98,7 +98,7 @@ fn a_program_that_speaks_like_a_dying_kernel_crashes_nothing() {
 }
 
 #[test]
-fn a_guest_that_is_killed_from_outside_says_so() {
+fn a_guest_that_is_killed_externally_is_reported_as_such() {
     let bench = Bench::new(SIZE);
     let mut executor = bench.real("hpfs");
     let job = bench.job("hpfs", &executor, &tree(&bench));
@@ -119,7 +119,7 @@ fn a_guest_that_is_killed_from_outside_says_so() {
 }
 
 #[test]
-fn an_emulator_that_fails_is_told_from_a_guest_that_dies() {
+fn an_emulator_failure_is_distinguished_from_a_guest_crash() {
     let bench = Bench::new(SIZE);
     let mut executor = bench.real("hpfs");
     executor.disks = vec![bench.directory.path().join("no-such-disk")];
@@ -160,7 +160,7 @@ fn a_fuse_driver_that_is_killed_is_crashed_and_the_guest_lives() {
 }
 
 #[test]
-fn a_driver_that_stands_still_is_hung() {
+fn a_driver_without_progress_is_hung() {
     let bench = Bench::new(SIZE);
     let mut executor = bench.real("ntfs-3g");
     executor.stall_timeout = Nanos::from_secs(30);
@@ -179,7 +179,7 @@ fn a_driver_that_stands_still_is_hung() {
     assert_eq!(processes_about(bench.directory.path()), []);
 }
 
-/// Whatever this machine is doing, the guest is given up by what it has done itself.
+/// The guest is stopped by its instruction count, independent of the load of this machine.
 #[test]
 fn a_guest_that_is_busy_for_ever_is_hung_by_its_instructions() {
     let bench = Bench::new(SIZE);
@@ -208,7 +208,8 @@ fn driver_gets(signal: &str) -> String {
     )
 }
 
-/// Writes fail from the third MiB of the disk on: minix is made before it, and keeps its files behind it.
+/// Writes fail from the third MiB of the disk: mkfs.minix writes before it, and files are stored
+/// after it.
 #[test]
 fn a_disk_that_returns_errors_is_failed_with_the_errno_and_the_kernels_word() {
     let bench = Bench::new(SIZE);
@@ -267,7 +268,7 @@ fn a_kernel_that_dies_names_its_functions_and_the_next_cell_runs() {
     assert_eq!(execute(&mut executor, &job).status, Status::Ok);
 }
 
-/// Not even in virtual time, in which a guest does nothing but compute.
+/// Also in virtual time, in which a guest never waits.
 #[test]
 fn no_guest_outlives_an_orchestrator_that_is_killed() {
     let place = tempfile::tempdir().unwrap();
@@ -311,7 +312,7 @@ fn a_person_gets_a_shell_in_a_guest_with_the_filesystem_mounted() {
     assert_eq!(processes_about(place.path()), []);
 }
 
-/// What a guest's console shows while these lines are typed.
+/// Returns the console output of a guest after typing these lines.
 fn shell(filesystem: &str, commands: &str, place: &Path) -> String {
     let input = place.join("commands");
     std::fs::write(&input, commands).unwrap();
@@ -328,7 +329,7 @@ fn shell(filesystem: &str, commands: &str, place: &Path) -> String {
     said
 }
 
-/// Processes that have this path among their words, but for this one.
+/// Returns other processes with this path among their arguments.
 fn processes_about(path: &Path) -> Vec<Pid> {
     let path = path.to_str().unwrap();
     let entries = fs::read_dir("/proc").unwrap().flatten();

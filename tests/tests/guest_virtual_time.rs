@@ -17,8 +17,8 @@ use crate::guest_bench::{Bench, execute};
 
 const SIZE: Bytes = Bytes::mib(64);
 
-/// Programs of Debian's alone, timed by the kernel's clock (`/proc/timer_list` has it to the nanosecond): no
-/// program of ours is in these numbers, which would be another with each build.
+/// Only programs of Debian, timed by the kernel's clock (`/proc/timer_list` has nanoseconds).
+/// fsarena's programs would change the numbers with each build.
 const SCRIPT: &str = r#"#!/bin/sh
 PATH=/usr/sbin:/sbin:/usr/bin:/bin:/names
 /bin/busybox mkdir /names; /bin/busybox --install -s /names
@@ -49,16 +49,16 @@ umount /mnt; lap unmount
 poweroff -f
 "#;
 
-/// Numbers of a fixed piece of work, and what they were taken on.
+/// Durations of a fixed workload, and the versions with which they were measured.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 struct Golden {
-    /// What QEMU says of its version.
+    /// QEMU's version string.
     emulator: String,
     /// The release of the kernel.
     kernel: String,
     /// Digest of all that is in the guest's memory when it begins: the first filesystem and the kernel.
     contents: String,
-    /// What was done, and how many nanoseconds it took.
+    /// Steps and their durations, in nanoseconds.
     laps: Vec<(String, u64)>,
 }
 
@@ -111,10 +111,10 @@ fn digest(path: &Path) -> String {
     text.split_whitespace().next().unwrap().to_owned()
 }
 
-/// Where the packages are those of the file, the numbers are those of the file; where they are others, this
-/// is said, and the numbers are at least the same twice.
+/// With the same packages as in the file, the durations must equal those of the file. With others,
+/// the difference is printed and two runs must agree.
 #[test]
-fn a_fixed_piece_of_work_takes_the_nanoseconds_that_it_took_on_another_day() {
+fn a_fixed_workload_takes_the_same_nanoseconds_as_recorded() {
     let guest = guest();
     let taken = take(&guest, &Bench::new(SIZE));
     let kept: Option<Golden> = fs::read(golden_file())
@@ -134,7 +134,7 @@ fn a_fixed_piece_of_work_takes_the_nanoseconds_that_it_took_on_another_day() {
         kept => {
             let taken_json = serde_json::to_string_pretty(&taken).unwrap();
             println!(
-                "not compared with {}: it is of\n  {}\nand not of\n  {}\nWhat would stand there:\n{taken_json}",
+                "not compared with {}: it is for\n  {}\nand not for\n  {}\nNew content:\n{taken_json}",
                 golden_file().display(),
                 kept.as_ref().map_or_else(|| "nothing".to_owned(), of),
                 of(&taken),
@@ -154,7 +154,7 @@ fn an_equal_cell_is_served_and_any_other_is_run() {
     let mut cached = CachedExecutor::new(executor, Some(cells), None);
     let run = execute(&mut cached, &job);
     assert!(!run.from_cache && run.failure.is_none(), "{run:?}");
-    // Its place in a campaign, and this machine's directories, are no part of a cell.
+    // The position in a campaign and the directories of this machine are not part of a cell's key.
     job.cell = CellId(99);
     let elsewhere = tempfile::tempdir().unwrap();
     cached.executor().directory = elsewhere.path().to_owned();
@@ -188,14 +188,14 @@ fn an_equal_cell_is_served_and_any_other_is_run() {
             .iter()
             .all(|other| other.is_some() && *other != known)
     );
-    // What is not in virtual time, or has a disk outside, has no key at all.
+    // Cells in real time or with a disk outside have no key.
     cached.executor().disks = bench.real("hpfs").disks;
     assert_eq!(key(&mut cached, &job), None);
 }
 
 /// Whether a guest has booted itself or begins where another was saved, it cannot tell; nor when that was saved.
 #[test]
-fn a_guest_that_begins_where_one_was_saved_takes_the_nanoseconds_of_one_that_boots() {
+fn a_restored_snapshot_takes_the_same_nanoseconds_as_a_boot() {
     let bench = Bench::new(SIZE);
     let mut executor = bench.model("ext4");
     let test = bench.test("lifecycle", "lifecycle", SizeProfile::Smoke);
@@ -216,8 +216,8 @@ fn a_guest_that_begins_where_one_was_saved_takes_the_nanoseconds_of_one_that_boo
     }
 }
 
-/// Five threads of three roles, of which one waits for its arrivals, one thinks and one goes on until another is through:
-/// what each did, and each of its latencies, is the same again.
+/// Five threads of three roles: one waits for its arrivals, one has think times and one runs until
+/// another one finishes. The operations of each and all latencies are equal in the second run.
 #[test]
 fn a_mix_of_roles_takes_the_same_nanoseconds_twice() {
     let bench = Bench::new(SIZE);
@@ -273,7 +273,7 @@ fn selftest(words: &[&str]) -> (Option<i32>, String) {
 
 /// QEMU's main loop counted some hundred instructions twice when it was woken just as the guest halted.
 #[test]
-fn the_self_test_finds_the_same_nanoseconds_whatever_this_machine_does() {
+fn self_test_finds_equal_nanoseconds_under_any_load() {
     let conditions = ["busy", "elsewhere", "woken", "stopped", "memory"];
     let (code, said) = selftest(&conditions.map(|condition| ["--under", condition]).concat());
     assert_eq!(code, Some(0), "{said}");
@@ -282,7 +282,7 @@ fn the_self_test_finds_the_same_nanoseconds_whatever_this_machine_does() {
 }
 
 #[test]
-fn the_self_test_finds_a_disk_whose_time_is_this_machines() {
+fn self_test_detects_a_disk_that_depends_on_real_time() {
     let (code, said) = selftest(&["--under", "again", "--runs", "2", "--leak"]);
     assert_eq!(code, Some(1), "{said}");
     assert!(

@@ -1,4 +1,4 @@
-//! What is tested in guests, with root: cells and campaigns under the emulator.
+//! Tests in guests that need root: cells and campaigns under the emulator.
 
 mod guest;
 mod guest_bench;

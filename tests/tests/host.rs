@@ -1,5 +1,6 @@
-//! What is tested on this machine, with root: campaigns on images, devices and directories, what they leave, and the
-//! page in a browser. One program, which is linked once and runs the tests of all these files side by side.
+//! Tests on this machine that need root: campaigns on images, devices and directories, their
+//! leftovers, and the page in a browser. One program that is linked once and runs the tests of all
+//! these files in parallel.
 
 mod adding_an_operation;
 mod advise;

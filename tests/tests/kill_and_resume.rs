@@ -1,5 +1,5 @@
-//! A campaign can be killed at any instant and resumed: nothing is lost, nothing is counted twice, and
-//! nothing is left behind.
+//! A campaign can be killed at any instant and resumed: no result is lost or counted twice, and no
+//! files or mounts remain.
 
 use std::fs::{self, Metadata};
 use std::os::unix::process::CommandExt;
@@ -17,7 +17,7 @@ use nix::unistd::Pid;
 const KILLS: u32 = 50;
 /// The promise that a user is given for Ctrl-C.
 const PROMISE: Duration = Duration::from_secs(2);
-/// Bounds a wait for something that happens at once or never.
+/// Timeout for an event that happens immediately or never.
 const NEVER: Duration = Duration::from_secs(60);
 
 fn campaign(sandbox: &Sandbox) -> Command {
@@ -29,7 +29,7 @@ fn campaign(sandbox: &Sandbox) -> Command {
 /// Two contenders, two tests, one round.
 const CELLS: usize = 4;
 
-/// The same in a directory: one contender.
+/// Returns a campaign in a directory, with one contender.
 fn in_a_directory(sandbox: &Sandbox) -> Command {
     let place = sandbox.path("place");
     fs::create_dir_all(&place).expect("a sandbox is writable");
@@ -60,7 +60,7 @@ fn pid(child: &Child) -> Pid {
     Pid::from_raw(child.id().cast_signed())
 }
 
-/// Every cell is there with its result, and so many there are.
+/// Checks that there are this many cells and that each has a result.
 fn assert_complete(results: &CampaignResults, cells: usize) {
     let mut seen: Vec<_> = results.cells.iter().map(|c| c.cell.id).collect();
     seen.sort_unstable();
@@ -87,14 +87,14 @@ fn assert_complete(results: &CampaignResults, cells: usize) {
     }
 }
 
-/// Whether the process was still there to be killed; its agent then cleans up.
+/// Kills the orchestrator, whose agent then cleans up. Returns true if it was still running.
 fn kill_after(child: Child, delay: Duration) -> bool {
     kill_by(child, delay, |orchestrator| {
         kill(orchestrator, Signal::SIGKILL)
     })
 }
 
-/// The same with all that it has started, so that nobody is left who cleans up.
+/// Kills the whole process group, so that no process cleans up.
 fn kill_all_after(child: Child, delay: Duration) -> bool {
     kill_by(child, delay, |group| killpg(group, Signal::SIGKILL))
 }
@@ -110,7 +110,7 @@ fn kill_by(mut child: Child, delay: Duration, kill: impl Fn(Pid) -> nix::Result<
 }
 
 #[test]
-fn killed_at_fifty_instants_every_cell_is_there_exactly_once() {
+fn killed_at_fifty_instants_every_cell_has_exactly_one_result() {
     let measured = Sandbox::new();
     let begin = Instant::now();
     run(&mut campaign(&measured)).assert_code(0);
@@ -145,7 +145,7 @@ fn killed_at_fifty_instants_every_cell_is_there_exactly_once() {
 }
 
 #[test]
-fn a_resumed_campaign_knows_what_it_may_write() {
+fn a_resumed_campaign_continues_its_write_budget() {
     let sandbox = Sandbox::new();
     let gate = Gate::new(&sandbox);
     let mut begun = campaign(&sandbox);
@@ -169,7 +169,7 @@ fn a_resumed_campaign_knows_what_it_may_write() {
     sandbox.assert_clean();
 }
 
-/// Begins a campaign on an image of so many MiB, and kills it when that is there and the first cell begins.
+/// Starts a campaign on an image, and kills it when the image exists and the first cell begins.
 fn kill_with_an_image(sandbox: &Sandbox, database: &str, seed: &str) {
     let gate = Gate::new(sandbox);
     let mut command = Command::new(program::fsarena());
@@ -190,12 +190,12 @@ fn kill_with_an_image(sandbox: &Sandbox, database: &str, seed: &str) {
     let waiting = gate.reached();
     assert!(kill_all_after(child, Duration::ZERO));
     drop(waiting);
-    fs::remove_file(sandbox.path("gate")).expect("the gate is over");
+    fs::remove_file(sandbox.path("gate")).expect("the gate exists");
     assert_nothing_left(sandbox);
 }
 
 #[test]
-fn what_a_killed_campaign_has_left_is_named_and_removed_by_the_next() {
+fn leftovers_of_a_killed_campaign_are_named_and_removed_by_the_next() {
     let sandbox = Sandbox::new();
     kill_with_an_image(&sandbox, "fsarena.db", "7");
     kill_with_an_image(&sandbox, "other.db", "8");
@@ -227,7 +227,8 @@ fn what_a_killed_campaign_has_left_is_named_and_removed_by_the_next() {
     assert!(line.is_some_and(|line| line.ends_with(&advice)), "{ran}");
     assert!(!own.exists() && other.join("image-0").exists());
 
-    // What is being run is not left, and the campaign whose image was removed goes on.
+    // Files of a running campaign are no leftovers, and the campaign whose image was removed
+    // continues.
     let gate = Gate::new(&sandbox);
     let living = start(&mut sandbox.campaign(&["gate", "ext4"], "names"));
     let waiting = gate.reached();
@@ -236,12 +237,12 @@ fn what_a_killed_campaign_has_left_is_named_and_removed_by_the_next() {
     waiting.release();
     let ended = CommandOutput::from(living.wait_with_output().expect("it is our child"));
     ended.assert_code(0);
-    fs::remove_dir_all(other).expect("it is as the advice says");
+    fs::remove_dir_all(other).expect("the directory can be removed as advised");
 }
 
 /// A person may have looked into the image, or used the empty directory: what is mounted there is not fsarena's.
 #[test]
-fn what_somebody_has_mounted_in_what_is_left_stays() {
+fn leftovers_with_a_foreign_mount_are_not_removed() {
     let sandbox = Sandbox::new();
     kill_with_an_image(&sandbox, "fsarena.db", "7");
     let left = sandbox.path("work/fsarena-1-7");
@@ -254,15 +255,18 @@ fn what_somebody_has_mounted_in_what_is_left_stays() {
     let resumed = run(resume(&sandbox).arg("1")).stderr;
     let unmounted = Command::new("umount").arg(left.join("mnt")).status();
     assert!(unmounted.expect("umount runs").success());
-    let told = format!("something is mounted in {}", left.join("mnt").display());
+    let told = format!(
+        "cannot remove {}: a filesystem is mounted in it",
+        left.join("mnt").display()
+    );
     assert!(ran.contains(&told), "{ran}");
     assert!(precious.join("photo").exists(), "{ran}\n{resumed}");
     run(&mut campaign(&sandbox)).assert_code(0);
-    assert!(!left.exists(), "it is known again once nothing is mounted");
+    assert!(!left.exists(), "the directory is removed after the unmount");
 }
 
 #[test]
-fn what_a_killed_campaign_has_left_in_a_directory_is_removed_by_the_next() {
+fn leftovers_in_a_mounted_directory_are_removed_by_the_next_campaign() {
     let sandbox = Sandbox::new();
     let place = sandbox.path("place");
     let mut planned = in_a_directory(&sandbox);
@@ -277,7 +281,7 @@ fn what_a_killed_campaign_has_left_in_a_directory_is_removed_by_the_next() {
     assert!(!of_a_cell());
 }
 
-/// Waits for what comes at once or never.
+/// Waits for an event that happens immediately or never.
 #[track_caller]
 fn wait_until(what: &str, has_come: impl Fn() -> bool) {
     let begin = Instant::now();
@@ -287,7 +291,7 @@ fn wait_until(what: &str, has_come: impl Fn() -> bool) {
     }
 }
 
-/// Waits until the campaign has mounted something, wherever that is to be seen.
+/// Waits until the campaign has mounted a filesystem, in any mount namespace.
 #[track_caller]
 fn wait_for_a_mount(sandbox: &Sandbox) {
     wait_until("it mounted something", || {
@@ -296,7 +300,7 @@ fn wait_for_a_mount(sandbox: &Sandbox) {
     });
 }
 
-/// A campaign that waits for a driver which never answers, and has come to that.
+/// Starts a campaign and waits until it is blocked by a driver that never answers.
 fn start_hanging(sandbox: &Sandbox) -> Child {
     sandbox.add_faulty("bad", &["hang-on=write"]);
     let child = start(&mut sandbox.campaign(&["bad"], "trial"));
@@ -327,7 +331,10 @@ fn end_by(child: Child, signal: Signal) -> CommandOutput {
 fn assert_interrupted(sandbox: &Sandbox, ended: CommandOutput) {
     let ended = ended.assert_code(130);
     let said = format!("{}{}", ended.stdout, ended.stderr);
-    assert!(said.contains("fsarena resume"), "says how to go on: {said}");
+    assert!(
+        said.contains("fsarena resume"),
+        "the message names the command to continue: {said}"
+    );
     assert_nothing_left(sandbox);
 }
 
@@ -343,7 +350,7 @@ fn ctrl_c_ends_within_two_seconds_and_the_campaign_can_be_resumed() {
 }
 
 #[test]
-fn what_else_ends_programs_is_heeded_like_ctrl_c() {
+fn other_termination_signals_work_like_ctrl_c() {
     for signal in [Signal::SIGTERM, Signal::SIGHUP] {
         let sandbox = Sandbox::new();
         let child = start(&mut campaign(&sandbox));
@@ -360,7 +367,7 @@ fn ctrl_c_ends_within_two_seconds_while_a_driver_does_not_answer() {
 }
 
 #[test]
-fn a_kill_while_a_driver_does_not_answer_leaves_nothing_running() {
+fn a_kill_while_a_driver_hangs_leaves_no_processes() {
     let sandbox = Sandbox::new();
     let child = start_hanging(&sandbox);
     assert!(kill_after(child, Duration::ZERO), "it was still running");
@@ -426,7 +433,7 @@ fn a_campaign_in_a_directory_is_run_by_one_process_at_a_time() {
 }
 
 #[test]
-fn resuming_what_is_complete_changes_nothing() {
+fn resuming_a_complete_campaign_changes_no_results() {
     let sandbox = Sandbox::new();
     run(&mut campaign(&sandbox)).assert_code(0);
     let before = sandbox.results();
@@ -438,7 +445,7 @@ fn resuming_what_is_complete_changes_nothing() {
 
 /// Killed after the last cell was stored and before the image was removed.
 #[test]
-fn resuming_what_is_complete_removes_what_a_kill_has_left() {
+fn resuming_a_complete_campaign_removes_leftovers_of_a_kill() {
     let sandbox = Sandbox::new();
     run(&mut campaign(&sandbox)).assert_code(0);
     // Named after the campaign's number and its seed.

@@ -1,5 +1,6 @@
-//! A campaign over hosts: planned into a directory, worked on by GNU parallel, and by Slurm while its nodes, its controller
-//! and fsarena itself are killed. Each cell is taken once, and comes to what it comes to on one machine.
+//! A campaign on several hosts: planned into a directory, processed by GNU parallel, and by Slurm
+//! while its nodes, its controller and fsarena itself are killed. Each cell counts once and has the
+//! same result as on one machine.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -32,7 +33,7 @@ const CAMPAIGN: [&str; 16] = [
     "320MiB",
 ];
 
-/// fsarena with an argument behind its name.
+/// Returns an fsarena command with a subcommand.
 fn fsarena(sandbox: &Sandbox, command: &str) -> Command {
     let mut fsarena = sandbox.fsarena();
     fsarena.arg(command);
@@ -77,7 +78,8 @@ fn collect(sandbox: &Sandbox, directory: &Path) -> CommandOutput {
     run(fsarena(sandbox, "collect").arg(directory))
 }
 
-/// What two runs of a campaign have in common: all but when and how long they ran here.
+/// Returns the common part of two runs of a campaign, without the times at which and for which they
+/// ran.
 fn lasting(mut results: CampaignResults) -> String {
     (results.id, results.started) = (0, Nanos(0));
     for environment in &mut results.environments {
@@ -85,7 +87,7 @@ fn lasting(mut results: CampaignResults) -> String {
     }
     results.environments.dedup();
     for cell in &mut results.cells {
-        let result = cell.result.as_mut().expect("no cell is left out");
+        let result = cell.result.as_mut().expect("every cell has a result");
         (result.started, result.elapsed) = (Nanos(0), Nanos(0));
     }
     serde_json::to_string_pretty(&results).unwrap()
@@ -115,10 +117,10 @@ impl Drop for Following {
     }
 }
 
-/// A node is killed while it runs cells, another drained, the controller killed and started again, fsarena itself killed; what
-/// comes out is to the byte what one machine comes to.
+/// A node is killed while it runs cells, another one is drained, the controller is killed and
+/// restarted, and fsarena itself is killed. The results are byte-identical to those of one machine.
 #[test]
-fn every_cell_is_taken_once_whatever_happens_to_the_cluster_and_is_what_one_machine_comes_to() {
+fn slurm_failures_do_not_change_results() {
     let sandbox = sandbox();
     let mut slurm = Slurm::start();
     let (directory, log) = (sandbox.path("planned"), sandbox.path("log"));
@@ -192,7 +194,7 @@ fn every_cell_is_taken_once_whatever_happens_to_the_cluster_and_is_what_one_mach
         .args(["--rounds", "4", "--no-cache", "--work-dir"]);
     run(alone.arg(sandbox.path("work"))).assert_code(0);
     assert_eq!(lasting(spread), lasting(sandbox.results()));
-    // What the killed worker has left, the next one has removed.
+    // The next worker removed the leftovers of the killed one.
     let work = sandbox.path("tmp/fsarena-work-0");
     assert_eq!(fs::read_dir(work).unwrap().count(), 0);
     assert!(!runs_in(&directory));
@@ -204,7 +206,7 @@ fn hosts(directory: &Path) -> Vec<String> {
     result_files(directory).into_iter().map(host).collect()
 }
 
-/// What result files hold.
+/// Returns the content of all result files.
 fn result_files(directory: &Path) -> Vec<serde_json::Value> {
     let shelves = fs::read_dir(directory.join("results")).unwrap();
     let files = shelves.flat_map(|shelf| fs::read_dir(shelf.unwrap().path()).unwrap());
@@ -241,7 +243,7 @@ impl Drop for Small {
 /// Results have nowhere to go: no cell is taken, and all are once there is room. Nothing is left in the queue when fsarena
 /// gives up, nor after Ctrl-C.
 #[test]
-fn a_full_disk_loses_no_result_and_ctrl_c_leaves_nothing_in_the_queue() {
+fn a_full_disk_loses_no_results_and_ctrl_c_empties_the_queue() {
     let sandbox = sandbox();
     let small = Small::mount(sandbox.path("small"));
     let slurm = Slurm::start();
@@ -284,7 +286,7 @@ fn a_full_disk_loses_no_result_and_ctrl_c_leaves_nothing_in_the_queue() {
         "what could not be written to its end is not there"
     );
 
-    // Nobody runs anything, until Ctrl-C.
+    // No node runs tasks until Ctrl-C.
     for node in end_to_end::slurm::NODES {
         let name = format!("nodename={node}");
         assert!(
@@ -381,7 +383,7 @@ fn a_list_of_versions_is_searched_on_the_nodes(sandbox: &Sandbox, slurm: &Slurm)
             "{by:?}"
         );
     }
-    // What was run is not run again.
+    // Cells with a result do not run again.
     assert_eq!(guard(), said);
 }
 
@@ -397,7 +399,7 @@ fn hosts_of(directory: &Path) -> usize {
 }
 
 #[test]
-fn gnu_parallel_drives_the_same_contract_and_collecting_says_what_is_left() {
+fn gnu_parallel_can_run_the_cells_and_collect_lists_missing_ones() {
     let sandbox = sandbox();
     let directory = planned(&sandbox, &["xfs", "minix"], "1", "0%");
     let worker = directory.join("fsarena");
@@ -425,7 +427,7 @@ fn gnu_parallel_drives_the_same_contract_and_collecting_says_what_is_left() {
     assert_eq!(
         (again.stdout.as_str(), again.stderr.as_str()),
         ("", ""),
-        "nothing is left to be run"
+        "no cell remains to be run"
     );
     collect(&sandbox, &directory).assert_code(0);
     let results = sandbox.results();
@@ -452,7 +454,7 @@ fn key(sandbox: &Sandbox, name: &str, mode: u32) -> PathBuf {
     key
 }
 
-/// Two people begin the same cell at once, each for a campaign of his own.
+/// Two users start the same cell at the same time, each for a different campaign.
 #[test]
 fn of_two_workers_with_a_shared_cache_one_runs_a_cell_and_the_other_is_served() {
     let sandbox = sandbox();
@@ -480,7 +482,7 @@ fn of_two_workers_with_a_shared_cache_one_runs_a_cell_and_the_other_is_served() 
         "{is_served:?}"
     );
     let left = fs::read_dir(&cells).unwrap().count();
-    assert_eq!(left, 2, "the result, and what tells the key");
+    assert_eq!(left, 2, "the result and the key check");
 }
 
 #[test]
@@ -512,7 +514,7 @@ fn each_bad_cache_has_its_line() {
             cells,
             key(&sandbox, "m", 0o644),
             3,
-            "anybody can use the key",
+            "is accessible to all users",
         ),
         (cells, short, 2, "is too short for a key"),
         (
@@ -588,9 +590,10 @@ impl OnHosts {
     }
 }
 
-/// A worker is killed in the middle of a cell: another runs what it has not sent, and nothing is left on any host.
+/// A worker is killed during a cell. Another worker runs its unsent cells, and no files remain on
+/// any host.
 #[test]
-fn hosts_that_ssh_reaches_share_the_cells_and_a_worker_that_is_killed_loses_none() {
+fn ssh_hosts_share_the_cells_and_a_killed_worker_loses_none() {
     let sandbox = sandbox();
     let mut on = OnHosts::start(&sandbox, "50%");
     on.host_at_work();
@@ -612,7 +615,7 @@ fn hosts_that_ssh_reaches_share_the_cells_and_a_worker_that_is_killed_loses_none
 
 /// A host does not die, and answers no more: ssh, which asks every few seconds, gives it up by itself.
 #[test]
-fn a_host_whose_cable_is_cut_is_named_and_its_cells_are_run_by_the_other() {
+fn a_disconnected_host_is_named_and_the_other_runs_its_cells() {
     let sandbox = sandbox();
     let mut on = OnHosts::start(&sandbox, "0%");
     let cut = on.host_at_work();
@@ -684,5 +687,8 @@ fn each_bad_input_of_hosts_has_its_line() {
     real.args(["-c", "ext4", "--backend", "loop", "-o"])
         .arg(sandbox.path("other"));
     let told = run(&mut real).assert_code(2).stderr;
-    assert!(told.contains("in virtual time alone"), "{told}");
+    assert!(
+        told.contains("cannot compare results of different hosts in real time"),
+        "{told}"
+    );
 }

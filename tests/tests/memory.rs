@@ -1,4 +1,4 @@
-//! A limit on memory holds a cell with its page cache, and nothing of it stays.
+//! A memory limit applies to a cell including its page cache, and the control group is removed.
 
 use std::fs;
 use std::path::Path;
@@ -9,7 +9,7 @@ use model::{CampaignResults, CellResult, Status};
 
 const SIZE: u64 = 64 << 20;
 
-/// Mounts, and says which control groups it does so in.
+/// Mounts, and prints its control groups.
 const MOUNT: &str = "mount -o \"$1\" \"$2\" \"$3\" && cat /proc/self/cgroup";
 
 /// Where control groups with memory limits are: the old interface, the new one.
@@ -55,10 +55,10 @@ fn group(cell: &CellResult) -> Option<&str> {
 }
 
 #[test]
-fn what_is_larger_than_the_limit_does_not_stay_in_memory() {
+fn files_larger_than_the_limit_do_not_stay_in_memory() {
     let (_sandbox, results) = campaign("memory = \"24 MiB\"");
     let cell = cell(&results);
-    let group = group(cell).expect("the cell was in a group of its own");
+    let group = group(cell).expect("the cell ran in a separate control group");
     let read = read_again(cell);
     assert!(read >= SIZE / 2, "only {read} bytes were read again");
     for hierarchy in HIERARCHIES {
@@ -68,7 +68,7 @@ fn what_is_larger_than_the_limit_does_not_stay_in_memory() {
 }
 
 #[test]
-fn without_a_limit_it_stays() {
+fn without_a_limit_files_stay_in_memory() {
     let (_sandbox, results) = campaign("");
     let cell = cell(&results);
     assert_eq!(group(cell), None);
@@ -109,7 +109,7 @@ ends = "call"
 "#;
 
 #[test]
-fn a_sweep_shows_where_the_limit_is() {
+fn a_sweep_shows_the_effect_of_the_limit() {
     let sandbox = Sandbox::exclusive();
     sandbox.add_suite("sizes", SWEEP);
     sandbox.add(&Entry::ext4("made"));

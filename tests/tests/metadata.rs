@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use end_to_end::{Sandbox, cells_of, run};
 use model::{PhaseResult, Status};
 
-/// What exFAT does not have. Later phases on links that could not be made are as impossible.
+/// Features that exFAT lacks. Later phases on links that were not created are also unsupported.
 const IMPOSSIBLE: [&str; 7] = [
     "chmod",
     "setxattr",
@@ -17,7 +17,7 @@ const IMPOSSIBLE: [&str; 7] = [
 ];
 
 #[test]
-fn what_cannot_be_done_with_a_name_is_unsupported_and_the_rest_is_measured() {
+fn unsupported_name_operations_are_reported_and_the_rest_is_measured() {
     let sandbox = Sandbox::new();
     let mut command = sandbox.fsarena();
     command.args(["run", "--profile", "smoke", "--seed", "1", "--work-dir"]);

@@ -1,5 +1,5 @@
-//! Mixes of roles on real filesystems: each role's numbers, alone and beside the others, and what is read is what was
-//! written.
+//! Mixes of roles on real filesystems: each role has results alone and together with the others,
+//! and reads return the written data.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ fn numbers(phase: &PhaseResult) -> BTreeMap<Metric, f64> {
 }
 
 #[test]
-fn every_role_has_numbers_of_its_own_alone_and_beside_the_others() {
+fn every_role_has_results_alone_and_in_the_mix() {
     let sandbox = Sandbox::new();
     let mut command = sandbox.campaign(&["ext4", "ext2"], "mixes");
     run(&mut command).assert_code(0);
@@ -60,7 +60,7 @@ fn every_role_has_numbers_of_its_own_alone_and_beside_the_others() {
     };
     let table = report(&[]);
     for line in [
-        "Roles alone and beside each other",
+        "Roles alone and combined",
         "deliver sync-p99, beside collect and backup",
         "commit sync-p99, times worse",
         "mix.deliver latency-p99",
@@ -156,7 +156,7 @@ ends = "call"
 "#;
 
 #[test]
-fn what_roles_read_after_a_remount_is_what_they_wrote() {
+fn roles_read_the_written_data_after_a_remount() {
     let sandbox = Sandbox::new();
     sandbox.add_suite("verified", VERIFIED);
     run(&mut sandbox.campaign(&["ext4", "exfat-fuse"], "verified")).assert_code(0);

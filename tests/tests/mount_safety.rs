@@ -15,7 +15,7 @@ use model::Status;
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 
-/// Bounds a wait for something that happens at once or never.
+/// Timeout for an event that happens immediately or never.
 const NEVER: Duration = Duration::from_secs(60);
 const NOBODY: u32 = 65_534;
 
@@ -29,7 +29,7 @@ fn options(line: &str) -> Vec<&str> {
 }
 
 #[test]
-fn mounts_are_nosuid_and_nodev_in_a_namespace_of_their_own() {
+fn mounts_are_nosuid_and_nodev_in_a_private_namespace() {
     let sandbox = Sandbox::new();
     let script = "mount -o \"$1\" \"$2\" \"$3\" && readlink /proc/self/ns/mnt && \
                   grep \" $3 \" /proc/self/mountinfo";
@@ -52,7 +52,7 @@ fn mounts_are_nosuid_and_nodev_in_a_namespace_of_their_own() {
     let ours = fs::read_link("/proc/self/ns/mnt").unwrap();
     for record in mounts {
         let (namespace, line) = record.output.split_once('\n').expect("two lines");
-        assert_ne!(Path::new(namespace), ours, "a namespace of its own");
+        assert_ne!(Path::new(namespace), ours, "a private namespace");
         let options = options(line);
         assert!(
             options.contains(&"nosuid") && options.contains(&"nodev"),
@@ -135,7 +135,7 @@ const RUN: [&str; 7] = [
 ];
 
 #[test]
-fn a_directory_needs_no_root_and_is_never_left() {
+fn a_directory_campaign_needs_no_root_and_touches_no_other_files() {
     let sandbox = Sandbox::new();
     open_to_nobody(&sandbox, &["data", "place"]);
     let place = sandbox.path("place");

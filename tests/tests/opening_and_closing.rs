@@ -1,4 +1,5 @@
-//! Whether the times of bonnie++ and fio hold the opening and the closing of their file, as docs/agreement.md says.
+//! Checks whether the times of bonnie++ and fio include opening and closing of their file, as
+//! docs/agreement.md states.
 
 use std::fs;
 use std::path::Path;
@@ -6,10 +7,11 @@ use std::process::Command;
 
 use end_to_end::{Sandbox, run};
 
-/// For so long strace holds up a call, in milliseconds: longer than all else that fio does here.
+/// Delay of a call by strace, in milliseconds. Longer than all other work of fio in this test.
 const DELAY: u64 = 8_000;
 
-/// How long fio says that it wrote a small file, in milliseconds, where one kind of call on that file is held up.
+/// Returns fio's time to write a small file, in milliseconds, while strace delays one kind of call
+/// on that file.
 fn runtime_of_fio(file: &Path, held_up: &str) -> u64 {
     let microseconds = DELAY * 1000;
     let mut strace = Command::new("strace");
@@ -23,13 +25,13 @@ fn runtime_of_fio(file: &Path, held_up: &str) -> u64 {
     ]);
     strace.args(["fio", "--name=job", "--output-format=json", "--thread"]);
     strace.args(["--rw=write", "--bs=64k", "--size=256k", "--ioengine=psync"]);
-    // One opening and one closing of the file alone: it is not laid out before.
+    // The file is opened and closed only once, because fio does not create it in advance.
     strace.args(["--create_on_open=1", "--fallocate=none", "--invalidate=0"]);
     strace.arg(format!("--filename={}", file.display()));
     let said = run(&mut strace).assert_code(0).stdout;
     let report: serde_json::Value = serde_json::from_str(&said).expect("fio reports in JSON");
     let runtime = report["jobs"][0]["write"]["runtime"].as_u64();
-    runtime.expect("fio says how long it wrote")
+    runtime.expect("fio reports the write time")
 }
 
 #[test]
@@ -66,7 +68,8 @@ fn the_times_of_bonnie_hold_closing_and_not_opening() {
     assert_eq!(phases, 3, "writing, rewriting, reading: {calls}");
 }
 
-/// A call in one letter: (o)pened the file, (r)ead the clock, moved a (b)lock, (s)ynced, (c)losed; nothing for others.
+/// Returns the letter of a call: (o)pen of the file, (r)ead of the clock, (b)lock I/O, (s)ync,
+/// (c)lose. Returns `None` for other calls.
 fn letter(line: &str) -> Option<char> {
     let call = line.split('(').next().unwrap_or_default();
     match call {

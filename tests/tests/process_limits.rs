@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use end_to_end::{CommandOutput, Sandbox, program, results_of, run};
 use model::{CellResult, Status};
 
-/// A user of this test alone: the limit counts all that a user has.
+/// User ID for only this test, because the limit counts all processes of a user.
 const USER: u32 = 54_322;
 
 /// Two phases want eight threads, the first and the last one none.
@@ -35,7 +35,7 @@ const OPERATIONS: [(&str, &str); 2] = [
     ),
 ];
 
-/// fsarena as the user, with so many processes and threads at most.
+/// Returns an fsarena command that runs as the user with a limit on processes and threads.
 fn limited(sandbox: &Sandbox, most: u32) -> Command {
     let mut command = Command::new("setpriv");
     let user = USER.to_string();
@@ -57,8 +57,8 @@ fn limited(sandbox: &Sandbox, most: u32) -> Command {
     command
 }
 
-/// The one cell of a campaign that the user runs with so many processes and threads; nothing where these are too few
-/// to begin, which is said.
+/// Returns the only cell of a campaign that the user runs with this limit on processes and threads.
+/// Returns `None` if the limit is too low to start, after checking the error message.
 fn cell(sandbox: &Sandbox, most: u32) -> Option<(CommandOutput, CellResult)> {
     let mut command = limited(sandbox, most);
     command.args(["run", "--profile", "smoke", "--rounds", "1", "-s", "crowd"]);

@@ -1,5 +1,5 @@
-//! Real work: sources brought, extracted and built; a step that fails stops what needs it and nothing else; the same on a
-//! baseline beside it.
+//! Real work: sources that are downloaded, extracted and built. A failed step skips only the steps
+//! that need it, and a baseline runs the same steps.
 
 use std::fs;
 use std::path::PathBuf;
@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use end_to_end::{Entry, Sandbox, cells_of, program, run};
 use model::{PhaseResult, Status};
 
-/// A suite of commands, each a phase: its name, its command, and what else is said of it.
+/// Returns a suite of commands, each a phase with a name, a command and further settings.
 fn suite(head: &str, phases: &[(&str, &str, &str)]) -> String {
     let phases = phases.iter().map(|(name, command, more)| {
         format!(
@@ -27,7 +27,7 @@ fn phase<'a>(phases: &'a [PhaseResult], name: &str) -> &'a PhaseResult {
 }
 
 #[test]
-fn a_step_that_fails_stops_what_needs_it_and_nothing_else() {
+fn a_failed_step_skips_only_the_steps_that_need_it() {
     let sandbox = Sandbox::new();
     let phases = [
         ("extract", "sh -c 'exit 3'", ""),
@@ -66,7 +66,7 @@ fn a_step_that_fails_stops_what_needs_it_and_nothing_else() {
 }
 
 #[test]
-fn a_phase_needs_what_comes_before_it_and_an_archive_that_is_named() {
+fn a_phase_needs_earlier_phases_and_a_named_archive() {
     let sandbox = Sandbox::new();
     sandbox.add(&Entry::ext4("ext"));
     let refused = |text: &str| {
@@ -84,7 +84,7 @@ fn a_phase_needs_what_comes_before_it_and_an_archive_that_is_named() {
         "{said}"
     );
     let said = refused(&suite("", &[("a", "tar -xf $ARCHIVES/sed", "")]));
-    assert!(said.contains("no [[archive]] is called so"), "{said}");
+    assert!(said.contains("no [[archive]] has this name"), "{said}");
 }
 
 /// The baseline is no third side of a guard.
@@ -125,7 +125,7 @@ fn a_guard_of_real_work_compares_its_two_sides() {
 const SED: &str =
     "[[archive]]\nname = \"sed\"\nsource_package = \"sed\"\nfile = \"sed_*.orig.tar.xz\"\n";
 
-/// The archives in the tests' cache, which are no notes.
+/// Returns the archives in the tests' cache, without the notes.
 fn archives() -> Vec<PathBuf> {
     let directory = program::cache().join("fsarena/archives");
     let entries = fs::read_dir(directory).into_iter().flatten().flatten();
@@ -134,7 +134,7 @@ fn archives() -> Vec<PathBuf> {
 }
 
 #[test]
-fn archives_are_brought_once_read_in_random_order_and_brought_again_when_damaged() {
+fn archives_are_downloaded_once_and_again_if_damaged() {
     let sandbox = Sandbox::new();
     let unpack = "sh -c 'mkdir tree && tar -xf $ARCHIVES/sed -C tree --strip-components=1 && test -e tree/configure'";
     let read = "[[test.phase]]\nname = \"read\"\nop = \"read-files\"\ndirectory = \"tree\"\n";
@@ -159,7 +159,7 @@ fn archives_are_brought_once_read_in_random_order_and_brought_again_when_damaged
     let archive = archives()
         .into_iter()
         .find(|path| path.ends_with(&held[0].sha256));
-    let archive = archive.expect("it lies under its digest");
+    let archive = archive.expect("the archive is stored under its digest");
     let whole = fs::read(&archive).unwrap();
     fs::write(&archive, &whole[1..]).unwrap();
     let said = again().stderr;
@@ -193,9 +193,9 @@ fn an_archive_that_cannot_be_had_is_one_line_and_no_campaign() {
     sandbox.assert_clean();
 }
 
-/// Both suites as the studies had them, small, beside their baseline.
+/// Runs both suites of the studies, with small sizes, and a baseline.
 #[test]
-fn the_studies_real_work_runs_whole_and_stands_beside_tmpfs() {
+fn real_work_of_the_studies_runs_and_is_compared_with_tmpfs() {
     let sandbox = Sandbox::new();
     sandbox.add(&Entry::ext4("ext"));
     let mut campaign = sandbox.campaign(&["ext"], "emerging");

@@ -21,12 +21,12 @@ pub(crate) fn html(results: &CampaignResults) -> String {
     )
 }
 
-/// Opens a page in a browser of its own; at the end nothing may have been complained of or asked for.
+/// Opens a page in a new browser. Checks that the page logged no messages and made no requests.
 pub(crate) fn look<T>(html: &str, view: View, at: impl FnOnce(&mut Page<'_>) -> T) -> T {
     look_at(html, "", view, at)
 }
 
-/// The same with a fragment behind the address.
+/// Opens a page with a fragment after the address.
 pub(crate) fn look_at<T>(
     html: &str,
     fragment: &str,
@@ -40,7 +40,7 @@ pub(crate) fn look_at<T>(
     let mut page = browser.open_at(&file, fragment, view);
     let seen = at(&mut page);
     assert_eq!(page.console(), Vec::<String>::new());
-    // A picture of its own making is no request.
+    // Pictures that the page creates itself are not requests.
     let mut requests = page.requests();
     requests.retain(|address| !address.starts_with("blob:"));
     assert_eq!(requests.len(), 1, "{requests:?}");
@@ -48,7 +48,7 @@ pub(crate) fn look_at<T>(
     seen
 }
 
-/// Names of the columns of the overview that are to be seen, from left to right.
+/// Returns the names of the visible columns of the overview, from left to right.
 pub(crate) fn columns(page: &mut Page<'_>) -> Vec<String> {
     page.texts(
         "[...document.querySelectorAll('#heat thead [data-c]')].filter(n => !n.hidden).map(n => n.innerText.trim())",
@@ -68,7 +68,7 @@ fn look_at_whole_print(page: &mut Page<'_>) {
     page.look_at_print();
 }
 
-/// Names of the phases of the overview that are to be seen, from top to bottom.
+/// Returns the names of the visible phases of the overview, from top to bottom.
 fn phases(page: &mut Page<'_>) -> Vec<String> {
     page.texts(
         "[...document.querySelectorAll('#heat tr:has(td[data-c])')].filter(n => n.offsetParent !== null) \
@@ -90,7 +90,7 @@ fn status(page: &mut Page<'_>) -> String {
 }
 
 #[test]
-fn a_real_comparison_loads_and_draws_what_comes_into_sight() {
+fn a_real_comparison_loads_and_draws_visible_charts() {
     look(&html(&fixture::realistic()), View::DESK, |page| {
         let title = page.text("document.title");
         assert!(
@@ -116,7 +116,7 @@ fn a_real_comparison_loads_and_draws_what_comes_into_sight() {
 }
 
 #[test]
-fn charts_say_what_their_tables_say() {
+fn charts_show_the_same_values_as_their_tables() {
     look(&html(&fixture::realistic()), View::DESK, |page| {
         look_at_whole_print(page);
         let differing = page.texts(
@@ -175,10 +175,10 @@ fn hostile_text_stays_text() {
     });
 }
 
-/// Shows that the tests here can fail: markup that gets through is stopped by the page's policy, and the
-/// browser says so; and text is never run.
+/// Shows that these tests can fail: the page's policy stops injected markup, the browser logs it,
+/// and text is never executed.
 #[test]
-fn what_would_get_through_is_stopped_and_logged() {
+fn injected_markup_is_stopped_and_logged() {
     let smuggled = "<script>document.title = 'owned'</script><p onclick=\"document.title = 'owned'\" id=\"p\">\
                     </p><img src=\"data:image/gif;base64,R0lGODlhAQABAAAAACw=\">";
     let html = html(&fixture::plain()).replace("</footer>", &format!("{smuggled}</footer>"));
@@ -279,7 +279,7 @@ fn filters_hold_for_the_whole_page() {
 }
 
 #[test]
-fn results_become_ratios_or_other_metrics_and_results_again() {
+fn the_overview_switches_between_results_ratios_and_metrics() {
     look(&html(&fixture::plain()), View::DESK, |page| {
         let row = "[...document.querySelectorAll('#heat tr[data-phase=\"0\"] td[data-c]')].map(n => n.firstChild.textContent)";
         let show = |view: &str| {
@@ -365,7 +365,7 @@ fn steps_are_stacked_and_a_broken_sequence_has_no_total() {
 }
 
 #[test]
-fn a_total_over_a_failed_step_is_invalid_on_the_page_with_its_attempts() {
+fn a_total_with_a_failed_step_is_invalid_and_shows_its_attempts() {
     look(&html(&fixture::realistic()), View::DESK, |page| {
         let row = |attempt: &str, contender: usize| {
             format!(
@@ -387,7 +387,7 @@ fn a_total_over_a_failed_step_is_invalid_on_the_page_with_its_attempts() {
             broken.len() == 1 && broken[0].starts_with("no total: "),
             "{broken:?}"
         );
-        // The chart says what the table says.
+        // The chart shows the same values as the table.
         let drawn = page.texts(
             "[...document.querySelectorAll('#test-5 .steps .total')].map(n => n.textContent)",
         );
@@ -470,7 +470,7 @@ fn a_telephone_shows_the_page_without_a_sideways_scroll() {
 }
 
 #[test]
-fn paper_has_every_chart_of_a_phase_for_who_asks_for_all() {
+fn printing_with_all_charts_draws_every_chart_of_a_phase() {
     look(&html(&fixture::realistic()), View::DESK, |page| {
         page.run("document.querySelector('#printing input').click()");
         let printed = page.print();
@@ -483,7 +483,7 @@ fn paper_has_every_chart_of_a_phase_for_who_asks_for_all() {
 }
 
 #[test]
-fn without_scripts_every_table_is_to_be_seen_and_nothing_is_empty() {
+fn without_scripts_every_table_is_visible_and_no_part_is_empty() {
     for (results, tables) in [(fixture::realistic(), 10.0), (fixture::swept(), 2.0)] {
         look(&html(&results), View::SCRIPTLESS, |page| {
             let ran = page.run("document.documentElement.classList.contains('js')");
@@ -508,14 +508,14 @@ fn without_scripts_every_table_is_to_be_seen_and_nothing_is_empty() {
             assert_eq!(
                 controls,
                 Vec::<String>::new(),
-                "nothing that would do nothing"
+                "no controls without a function"
             );
         });
     }
 }
 
 #[test]
-fn a_sweep_over_disks_is_a_line_over_their_number() {
+fn a_sweep_over_disks_is_a_line_over_the_number_of_disks() {
     look(&html(&fixture::over_disks()), View::DESK, |page| {
         scroll_to(page, "article[data-sweep]");
         let lines =

@@ -1,4 +1,4 @@
-//! What the report's page shows of simulated disks, in a real browser.
+//! The part of the report page about simulated disks, in a real browser.
 
 use end_to_end::View;
 use model::{Bytes, Nanos, SimulatedDiskStats};
@@ -7,7 +7,8 @@ use stats::{analyse, fixture};
 
 use crate::report_page::look;
 
-/// Two rows of three bins: data is written, nothing is, and the journal is; below flushes of the last column.
+/// Returns a map with two rows of three bins: writes of data, no requests and writes of the
+/// journal; flushes in the last column.
 fn map() -> PhaseMap {
     PhaseMap {
         elapsed: Nanos::from_secs(2),
@@ -51,7 +52,7 @@ fn open(page: &mut end_to_end::Page<'_>, phase: usize) {
 }
 
 #[test]
-fn the_detail_shows_where_the_time_went_and_draws_the_map() {
+fn the_detail_shows_time_components_and_draws_the_map() {
     for view in [View::DESK, View::PHONE] {
         look(&html(), view, |page| {
             open(page, 0);
@@ -70,7 +71,7 @@ fn the_detail_shows_where_the_time_went_and_draws_the_map() {
             assert!(text.contains("fsarena explain "), "{text}");
             assert!(text.contains("50.0 %"), "the journal's share: {text}");
             let wide = "document.documentElement.scrollWidth <= innerWidth";
-            assert_eq!(page.run(wide), true, "nothing is wider than the window");
+            assert_eq!(page.run(wide), true, "no part is wider than the window");
             page.run("document.getElementById('detail').close()");
             open(page, 1);
             let text = page.text("document.getElementById('detail').innerText");

@@ -1,5 +1,5 @@
-//! What follows from the selection on the report's page, in a real browser: it is what the analysis says of the same selection; it
-//! is in the address; and what can be taken along holds it.
+//! The selection on the report page, in a real browser: its conclusions equal the analysis of the
+//! same selection, it is part of the address, and downloads contain it.
 
 use end_to_end::{Page, View};
 use model::{CampaignResults, Clock, SeededRng, UseCase, WorkloadCategory};
@@ -66,7 +66,7 @@ fn plain(html: &str) -> String {
     text.replace("&amp;", "&").trim().to_owned()
 }
 
-/// What stands between two marks in a page, each time.
+/// Returns all texts between two marks in a page.
 fn between<'a>(html: &'a str, from: &'a str, to: &'a str) -> Vec<&'a str> {
     let pieces = html.split(from).skip(1);
     pieces
@@ -96,7 +96,7 @@ fn marks(page: &mut Page<'_>) -> Vec<String> {
 
 /// In campaigns of few rounds, of many, without noise, and with failures.
 #[test]
-fn what_follows_from_a_selection_is_what_the_analysis_says_of_it() {
+fn conclusions_of_a_selection_equal_its_analysis() {
     let campaigns = [
         spread(1, 2, Clock::Real),
         spread(4, 9, Clock::Real),
@@ -203,7 +203,7 @@ fn expected_marks(analysis: &Analysis, contenders: &[bool], off: Option<&str>) -
     .collect()
 }
 
-/// Scores of groups, and what they come to in words.
+/// Checks the scores of groups and their text.
 fn expect_groups(page: &mut Page<'_>, analysis: &Analysis, expected: &str, contenders: &[bool]) {
     let overall = &analysis.overall;
     for (line, group) in overall.groups.iter().enumerate() {
@@ -243,7 +243,7 @@ fn expect_groups(page: &mut Page<'_>, analysis: &Analysis, expected: &str, conte
     assert_eq!(said, wanted, "{contenders:?}");
 }
 
-/// What a reader sees of the state.
+/// Returns the visible state of the page.
 fn seen(page: &mut Page<'_>) -> Vec<String> {
     page.settle();
     let mut seen = columns(page);
@@ -382,7 +382,7 @@ const CAUGHT: &str = "(() => { window.caught = []; URL.createObjectURL = blob =>
      HTMLAnchorElement.prototype.click = function () { window.names = [...(window.names ?? []), this.download]; }; })()";
 
 #[test]
-fn what_is_shown_can_be_taken_along() {
+fn the_shown_results_can_be_downloaded() {
     let (_, html) = with_uses(&fixture::realistic());
     look(&html, View::DESK, |page| {
         page.run(
@@ -551,7 +551,7 @@ fn cells_that_are_not_ok_are_the_same_number_everywhere() {
 }
 
 #[test]
-fn no_number_in_the_results_is_very_long_or_nearly_nothing() {
+fn numbers_in_the_results_are_neither_long_nor_nearly_zero() {
     for results in [
         fixture::realistic(),
         fixture::hostile(),
@@ -587,7 +587,7 @@ fn every_chart_is_in_the_index_and_found_by_its_words() {
     });
 }
 
-/// How long a click takes is printed; no test depends on it.
+/// Prints the duration of a click, on which no test depends.
 #[test]
 fn a_large_page_with_uses_fits_three_megabytes() {
     let (_, html) = with_uses(&large());

@@ -1,5 +1,6 @@
-//! The report's page of campaigns of every shape, in a real browser: the first screen answers, on a desk and on a telephone,
-//! and nothing has to be scrolled sideways. `PICTURES=DIR` keeps a picture of each for looking at.
+//! The report page for campaigns of every shape, in a real browser: the first screen contains the
+//! answer, on a desktop and on a phone, and no part needs horizontal scrolling. `PICTURES=DIR`
+//! stores a picture of each for inspection.
 
 use end_to_end::{Browser, Page, View};
 use model::{
@@ -10,7 +11,7 @@ use stats::fixture;
 
 use crate::report_page_selection::with_uses;
 
-/// So many contenders in a test of writing and reading, so many rounds.
+/// Returns a campaign with this number of contenders and rounds, in a test of writing and reading.
 fn of(contenders: usize, rounds: u32, run: fn(&Cell, &Test) -> CellResult) -> CampaignResults {
     let names = (1..=contenders).map(|number| format!("filesystem-{number}"));
     let contenders = names.map(|name| fixture::contender(&name, DriverKind::Kernel));
@@ -73,7 +74,8 @@ fn shapes() -> [(&'static str, CampaignResults); 6] {
     ]
 }
 
-/// The answer is to be seen without scrolling, and all of the page without scrolling sideways.
+/// Checks that the answer is visible without scrolling, and the whole page without horizontal
+/// scrolling.
 fn answers_at_once(page: &mut Page<'_>, shape: &str) {
     let answer = "[...document.querySelectorAll('header .said, header .verdict p')].find(p => p.offsetHeight)";
     let (top, said) = (

@@ -1,5 +1,5 @@
-//! The section on uses of the report's page, in a real browser: what its sliders make of weights of one's own is what every report says
-//! of the same weights.
+//! The section on uses of the report page, in a real browser: for user-defined weights, its sliders
+//! give the same answer as every report.
 
 use end_to_end::View;
 use model::{CampaignResults, CategoryWeight, Clock, Nanos, SeededRng, UseCase, WorkloadCategory};
@@ -95,7 +95,8 @@ fn sliders_weigh_as_the_analysis_does() {
     });
 }
 
-/// Contenders, each with a cost of its own in each phase, some of them the same; noise as machines have it, or none.
+/// Returns contenders with a different cost in each phase, some of them equal, with or without
+/// realistic noise.
 pub(crate) fn spread(seed: u64, rounds: u32, clock: Clock) -> CampaignResults {
     let what = fixture::Simulated {
         contenders: if rounds > 4 { 3 } else { 6 },
@@ -129,7 +130,7 @@ pub(crate) fn spread(seed: u64, rounds: u32, clock: Clock) -> CampaignResults {
     results
 }
 
-/// What a report says of a use with these weights.
+/// Returns the answer of a report for a use with these weights.
 fn answer(results: &CampaignResults, weights: &[(WorkloadCategory, f64)]) -> String {
     let mut analysis = analyse(results);
     let suites = [(WorkloadCategory::Durable, vec!["durable".to_owned()])];
@@ -150,7 +151,7 @@ fn answer(results: &CampaignResults, weights: &[(WorkloadCategory, f64)]) -> Str
 
 /// Over many weights, in campaigns of few rounds, of many, and without noise.
 #[test]
-fn sliders_say_what_every_report_says_for_the_same_weights() {
+fn sliders_give_the_same_answer_as_reports_with_these_weights() {
     let groups = [
         WorkloadCategory::StreamWrite,
         WorkloadCategory::StreamRead,

@@ -1,9 +1,10 @@
-//! docs/report.schema.json is what follows from the types of a report.
+//! docs/report.schema.json matches the types of a report.
 
 use std::fs;
 use std::path::Path;
 
-/// Set, it makes the file anew: `WRITE_SCHEMA=1 cargo test --package end-to-end --test schema`.
+/// Environment variable that updates the file: `WRITE_SCHEMA=1 cargo test --package end-to-end
+/// --test schema`.
 const WRITE: &str = "WRITE_SCHEMA";
 
 #[test]
@@ -16,7 +17,9 @@ fn the_published_schema_is_that_of_the_types() {
     }
     let lines = made.lines().zip(report::JSON_SCHEMA.lines());
     if let Some((made, published)) = lines.into_iter().find(|(a, b)| a != b) {
-        panic!("docs/report.schema.json says `{published}`, the types say `{made}`: set {WRITE}=1");
+        panic!(
+            "docs/report.schema.json has `{published}`, the types give `{made}`: set {WRITE}=1 to update it"
+        );
     }
     assert_eq!(
         made.len(),

@@ -1,4 +1,4 @@
-//! What is a contender's own on this machine: its memory, and the groups that it is in; and what its driver holds.
+//! Settings per contender on this machine: memory limit and groups; and the memory use of a driver.
 
 use std::fs;
 
@@ -54,7 +54,7 @@ fn groups_and_memory_of_contenders_are_stored_and_reported() {
 }
 
 #[test]
-fn a_group_with_somebody_who_does_not_compete_is_refused_in_one_line() {
+fn a_group_with_an_unknown_contender_is_refused_in_one_line() {
     let sandbox = Sandbox::exclusive();
     let mut command = sandbox.campaign(&["tmpfs"], "trial");
     let ended = run(command.args(["--group", "new=tmpfs,btrfs"])).assert_code(2);
@@ -90,7 +90,7 @@ fn a_fuse_driver_is_measured_in_memory_and_a_filesystem_of_the_kernel_is_not_her
     let driven = cells_of(&results, "driven")[0];
     let is_its_drivers = |memory: &Option<KernelMemoryUse>| {
         let memory = memory.expect("it was measured");
-        assert_eq!(memory.kernel, None, "the kernel is everybody's");
+        assert_eq!(memory.kernel, None, "kernel memory is shared");
         memory.driver.expect("it has a driver") > Bytes::kib(4)
     };
     assert!(is_its_drivers(&driven.mounted));

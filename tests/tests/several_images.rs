@@ -1,5 +1,5 @@
-//! Several disks that are images of this machine's: a pool of the filesystem, or a stripe of the kernel's; and where there
-//! is one disk, or a directory.
+//! Several disks that are images of this machine: a pool of the filesystem, or a stripe of the
+//! kernel; and refusals for a single device or a directory.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -37,7 +37,7 @@ fn campaign(sandbox: &Sandbox, contenders: &[&str]) -> Command {
     command
 }
 
-/// The result of a contender's cell over so many disks.
+/// Returns the result of a contender's cell over this number of disks.
 fn over<'a>(results: &'a CampaignResults, contender: &str, disks: u32) -> &'a CellResult {
     let test = format!("spread-{disks}x");
     let mut cells = results.cells.iter();
@@ -106,7 +106,7 @@ fn btrfs_is_a_pool_of_images_and_ext4_a_stripe_or_unsupported_with_the_reason() 
 
 /// Killed with all that it has started, in the middle of a cell over two images.
 #[test]
-fn a_campaign_over_several_images_that_is_killed_goes_on_and_leaves_nothing() {
+fn a_killed_campaign_over_several_images_resumes_and_cleans_up() {
     let sandbox = Sandbox::new();
     let mut command = campaign(&sandbox, &["btrfs@disks=2"]);
     command.args(["--rounds", "2", "--json"]).process_group(0);
@@ -128,7 +128,7 @@ fn a_campaign_over_several_images_that_is_killed_goes_on_and_leaves_nothing() {
 }
 
 #[test]
-fn several_disks_are_refused_where_there_is_one() {
+fn several_disks_are_refused_if_there_is_only_one() {
     let sandbox = Sandbox::new();
     let refused = |options: &[&str], complaint: &str| {
         let mut command = sandbox.fsarena();
@@ -139,7 +139,7 @@ fn several_disks_are_refused_where_there_is_one() {
     };
     refused(
         &["--contender", "ext4@nvme-consumer"],
-        "ext4@nvme-consumer has a disk of its own, which is for guests",
+        "ext4@nvme-consumer: per-contender disks need --backend vm",
     );
     refused(&["--contender", "ext4@nvmee"], "there is no disk `nvmee`");
     let image = sandbox.path("image");
@@ -159,6 +159,6 @@ fn several_disks_are_refused_where_there_is_one() {
     fs::create_dir(&place).unwrap();
     refused(
         &["--disks", "2", "--dir", place.to_str().unwrap()],
-        "runs over several disks, and a mounted directory is what it is",
+        "runs over several disks, and a mounted directory has a fixed number of disks",
     );
 }

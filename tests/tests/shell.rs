@@ -45,7 +45,7 @@ fn exit_codes_are_documented() {
 }
 
 #[test]
-fn completions_are_what_the_shell_takes() {
+fn completions_are_accepted_by_their_shells() {
     let sandbox = Sandbox::new();
     for shell in ["bash", "zsh", "fish"] {
         let script = run(sandbox.fsarena().args(["completions", shell]))
@@ -72,7 +72,7 @@ fn the_manual_page_is_one() {
     assert!(page.contains(".SH") && page.contains("130"), "{page}");
 }
 
-/// Bad input: code 2 and one line that says what, and what was expected.
+/// A usage error: code 2 and one line with the problem and the expected input.
 #[test]
 fn bad_input_is_one_line_and_code_2() {
     let sandbox = Sandbox::new();
@@ -113,7 +113,7 @@ fn bad_input_is_one_line_and_code_2() {
 }
 
 #[test]
-fn a_missing_tool_is_refused_with_the_way_to_get_it() {
+fn a_missing_tool_is_refused_with_an_installation_hint() {
     let sandbox = Sandbox::new();
     sandbox.add(&Entry::ext4("odd").mkfs(&["mkfs.nowhere", "{device}"]));
     let ended = run(&mut sandbox.campaign(&["odd"], "trial")).assert_code(3);
@@ -131,7 +131,7 @@ fn a_failed_cell_is_a_result_unless_strict() {
 }
 
 #[test]
-fn what_failed_is_told_wherever_results_are_told() {
+fn every_view_of_results_shows_failures() {
     let sandbox = Sandbox::new();
     let script = "echo out of luck >&2; exit 1";
     sandbox.add(&Entry::ext4("bad").mkfs(&["sh", "-c", script, "sh", "{device}"]));
@@ -156,7 +156,7 @@ fn what_failed_is_told_wherever_results_are_told() {
 }
 
 #[test]
-fn events_are_json_lines_and_nothing_else_is_on_standard_output() {
+fn standard_output_contains_only_events_as_json_lines() {
     let sandbox = Sandbox::new();
     let ended = run(sandbox.campaign(&["ext4"], "names").arg("--json")).assert_code(0);
     assert!(ended.stdout.lines().count() > 3, "{}", ended.stdout);
@@ -167,7 +167,7 @@ fn events_are_json_lines_and_nothing_else_is_on_standard_output() {
 }
 
 #[test]
-fn piped_there_is_no_progress_and_no_colour() {
+fn piped_output_has_no_progress_and_no_colour() {
     let sandbox = Sandbox::new();
     let ended = run(&mut sandbox.campaign(&["ext4"], "names")).assert_code(0);
     assert!(
@@ -180,7 +180,7 @@ fn piped_there_is_no_progress_and_no_colour() {
     assert_eq!(quiet.stderr, "");
 }
 
-/// `script` gives the program a terminal: colours there, unless NO_COLOR says otherwise.
+/// `script` provides a terminal: output has colours unless NO_COLOR is set.
 #[test]
 fn a_terminal_gets_colours_unless_no_color_is_set() {
     let sandbox = Sandbox::new();

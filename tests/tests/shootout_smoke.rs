@@ -31,7 +31,7 @@ fn shootout(sandbox: &Sandbox) {
     run(&mut command).assert_code(0);
 }
 
-/// What design promises of every phase that was measured.
+/// Checks the promises of the design for every measured phase.
 fn assert_measured(contender: &str, phase: &PhaseResult) {
     let name = format!("{contender}, {}: {phase:?}", phase.phase);
     assert!(phase.elapsed > Nanos(0), "{name}");
@@ -78,7 +78,7 @@ fn assert_bonnie_reads(csv: &str) {
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()
-        .expect("bon_csv2html of package bonnie++ is there");
+        .expect("bon_csv2html of package bonnie++ is installed");
     let mut stdin = child.stdin.take().unwrap();
     stdin.write_all(csv.as_bytes()).unwrap();
     drop(stdin);
@@ -90,11 +90,11 @@ fn assert_bonnie_reads(csv: &str) {
     }
     assert!(
         !html.contains("++++"),
-        "nothing is too fast to be timed:\n{html}"
+        "no phase is too fast to be timed:\n{html}"
     );
 }
 
-/// What a page says to the console of a browser, and the page as the browser sees it.
+/// Returns the console messages of a page in a browser, and the page as the browser renders it.
 fn browse(page: &Path, profile: &Path) -> (Vec<String>, String) {
     let output = Command::new("chromium")
         .args([

@@ -18,7 +18,7 @@ fn campaigns(sandbox: &Sandbox) {
     }
 }
 
-/// Opens a file in a browser of its own.
+/// Opens a file in a new browser.
 fn look<T>(file: &Path, view: View, at: impl FnOnce(&mut Page<'_>) -> T) -> T {
     let mut browser = Browser::start();
     let mut page = browser.open(file, view);
@@ -29,7 +29,7 @@ fn look<T>(file: &Path, view: View, at: impl FnOnce(&mut Page<'_>) -> T) -> T {
     seen
 }
 
-/// How many pixels a page is wider than its window.
+/// Returns the number of pixels by which a page is wider than its window.
 fn too_wide(page: &mut Page<'_>) -> f64 {
     page.number("document.documentElement.scrollWidth - document.documentElement.clientWidth")
 }
@@ -44,14 +44,14 @@ fn modified(directory: &Path) -> Vec<(PathBuf, SystemTime)> {
 }
 
 #[test]
-fn a_database_becomes_pages_that_lead_to_each_other() {
+fn a_database_becomes_pages_that_link_to_each_other() {
     let sandbox = Sandbox::new();
     campaigns(&sandbox);
     let site = sandbox.path("pages");
     let said = run(sandbox.fsarena().arg("site").arg(&site))
         .assert_code(0)
         .stdout;
-    assert!(said.contains("5 written, 0 left as they were"), "{said}");
+    assert!(said.contains("5 written, 0 unchanged"), "{said}");
     look(&site.join("index.html"), View::DESK, |page| {
         let links =
             page.texts("[...document.querySelectorAll('main a')].map(a => a.getAttribute('href'))");
@@ -81,12 +81,12 @@ fn a_database_becomes_pages_that_lead_to_each_other() {
         });
     }
 
-    // Nothing is new, so that nothing is written; then one campaign is.
+    // Without new campaigns, no page is written; with a new campaign, one is.
     let before = modified(&site);
     let said = run(sandbox.fsarena().arg("site").arg(&site))
         .assert_code(0)
         .stdout;
-    assert!(said.contains("0 written, 5 left as they were"), "{said}");
+    assert!(said.contains("0 written, 5 unchanged"), "{said}");
     assert_eq!(modified(&site), before);
     run(&mut sandbox.campaign(&["ext4", "ext2"], "names")).assert_code(0);
     let json = run(sandbox.fsarena().args(["--json", "site"]).arg(&site))
@@ -163,7 +163,7 @@ fn on_a_telephone_the_page_of_a_study_keeps_its_text_in_its_columns() {
             assert_eq!(too_wide(page), 0.0, "{study}");
             assert_eq!(page.texts(BEYOND), Vec::<String>::new(), "{study}");
             let claims = "document.querySelector('table.claims').scrollWidth - document.querySelector('table.claims').parentElement.clientWidth";
-            assert!(page.number(claims) <= 0.0, "claims stand below each other");
+            assert!(page.number(claims) <= 0.0, "claims are listed vertically");
         });
         look(&file, View::DESK, |page| {
             let first = page.text("document.querySelector('.verdict').innerText");
@@ -174,7 +174,7 @@ fn on_a_telephone_the_page_of_a_study_keeps_its_text_in_its_columns() {
 }
 
 #[test]
-fn several_campaigns_are_a_page_with_what_changed_and_a_line_for_each_result() {
+fn several_campaigns_give_a_page_of_changes_with_a_line_per_result() {
     let sandbox = Sandbox::new();
     campaigns(&sandbox);
     let file = sandbox.path("changes.html");
@@ -190,7 +190,7 @@ fn several_campaigns_are_a_page_with_what_changed_and_a_line_for_each_result() {
         look(&file, view, |page| {
             assert_eq!(
                 page.text("document.querySelector('h1').innerText"),
-                "What changed from campaign 1 to campaign 3"
+                "Changes from campaign 1 to campaign 3"
             );
             let rows = page.number("document.querySelectorAll('header tbody tr').length");
             assert_eq!(rows, 3.0);

@@ -1,4 +1,5 @@
-//! Copying from another disk: what arrives is what was there, byte by byte, and what was there stays as it was.
+//! Copies from another disk: the copy equals the source byte by byte, and the source is not
+//! modified.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -115,7 +116,7 @@ fn everything(top: &Path) -> BTreeMap<PathBuf, (Vec<u8>, [i64; 6])> {
         .collect()
 }
 
-/// The files alone, without what fsarena must not have followed.
+/// Returns only the regular files, without links that fsarena must not follow.
 fn files(top: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let all = everything(top).into_iter();
     all.filter(|(path, _)| fs::symlink_metadata(top.join(path)).unwrap().is_file())
@@ -141,7 +142,7 @@ fn assert_ok(results: &CampaignResults, contender: &str) {
     }
 }
 
-/// What was copied, from the device as the last cell left it.
+/// Checks the copied files on the device after the last cell.
 fn copied(sandbox: &Sandbox, device: &LoopDevice, look: impl FnOnce(&Path)) {
     let at = sandbox.path("copied");
     fs::create_dir(&at).unwrap();
@@ -156,7 +157,7 @@ fn copied(sandbox: &Sandbox, device: &LoopDevice, look: impl FnOnce(&Path)) {
 }
 
 #[test]
-fn what_comes_from_a_directory_is_what_is_in_it_and_nothing_of_it_changes() {
+fn a_copy_equals_the_source_directory_and_does_not_modify_it() {
     let sandbox = Sandbox::new();
     let (source, outside) = (sandbox.path("source"), sandbox.path("outside"));
     fill(&source, &outside);
@@ -198,7 +199,7 @@ fn what_comes_from_a_directory_is_what_is_in_it_and_nothing_of_it_changes() {
         "{condition}"
     );
     assert!(
-        condition.contains("2 links and other entries are left out"),
+        condition.contains("2 links and other entries are skipped"),
         "{condition}"
     );
     let page = run(sandbox.fsarena().args(["report", "--format", "markdown"]))
@@ -212,7 +213,7 @@ fn what_comes_from_a_directory_is_what_is_in_it_and_nothing_of_it_changes() {
         assert!(fs::read(at.join("file")).unwrap() == largest);
         assert!(!at.join("tree/secret").exists() && !at.join("tree/a/leads-out").exists());
     });
-    // Its files were read above, and links that are looked at have a time of access.
+    // Access times may differ, because this test read the files and looked at links.
     let after = everything(&source);
     for (path, (content, times)) in before {
         let (now, times_now) = &after[&path];
@@ -227,8 +228,8 @@ fn what_comes_from_a_directory_is_what_is_in_it_and_nothing_of_it_changes() {
     sandbox.assert_clean();
 }
 
-/// A cell of another test that began meanwhile has the mount in its own namespace, and keeps it until it ends; what
-/// unmounting writes is written then.
+/// Waits for the device to be free: a parallel test's cell inherits the mount in its namespace
+/// until it ends, and the unmount then writes.
 fn wait_until_free(device: &Path) {
     let begun = Instant::now();
     while let Err(error) = fs::File::options()
@@ -242,7 +243,7 @@ fn wait_until_free(device: &Path) {
 }
 
 #[test]
-fn a_device_is_read_and_no_byte_of_it_changes_and_one_in_use_is_refused() {
+fn a_source_device_is_not_modified_and_refused_if_in_use() {
     let sandbox = Sandbox::new();
     let disk = LoopDevice::new(&sandbox.path("disk"), SIZE);
     let other = LoopDevice::new(&sandbox.path("other"), SIZE / 2);
@@ -328,7 +329,7 @@ fn a_second_image_is_filled_once_and_read_by_every_cell() {
 
 /// The tree in a guest's own second disk, in virtual time and without root's help.
 #[test]
-fn in_a_guest_the_second_disk_is_its_own() {
+fn in_a_guest_the_source_is_a_second_disk() {
     let sandbox = Sandbox::new();
     let run_in_guest = |source: &[&str]| {
         let mut command = sandbox.in_guests(sandbox.fsarena(), &["ext4", "hpfs"], "2");
@@ -365,9 +366,9 @@ fn in_a_guest_the_second_disk_is_its_own() {
     sandbox.assert_clean();
 }
 
-/// The campaign ends where somebody changes what is copied, and goes on once it is as it was.
+/// The campaign stops if the source is modified, and can be resumed after the change is reverted.
 #[test]
-fn a_source_that_changes_ends_the_campaign_and_a_resumed_one_copies_from_it_again() {
+fn a_modified_source_stops_the_campaign_and_resume_copies_again() {
     let sandbox = Sandbox::new();
     sandbox.add_suite("come-in", SUITE);
     let source = sandbox.path("source");
@@ -424,7 +425,7 @@ fn a_source_that_cannot_be_one_is_refused_before_anything_is_stored() {
     };
     refused("come-in", &sandbox.path("nowhere"), "No such file");
     refused("come-in", &empty, "holds no file to copy");
-    refused("come-in", sandbox.root(), "lie in each other");
+    refused("come-in", sandbox.root(), "overlap");
     refused("trial", &empty, "no test of these suites copies from it");
     let below = empty.join("below");
     fs::create_dir(&below).unwrap();
@@ -434,7 +435,7 @@ fn a_source_that_cannot_be_one_is_refused_before_anything_is_stored() {
             .args(["-t", "tmpfs", "none"])
             .arg(&below),
     );
-    refused("come-in", &empty, "something is mounted in it");
+    refused("come-in", &empty, "contains a mount");
     succeed(Command::new("umount").arg(&below));
     fs::remove_file(empty.join("file")).unwrap();
     let mut guests = sandbox.campaign(&["tmpfs"], "come-in");

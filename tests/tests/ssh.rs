@@ -12,7 +12,7 @@ use model::{Calibration, Status};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
-/// Bounds a wait for what happens, or never does.
+/// Timeout for an event that happens or never does.
 const NEVER: Duration = Duration::from_secs(120);
 
 fn campaign(sandbox: &Sandbox, far: &RemoteHost, contenders: &[&str]) -> Command {
@@ -46,7 +46,7 @@ fn assert_all_ok(sandbox: &Sandbox, cells: usize) {
 }
 
 #[test]
-fn a_campaign_runs_on_another_host_and_needs_nothing_there() {
+fn a_campaign_runs_on_another_host_that_needs_no_installation() {
     let sandbox = Sandbox::new();
     let far = RemoteHost::new(&sandbox);
     let ended = run(&mut campaign(&sandbox, &far, &["ext4", "tmpfs"]));
@@ -58,9 +58,9 @@ fn a_campaign_runs_on_another_host_and_needs_nothing_there() {
     assert!(told.stdout.contains("ext4"), "{}", told.stderr);
 }
 
-/// Directories are named, and the source is looked through, as they are there.
+/// Directories are named, and the source is searched, on the remote host.
 #[test]
-fn directories_of_another_host_compete_and_a_source_there_is_copied() {
+fn directories_and_a_source_on_another_host_can_be_used() {
     let sandbox = Sandbox::new();
     let far = RemoteHost::new(&sandbox);
     let [first, second, source] = ["first", "second", "source"].map(|name| {
@@ -107,7 +107,7 @@ fn directories_of_another_host_compete_and_a_source_there_is_copied() {
             &sandbox.path("nothing"),
             "No such file or directory",
         ),
-        (&first, &first, "lie in each other"),
+        (&first, &first, "overlap"),
     ] {
         let ended = compare(&[directory], source);
         assert_eq!(ended.code, Some(2), "{}", ended.stderr);
@@ -138,7 +138,7 @@ fn another_host_is_calibrated() {
 }
 
 #[test]
-fn what_a_killed_campaign_has_left_on_another_host_is_found_and_removed() {
+fn leftovers_of_a_killed_campaign_on_another_host_are_removed() {
     let sandbox = Sandbox::new();
     let far = RemoteHost::new(&sandbox);
     let ended = run(&mut campaign(&sandbox, &far, &["tmpfs"]));
@@ -166,16 +166,16 @@ fn what_a_killed_campaign_has_left_on_another_host_is_found_and_removed() {
     assert!(!left.exists());
 }
 
-/// Nobody says that the cable is cut: both sides find out by themselves.
+/// Both sides detect the cut cable without a message.
 #[test]
-fn a_cell_whose_connection_breaks_runs_again_when_it_is_back() {
+fn a_cell_with_a_broken_connection_runs_again_after_reconnection() {
     let sandbox = Sandbox::new();
     let far = RemoteHost::new(&sandbox);
     let gate = Gate::new(&sandbox);
     let child = start(&mut campaign(&sandbox, &far, &["gate", "tmpfs"]));
     let waiting = gate.reached();
     far.disconnect();
-    wait_until("the agent lives on without anybody", || {
+    wait_until("the agent ends without a connection", || {
         far.agents().is_empty()
     });
     waiting.release();
@@ -205,7 +205,7 @@ fn an_agent_that_is_killed_is_started_again() {
 }
 
 #[test]
-fn an_orchestrator_that_is_killed_leaves_nothing_on_the_host() {
+fn a_killed_orchestrator_leaves_no_files_on_the_host() {
     let sandbox = Sandbox::new();
     let far = RemoteHost::new(&sandbox);
     let gate = Gate::new(&sandbox);
@@ -223,7 +223,7 @@ fn an_orchestrator_that_is_killed_leaves_nothing_on_the_host() {
 
 /// The rounds of a campaign divided among two hosts, and its contenders compared over both.
 #[test]
-fn each_host_is_a_block_and_contenders_are_compared_over_all_of_them() {
+fn each_host_is_a_block_and_contenders_are_compared_over_all() {
     let sandbox = Sandbox::new();
     let [one, _two] = ["n1", "n2"].map(|name| RemoteHost::with_name(name, &sandbox));
     let mut command = sandbox.campaign(&["ext4", "tmpfs"], "trial");
@@ -255,7 +255,7 @@ fn each_host_is_a_block_and_contenders_are_compared_over_all_of_them() {
 }
 
 #[test]
-fn what_cannot_be_had_on_another_host_is_said_in_a_line() {
+fn unavailable_features_on_another_host_are_refused_in_one_line() {
     let sandbox = Sandbox::new();
     let far = RemoteHost::new(&sandbox);
     for (host, backend, reason) in [

@@ -1,5 +1,5 @@
-//! Statistics from end to end: a contender entered twice, and rounds that are added until results are
-//! known. What is asserted does not depend on how fast anything was.
+//! Statistics from end to end: a contender listed twice, and rounds that are added until results
+//! are known. The assertions do not depend on measured speed.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
@@ -138,7 +138,7 @@ fn rounds_are_added_up_to_the_limit_and_are_those_of_a_longer_campaign() {
         "{shown}"
     );
     assert!(
-        shown.contains("it stopped as there were to be no more. Still wide: "),
+        shown.contains("it stopped at the maximum number of rounds. Still wide:"),
         "{shown}"
     );
     // Nothing is left to do.
@@ -158,7 +158,7 @@ fn rounds_are_added_up_to_the_limit_and_are_those_of_a_longer_campaign() {
 }
 
 #[test]
-fn within_a_budget_everything_runs_once_and_what_is_added_is_for_open_answers() {
+fn within_a_budget_all_cells_run_once_and_more_for_open_answers() {
     let sandbox = Sandbox::new();
     let mut campaign = sandbox.campaign(&["tmpfs", "again=tmpfs", "ext2"], "trial");
     let ended = run(campaign.args(["--budget", "5s"])).assert_code(0);
@@ -185,14 +185,14 @@ fn rounds_stop_as_soon_as_results_are_known_or_at_the_limit() {
     match stop["reason"].as_str() {
         Some("narrow") => assert_eq!(wide, 0),
         Some("most-rounds") => assert!(wide > 0 && rounds == 8),
-        other => panic!("it is over: {other:?}"),
+        other => panic!("finished with an unexpected reason: {other:?}"),
     }
     assert_eq!(sandbox.results().campaign.rounds as u64, rounds);
 }
 
-/// A nanosecond is over when the first round is.
+/// One nanosecond has passed when the first round ends.
 #[test]
-fn no_round_is_added_when_the_time_is_over() {
+fn no_round_is_added_after_the_time_limit() {
     let sandbox = Sandbox::new();
     let mut command = growing(&sandbox, "0.001%", "1", "9");
     run(command.args(["--max-time", "1ns"])).assert_code(0);
@@ -207,7 +207,7 @@ fn no_round_is_added_when_the_time_is_over() {
 }
 
 #[test]
-fn a_campaign_file_has_the_rule_and_options_win_over_it() {
+fn a_campaign_file_has_a_stopping_rule_and_options_override_it() {
     let sandbox = Sandbox::new();
     let file = sandbox.path("rule.toml");
     let text = "contenders = [\"tmpfs\"]\nsuites = [\"tree\"]\nprofile = \"smoke\"\n\
@@ -231,8 +231,8 @@ fn a_campaign_file_has_the_rule_and_options_win_over_it() {
     assert_eq!(rule(&["--max-rounds", "15", "--max-time", "1h"]), other);
 }
 
-/// Starts a campaign that writes its events, and kills it behind the end of so many cells; false where
-/// it was over before.
+/// Starts a campaign that writes its events, and kills it after the given number of finished cells.
+/// Returns false if it ended earlier.
 fn kill_behind(command: &mut Command, ends: usize) -> bool {
     let mut child: Child = command
         .stdout(Stdio::piped())
@@ -254,7 +254,7 @@ fn kill_behind(command: &mut Command, ends: usize) -> bool {
 }
 
 #[test]
-fn killed_behind_any_cell_the_added_rounds_are_the_same() {
+fn added_rounds_are_the_same_after_a_kill_at_any_cell() {
     let whole = Sandbox::new();
     run(&mut growing(&whole, "0.001%", "1", "3")).assert_code(0);
     let wanted = cells(&whole);
@@ -264,7 +264,7 @@ fn killed_behind_any_cell_the_added_rounds_are_the_same() {
         let mut command = growing(&sandbox, "0.001%", "1", "3");
         assert!(
             kill_behind(command.arg("--json"), ends),
-            "{ends} cells come to an end"
+            "{ends} cells finish"
         );
         run(sandbox.fsarena().arg("resume")).assert_code(0);
         assert_eq!(cells(&sandbox), wanted, "killed behind cell {ends}");

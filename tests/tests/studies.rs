@@ -13,7 +13,7 @@ fn planned_with(code: i32, sandbox: &Sandbox, arguments: &[&str]) -> Value {
     let mut command = sandbox.fsarena();
     command.args(["run", "--dry-run", "--json"]).args(arguments);
     let said = run(&mut command).assert_code(code).stdout;
-    // Before it stands who is left out.
+    // The lines before the plan name the excluded contenders.
     let plan = said.lines().last().unwrap_or_default();
     serde_json::from_str(plan).expect("a plan in JSON is one line")
 }
@@ -25,7 +25,7 @@ fn tests(plan: &Value) -> Vec<&str> {
 }
 
 #[test]
-fn a_study_brings_its_volume_its_memory_its_tests_and_its_filesystems() {
+fn a_study_sets_its_volume_memory_tests_and_filesystems() {
     let sandbox = Sandbox::new();
     let plan = planned(&sandbox, &["--study", "debian-file-server-2006"]);
     let campaign = &plan["campaign"];
@@ -57,7 +57,7 @@ fn a_study_brings_its_volume_its_memory_its_tests_and_its_filesystems() {
 }
 
 #[test]
-fn a_study_in_small_has_its_tests_and_the_volume_that_is_usual_there() {
+fn a_study_with_a_small_profile_has_its_tests_and_the_default_volume() {
     let sandbox = Sandbox::new();
     let small = ["--study", "debian-file-server-2006", "--profile", "smoke"];
     let plan = planned(&sandbox, &small);
@@ -69,7 +69,7 @@ fn a_study_in_small_has_its_tests_and_the_volume_that_is_usual_there() {
 }
 
 #[test]
-fn what_would_wear_a_disk_out_is_refused_in_one_line_until_its_limit_is_named() {
+fn excessive_writes_are_refused_until_the_limit_is_named() {
     let sandbox = Sandbox::new();
     let grid = [
         "--profile",
@@ -113,10 +113,7 @@ fn claims_come_with_their_verdicts_and_their_numbers() {
         text.contains("off: said about 2 times, is 1.92\n"),
         "{text}"
     );
-    assert!(
-        !text.contains('\u{1b}'),
-        "no colours where nobody sees them"
-    );
+    assert!(!text.contains('\u{1b}'), "no colours without a terminal");
     assert!(
         text.contains("taken as 1.95 to 2.05 times\n")
             && text.contains("taken as the same within 5 %\n"),
@@ -144,7 +141,7 @@ fn claims_come_with_their_verdicts_and_their_numbers() {
 }
 
 #[test]
-fn a_studys_own_figures_are_shown_in_every_format() {
+fn figures_of_a_study_are_shown_in_every_format() {
     let sandbox = Sandbox::new();
     let said = |arguments: &[&str]| run(sandbox.fsarena().args(arguments)).assert_code(0).stdout;
     let shown = said(&["show", "study", "emerging-filesystems-2007"]);
@@ -167,7 +164,7 @@ fn a_studys_own_figures_are_shown_in_every_format() {
         table.starts_with("“The ultimate Linux filesystems benchmark”. By its own figures, 22 claims: 12 supported, 5 partly, 1 contradicted, 4 undecidable (fsarena claims bonnie-linux-2011).\n"),
         "{table}"
     );
-    // Nobody can run it again.
+    // A published study cannot be repeated with more rounds.
     for advice in ["--budget", "--rounds", "no advice"] {
         assert!(!table.contains(advice), "{advice}: {table}");
     }
@@ -179,7 +176,7 @@ fn a_studys_own_figures_are_shown_in_every_format() {
         .args(["report", "--study", "vanninen-wang-2003"]))
     .assert_code(2);
     assert!(
-        none.stderr.contains("published no number"),
+        none.stderr.contains("published no usable number"),
         "{}",
         none.stderr
     );

@@ -1,4 +1,5 @@
-//! Whoever runs fsarena by sudo(8) with a home of his own owns what it keeps there, and can go on without sudo.
+//! A user who runs fsarena by sudo(8) with the user's own home owns the files in it, and can
+//! continue without sudo.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
@@ -72,7 +73,7 @@ fn owners(directory: &Path) -> Vec<(PathBuf, u32, u32)> {
 }
 
 #[test]
-fn what_is_kept_in_a_users_home_is_the_users_and_is_used_without_sudo() {
+fn files_in_a_users_home_belong_to_the_user_and_work_without_sudo() {
     let home = Home::new();
     let campaign = ["run", "--contender", "tmpfs", "--suite", "lifecycle"];
     let campaign = [&campaign[..], &["--profile", "smoke", "--rounds", "1"]].concat();

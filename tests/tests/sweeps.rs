@@ -57,7 +57,7 @@ fn phases<'a>(
 }
 
 #[test]
-fn every_phase_has_a_result_even_where_nothing_takes_any_time() {
+fn every_phase_has_a_result_even_if_it_takes_no_measurable_time() {
     let sandbox = Sandbox::new();
     let mut command = sandbox.campaign(&["tmpfs"], "bonnie");
     let more = ["-s", "metadata", "-s", "iozone", "--size", "384 MiB"];
@@ -82,7 +82,7 @@ fn every_phase_has_a_result_even_where_nothing_takes_any_time() {
                 "{}: {result}",
                 phase.phase
             );
-            // How many it takes depends on the machine; the most that there may be does not.
+            // The number of passes depends on the machine; its maximum does not.
             let most = scaling.expect("these phases are repeated").passes as usize;
             assert!(phase.passes.len() <= most, "{}", phase.phase);
             repeated += usize::from(phase.passes.len() > 1);
@@ -93,7 +93,7 @@ fn every_phase_has_a_result_even_where_nothing_takes_any_time() {
             );
         }
     }
-    assert!(repeated > 0, "something is too short to be timed once");
+    assert!(repeated > 0, "some phases are too short for a single pass");
     sandbox.assert_clean();
 }
 
@@ -136,7 +136,7 @@ fn each_point_is_a_cell_and_a_repeated_phase_begins_as_the_first_time() {
 }
 
 #[test]
-fn a_dry_run_says_what_it_would_cost_and_does_nothing() {
+fn a_dry_run_prints_the_cost_and_runs_no_cells() {
     let sandbox = Sandbox::new();
     sandbox.add_suite("swept", SUITE);
     let ended = run(sandbox.campaign(&["tmpfs"], "swept").arg("--dry-run")).assert_code(0);
@@ -160,7 +160,7 @@ fn a_dry_run_says_what_it_would_cost_and_does_nothing() {
 }
 
 #[test]
-fn a_sweep_says_what_it_costs_before_it_begins_unless_quiet() {
+fn a_sweep_prints_its_cost_before_it_begins_unless_quiet() {
     let sandbox = Sandbox::new();
     sandbox.add_suite("swept", SUITE);
     let loud = run(&mut sandbox.campaign(&["tmpfs"], "swept")).assert_code(0);

@@ -1,4 +1,5 @@
-//! Traces: what a program did on one filesystem is imported and done again on others, and what goes otherwise is told.
+//! Traces: operations of a program on one filesystem are imported and replayed on others, and
+//! differences are reported.
 
 use std::fs;
 use std::path::PathBuf;
@@ -8,7 +9,7 @@ use end_to_end::{Sandbox, cells_of, run};
 use model::{Op, Status};
 use serde_json::Value;
 
-/// What a person does in a moment: directories, copies, links, renames, two processes side by side, an error.
+/// Typical file operations: directories, copies, links, renames, two parallel processes, an error.
 const SCRIPT: &str = "set -e
 mkdir -p a/b/c
 echo hello >a/b/f
@@ -60,14 +61,14 @@ impl Steps for Sandbox {
 }
 
 trait Steps {
-    /// Makes a trace of what strace would have said.
+    /// Imports a trace from strace output.
     fn import(&self, text: &str) -> PathBuf;
     /// Replays that, ready for more arguments.
     fn replay(&self, contenders: &[&str]) -> Command;
 }
 
 #[test]
-fn what_strace_saw_on_tmpfs_is_done_again_on_ext4_and_xfs() {
+fn operations_traced_on_tmpfs_are_replayed_on_ext4_and_xfs() {
     let sandbox = Sandbox::new();
     let place = tempfile::tempdir_in("/dev/shm").unwrap();
     let (log, trace) = (sandbox.path("log"), sandbox.path("t.trace"));
@@ -168,7 +169,7 @@ fn an_anonymised_trace_is_replayed_as_the_original_from_a_suite() {
 }
 
 #[test]
-fn a_damaged_trace_and_what_is_none_are_refused() {
+fn damaged_and_invalid_traces_are_refused() {
     let sandbox = Sandbox::new();
     let trace = sandbox.import("1 1.0 mkdir(\"/w/d\", 0777) = 0 <0.1>\n");
     let mut bytes = fs::read(&trace).unwrap();
@@ -207,7 +208,7 @@ fn a_damaged_trace_and_what_is_none_are_refused() {
 
 /// An empty trace would replace one that holds something.
 #[test]
-fn a_command_that_does_nothing_to_files_leaves_no_trace() {
+fn a_command_without_file_operations_leaves_no_trace() {
     let sandbox = Sandbox::new();
     let (below, trace) = (sandbox.path("below"), sandbox.path("kept.trace"));
     fs::create_dir(&below).unwrap();
@@ -225,7 +226,7 @@ fn a_command_that_does_nothing_to_files_leaves_no_trace() {
 }
 
 #[test]
-fn an_operation_that_goes_otherwise_is_a_failure_that_names_it() {
+fn a_different_result_of_an_operation_is_a_failure_that_names_it() {
     let sandbox = Sandbox::new();
     sandbox.import(
         "1 1.0 mkdir(\"/w/d\", 0777) = 0 <0.1>\n1 2.0 rmdir(\"/w/d\") = -1 EBUSY (Device or resource busy) <0.1>\n",
@@ -242,9 +243,9 @@ fn an_operation_that_goes_otherwise_is_a_failure_that_names_it() {
     sandbox.assert_clean();
 }
 
-/// What a filesystem does not have is no failure of it: here, files that share their space.
+/// A missing feature is not a failure: in this test, files that share their space.
 #[test]
-fn what_a_filesystem_does_not_have_is_unsupported() {
+fn missing_features_of_a_filesystem_are_unsupported() {
     let sandbox = Sandbox::new();
     sandbox.import(
         "1 1.0 open(\"/w/a\", O_RDWR|O_CREAT|O_EXCL, 0644) = 3</w/a> <0.1>\n\
@@ -264,7 +265,7 @@ fn what_a_filesystem_does_not_have_is_unsupported() {
 
 /// One is mail, with `mv` that replaces nothing, which NTFS-3G has not: it is done as `mv` does it there.
 #[test]
-fn the_traces_that_come_with_it_are_made_by_one_command_and_replayed_by_a_suite() {
+fn built_in_traces_are_made_by_one_command_and_replayed_by_a_suite() {
     let sandbox = Sandbox::new();
     let refused = run(&mut sandbox.campaign(&["ext4"], "traces/mail")).assert_code(2);
     let first = refused.stderr.lines().next().unwrap_or_default();

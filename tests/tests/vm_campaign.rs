@@ -19,7 +19,7 @@ const ROWS: [&str; 8] = [
     "udf",
     "ufs2",
 ];
-/// Those that run twice.
+/// Contenders that run twice.
 const TWICE: [&str; 2] = ["affs-ffs", "hpfs"];
 
 /// A campaign of one test in virtual time.
@@ -30,7 +30,7 @@ fn campaign(sandbox: &Sandbox, contenders: &[&str], jobs: &str) -> Command {
     command
 }
 
-/// fsarena without any capability: nobody who could mount.
+/// Returns an fsarena command without any capabilities, which cannot mount.
 fn unprivileged(sandbox: &Sandbox) -> Command {
     let plain = sandbox.fsarena();
     let mut command = Command::new("setpriv");
@@ -42,10 +42,10 @@ fn unprivileged(sandbox: &Sandbox) -> Command {
     command
 }
 
-/// Everything that was measured, by contender.
+/// Returns all measured phases, by contender.
 fn phases(results: &CampaignResults) -> BTreeMap<&str, &[PhaseResult]> {
     let each = results.cells.iter().map(|stored| {
-        let result = stored.result.as_ref().expect("no cell is left out");
+        let result = stored.result.as_ref().expect("every cell has a result");
         assert_eq!(result.status, Status::Ok, "{:?}", result.failure);
         (stored.cell.contender.as_str(), result.phases.as_slice())
     });
@@ -53,7 +53,7 @@ fn phases(results: &CampaignResults) -> BTreeMap<&str, &[PhaseResult]> {
 }
 
 #[test]
-fn a_campaign_in_virtual_time_is_the_same_however_many_cells_run_beside_and_whoever_runs_it() {
+fn virtual_time_results_are_independent_of_parallel_cells_and_user() {
     let sandbox = Sandbox::new();
     let shown = run(campaign(&sandbox, &ROWS, "2").arg("--no-cache"));
     let shown = shown.assert_code(0).stdout;
@@ -98,7 +98,7 @@ fn a_cell_that_was_run_before_is_served_with_the_same_results() {
     let (first, second) = (results(), results());
     assert_eq!(phases(&first), phases(&second));
     let served = |cell: &model::CellRecord| cell.result.as_ref().is_some_and(|r| r.from_cache);
-    // One in twenty is run again to see whether it comes to the same.
+    // One in twenty cells is run again to check that the result is equal.
     let most = second.cells.len() / 2;
     assert!(
         second.cells.iter().filter(|cell| served(cell)).count() >= most,
@@ -126,7 +126,7 @@ phase = [
 /// A stripe of the kernel's for ext2, a pool for ZFS, which takes no disk below 64 MiB; on two disks, the file that is
 /// written is larger than one.
 #[test]
-fn over_several_disks_lies_a_stripe_which_is_faster_than_one_or_a_pool() {
+fn several_disks_form_a_stripe_that_is_faster_than_one_disk_or_a_pool() {
     let sandbox = Sandbox::new();
     sandbox.add_slow_disk();
     sandbox.add_suite("striped", STRIPED);
@@ -146,15 +146,15 @@ fn over_several_disks_lies_a_stripe_which_is_faster_than_one_or_a_pool() {
     let striped = |disks, size| wall("ext2", "striped", Bytes::mib(20), disks, size);
     let (one, two) = (striped("1", "32MiB"), striped("2", "16MiB"));
     assert!(two.0 * 5 < one.0 * 4, "{two} on two disks, {one} on one");
-    // What ZFS on FUSE does takes the processor longer than the disks.
+    // ZFS on FUSE takes more processor time than disk time.
     wall("zfs-fuse", "trial", Bytes::mib(8), "1", "128MiB");
     wall("zfs-fuse", "wide", Bytes::mib(70), "2", "64MiB");
     sandbox.assert_clean();
 }
 
-/// Killed behind its first result.
+/// The campaign is killed after its first result.
 #[test]
-fn a_campaign_in_guests_that_is_killed_goes_on_where_it_was() {
+fn a_killed_campaign_in_guests_resumes_after_its_last_result() {
     let sandbox = Sandbox::new();
     let mut first = campaign(&sandbox, &["affs-ffs", "hpfs", "jfs"], "1");
     let first = first.args(["--json", "--no-cache"]).stdout(Stdio::piped());
@@ -162,7 +162,7 @@ fn a_campaign_in_guests_that_is_killed_goes_on_where_it_was() {
     let events = BufReader::new(child.stdout.take().expect("it is piped"));
     let mut lines = events.lines().map(|line| line.expect("it is text"));
     let ended = lines.find(|line| line.contains("\"cell-end\""));
-    assert!(ended.is_some(), "no cell came to its end");
+    assert!(ended.is_some(), "no cell finished");
     child.kill().expect("it is our child");
     child.wait().expect("it is our child");
 
@@ -181,7 +181,7 @@ fn a_campaign_in_guests_that_is_killed_goes_on_where_it_was() {
 }
 
 #[test]
-fn what_a_guest_cannot_be_is_refused_before_anything_runs() {
+fn impossible_guests_are_refused_before_any_cell_runs() {
     let sandbox = Sandbox::new();
     for (options, complaint) in [
         (
@@ -205,7 +205,7 @@ fn what_a_guest_cannot_be_is_refused_before_anything_runs() {
     }
 }
 
-/// Commands of which a guest has one: the program of a filesystem.
+/// A suite of two commands. The guest contains the program of only the first.
 const COMMANDS: &str = r#"
 name = "commands"
 title = "Commands"

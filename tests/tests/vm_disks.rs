@@ -1,5 +1,5 @@
-//! Disks as an axis: contenders and points of a sweep on disks of their own, in guests; and what a guest's kernel holds
-//! for a filesystem.
+//! Disks as an axis: contenders and points of a sweep on separate disks, in guests; and the memory
+//! that a guest's kernel uses for a filesystem.
 
 use std::process::Command;
 
@@ -34,7 +34,7 @@ fn wall(cell: &CellResult) -> Nanos {
 }
 
 #[test]
-fn contenders_and_points_of_a_sweep_have_disks_of_their_own() {
+fn contenders_and_points_of_a_sweep_have_separate_disks() {
     let sandbox = Sandbox::new();
     let contenders = ["ext2@ideal", "ext2@slow"];
     let options = ["--suite", "trial", "--size", "64MiB", "--disks", "1,2"];
@@ -52,7 +52,7 @@ fn contenders_and_points_of_a_sweep_have_disks_of_their_own() {
         assert_eq!(cells.len(), 2, "a cell for each number of disks");
         cells.into_iter().map(wall).collect::<Vec<_>>()
     });
-    // Rounds are shuffled: which of the two cells is which, its test says.
+    // Rounds are shuffled, so the test name identifies the cell.
     let tests = |name: &str| {
         let own = results
             .cells
@@ -78,7 +78,7 @@ fn contenders_and_points_of_a_sweep_have_disks_of_their_own() {
 }
 
 #[test]
-fn many_files_take_more_of_the_kernels_memory_than_a_mount() {
+fn many_files_use_more_kernel_memory_than_a_mount() {
     let sandbox = Sandbox::new();
     sandbox.add_suite("many", FILES);
     let options = ["--suite", "many", "--memory", "1GiB"];

@@ -23,7 +23,7 @@ fn explained(sandbox: &Sandbox, words: &[&str]) -> Value {
     serde_json::from_str(&run(&mut command).assert_code(0).stdout).unwrap()
 }
 
-/// The functions of a list of which a contender has any time.
+/// Returns the functions in a list for which a contender has any time.
 fn functions(explained: &Value, list: &str, side: usize) -> Vec<String> {
     let functions = explained["explanation"][list].as_array().unwrap().iter();
     let own = functions.filter(|f| f["with_callees"][side].as_u64().unwrap() > 0);
@@ -78,7 +78,7 @@ fn a_difference_is_explained_by_the_disk_and_by_functions_and_in_the_same_way_tw
         "the same again"
     );
     assert_eq!(read(), drawn);
-    // What was measured is as it was, without a sample.
+    // The measured values are unchanged by the sampling.
     let cells = sandbox.results().cells;
     let phases = cells
         .iter()

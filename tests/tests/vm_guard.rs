@@ -1,5 +1,5 @@
-//! A guard over a list of versions: guests in virtual time, of which as few are run as it takes to find the first that is
-//! worse.
+//! A guard over a list of versions: finds the first worse version with as few guests in virtual
+//! time as possible.
 
 use std::fs;
 use std::process::Command;
@@ -7,8 +7,8 @@ use std::process::Command;
 use end_to_end::{Sandbox, program, run};
 use serde_json::Value;
 
-/// Versions of a default of mkfs and of mount options. With the fourth, ext4 has a journal again; with the last, blocks of 1 KiB,
-/// four of which the kernel looks after in each page.
+/// Versions of the defaults of mkfs and mount. From the fourth, ext4 has a journal again; the last
+/// has blocks of 1 KiB, four per page.
 const VERSIONS: &str = r#"
 profile = "smoke"
 contenders = [
@@ -34,7 +34,7 @@ fn guard(sandbox: &Sandbox, words: &[&str]) -> Command {
 }
 
 #[test]
-fn a_guard_over_a_list_ends_at_the_change_that_was_put_there_and_runs_nothing_twice() {
+fn a_guard_over_a_list_finds_the_change_and_runs_no_cell_twice() {
     let sandbox = Sandbox::new();
     let file = sandbox.path("versions.toml");
     fs::write(&file, VERSIONS).unwrap();
@@ -44,12 +44,12 @@ fn a_guard_over_a_list_ends_at_the_change_that_was_put_there_and_runs_nothing_tw
     let text = ended.stdout.replace('\n', " ");
     let answer = "First worse: v4 (4 of 6 versions run): durable/create-fsync costs";
     assert!(text.starts_with(answer), "{text}");
-    let changed = "What changed from v3 to v4: mkfs options -O ^has_journal removed.";
+    let changed = "Changes from v3 to v4: mkfs options -O ^has_journal removed.";
     assert!(text.contains(changed), "{text}");
     assert!(text.contains("of metadata and journal against"), "{text}");
-    // The cells are there: the same again starts no guest, and says the same.
+    // With all cells stored, the same command starts no guest and gives the same answer.
     let again = run(guard(&sandbox, &list).args(only).arg("--json")).assert_code(1);
-    // Behind the events, a line each, stands what was found.
+    // The result follows the events, which are one line each.
     let (_, found) = again.stdout.split_once("\n{\n").unwrap();
     let found: Value = serde_json::from_str(&format!("{{{found}")).unwrap();
     assert_eq!(found["between"], serde_json::json!([2, 3]));
@@ -75,7 +75,7 @@ fn a_guard_over_a_list_ends_at_the_change_that_was_put_there_and_runs_nothing_tw
     let better = ["v4", "v5", "v6", file.to_str().unwrap()];
     let ended = run(guard(&sandbox, &better).args(only)).assert_code(0);
     assert!(ended.stdout.starts_with("Not worse: "), "{}", ended.stdout);
-    // What is the processor's is told by functions of the kernel.
+    // Differences in processor time are explained by kernel functions.
     let small = ["v4", "v6", "v7", file.to_str().unwrap()];
     let only = ["--only", "durable/prepare-pages"];
     let ended = run(guard(&sandbox, &small).args(only)).assert_code(1);
@@ -91,7 +91,7 @@ fn a_guard_over_a_list_ends_at_the_change_that_was_put_there_and_runs_nothing_tw
 }
 
 #[test]
-fn what_is_no_list_is_refused_in_one_line_before_anything_runs() {
+fn an_invalid_list_is_refused_in_one_line_before_any_cell_runs() {
     let sandbox = Sandbox::new();
     let refused = |words: &[&str], code: i32, told: &str| {
         let ended = run(&mut guard(&sandbox, words)).assert_code(code);
@@ -99,7 +99,7 @@ fn what_is_no_list_is_refused_in_one_line_before_anything_runs() {
         assert_eq!(ended.stderr.lines().count(), 1, "{}", ended.stderr);
     };
     refused(&["ext4"], 2, "a guard compares two contenders or more");
-    refused(&["ext4", "--over", "6.1"], 2, "is one version alone");
+    refused(&["ext4", "--over", "6.1"], 2, "lists only one version");
     refused(&["ext4", "xfs", "--over", "6.1,6.12"], 2, "name one, not 2");
     refused(
         &["ext4", "--over", "6.1,nowhere"],

@@ -1,4 +1,4 @@
-//! What simulated disks are asked for in guests, and the same requests without one.
+//! Requests to simulated disks in guests, and the replay of the same requests without a guest.
 
 use end_to_end::{Sandbox, cells_of, run};
 use model::{Nanos, PhaseResult};
@@ -41,7 +41,7 @@ fn a_journal_is_served_again_in_the_same_nanoseconds_and_by_other_disks_in_other
             work.requests >= fsync.operations && work.lost == 0,
             "{work:?}"
         );
-        // Blocks of ext4's own journal, which are no other metadata.
+        // Blocks of ext4's journal are not counted as other metadata.
         let journal = work.journal.unwrap_or_default();
         assert!(journal.0 > 0 && work.own.0 > 0, "{work:?}");
         match disk {
@@ -59,7 +59,8 @@ fn a_journal_is_served_again_in_the_same_nanoseconds_and_by_other_disks_in_other
             let words = [source, &["--disk", asked.as_str()]].concat();
             let disks = &replayed(&sandbox, &words)["disks"];
             let same = |number: usize| disks[number]["same_as_journal"].as_bool().unwrap();
-            // A file does not say how large the disk was; this one was as large as what is read and written.
+            // A file does not contain the size of the disk; replay assumes the range of its
+            // requests.
             assert!(same(0) || !source.is_empty(), "{disk}: {disks}");
             assert!(!same(1) && disks[0]["took_ns"].as_u64() > disks[1]["took_ns"].as_u64());
         }
@@ -67,7 +68,7 @@ fn a_journal_is_served_again_in_the_same_nanoseconds_and_by_other_disks_in_other
     let words = run(sandbox.fsarena().arg("journal")).assert_code(0).stdout;
     let mut wrong = sandbox.fsarena();
     let refused = run(wrong.args(["journal", "--phase", "overwrit"])).assert_code(2);
-    let told = "the disk was asked for nothing in a phase `overwrit`; it was in: ";
+    let told = "no disk requests in phase `overwrit`; phases with requests:";
     assert!(refused.stderr.contains(told), "{}", refused.stderr);
     assert!(
         words.contains("overwrite-fsync") && words.contains("AMPLIFIED"),
@@ -77,7 +78,7 @@ fn a_journal_is_served_again_in_the_same_nanoseconds_and_by_other_disks_in_other
         .fsarena()
         .args(["replay", "--disk", "sata-ssd-steady,floppy-1.44"]));
     let words = replay.assert_code(0).stdout;
-    let told = "sata-ssd-steady: every request takes what it took in the guest, to the nanosecond.";
+    let told = "sata-ssd-steady: every request took as long as in the guest, to the nanosecond.";
     assert!(words.contains(told), "{words}");
     assert!(
         words.contains("floppy-1.44: holds 1440 KiB, and the journal reaches to 512 MiB."),
@@ -87,7 +88,7 @@ fn a_journal_is_served_again_in_the_same_nanoseconds_and_by_other_disks_in_other
 }
 
 #[test]
-fn the_page_shows_where_the_time_went_and_a_map_and_journals_have_their_place() {
+fn the_page_shows_time_components_and_a_map_and_stores_journals() {
     let sandbox = Sandbox::new();
     let mut command = sandbox.in_guests(sandbox.fsarena(), &["ext4", "fat32"], "2");
     run(command.args(["--suite", "tree/tree", "--disk", "hdd-2003-7200"])).assert_code(0);
@@ -101,7 +102,7 @@ fn the_page_shows_where_the_time_went_and_a_map_and_journals_have_their_place() 
     let [journal, unknown] = [&ext4, &fat].map(|phase| phase.disk.unwrap().journal);
     assert!(journal.is_some_and(|bytes| bytes.0 > 0), "{journal:?}");
     assert_eq!(unknown, None, "FAT has none");
-    // Both say where files lie.
+    // Both report the layout of files.
     for phase in [&ext4, &fat] {
         let layout = phase.layout.unwrap();
         assert!(
@@ -153,7 +154,7 @@ fn ext4_phases(results: &model::CampaignResults) -> usize {
 }
 
 #[test]
-fn an_ideal_disk_takes_no_time_and_says_what_it_costs_the_processor() {
+fn an_ideal_disk_takes_no_time_and_reports_its_processor_cost() {
     let sandbox = Sandbox::new();
     campaign(&sandbox, "ideal");
     for phase in phases(&sandbox) {
@@ -188,7 +189,7 @@ fn a_machine_of_a_study_has_its_speed_memory_and_disk() {
     ];
     let refused = run(real.args(words)).assert_code(2).stderr;
     assert!(
-        refused.contains("--machine os2-2002 says how long an instruction takes"),
+        refused.contains("--machine os2-2002 sets the time per instruction"),
         "{refused}"
     );
     sandbox.assert_clean();

@@ -1,5 +1,5 @@
-//! A kernel of the user's own, which has the driver of simulated disks where its headers are known. That of the tests'
-//! guest stands for it, without the driver that was built for it.
+//! A user-defined kernel, which gets the driver of simulated disks if its headers are known. The
+//! kernel of the tests' guest is used, without the driver that was built for it.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -97,7 +97,7 @@ fn build(sandbox: &Sandbox, words: &[&Path]) -> Command {
 }
 
 #[test]
-fn a_kernel_of_the_users_own_has_simulated_disks_where_its_headers_are_known() {
+fn a_user_defined_kernel_with_headers_has_simulated_disks() {
     let sandbox = Sandbox::new();
     let kernel = Kernel::new(&sandbox);
     let without = kernel.words();
@@ -139,7 +139,8 @@ fn a_kernel_of_the_users_own_has_simulated_disks_where_its_headers_are_known() {
     let replayed: Value = serde_json::from_str(&replayed).unwrap();
     assert_eq!(replayed["disks"][0]["same_as_journal"], true, "{replayed}");
 
-    // The cell of this kernel is there; before it came another mkfs, on Debian's.
+    // The cell of this kernel is already stored; the one before it had another mkfs, on Debian's
+    // kernel.
     let (old, new) = (programs_without_journal(&sandbox), &kernel.tree);
     fs::rename(kernel.headers.join("usr"), new.join("usr")).unwrap();
     let over = format!("old={},new={}", old.display(), new.display());

@@ -42,7 +42,7 @@ fn a_guest_has_a_device_of_this_machines_which_must_be_empty() {
 
 /// The suite's file is larger than one of them.
 #[test]
-fn a_guest_has_as_many_disks_and_processors_and_as_much_memory_as_it_says() {
+fn a_guest_has_the_requested_disks_processors_and_memory() {
     let sandbox = Sandbox::new();
     let mut command = campaign(&sandbox, "wide");
     command

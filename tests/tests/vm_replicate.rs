@@ -1,4 +1,4 @@
-//! A study is run again in guests, in small, and set beside what it published.
+//! A study is replicated in guests at small size and compared with its published results.
 
 use std::fs;
 
@@ -40,7 +40,8 @@ fn a_study_is_run_again_in_small_and_its_claims_are_judged_twice() {
         claim[side]["verdict"].as_str().unwrap().to_owned()
     };
     assert_eq!(verdict("df-35", "then"), "supported");
-    // A journal of 64 MiB takes an eighth of so small a volume, and says nothing of one of 20 GB.
+    // A journal of 64 MiB takes an eighth of this small volume, which does not apply to a volume of
+    // 20 GB.
     assert_eq!(verdict("df-35", "now"), "undecidable");
     assert_eq!(verdict("df-25", "now"), "undecidable");
     let shown = replicate(&["--campaign", "1", "-o", page.to_str().unwrap()]).assert_code(0);
@@ -51,7 +52,7 @@ fn a_study_is_run_again_in_small_and_its_claims_are_judged_twice() {
     assert!(
         page.contains("XFS gives the highest capacity.") && page.contains("class=\"chart slopes\"")
     );
-    // Bad wishes are told before anything runs.
+    // Invalid requests are refused before any cell runs.
     let refused = replicate(&["--campaign", "9"]).assert_code(2);
     assert_eq!(refused.stderr.lines().count(), 1, "{}", refused.stderr);
     let refused = replicate(&["-s", "data"]).assert_code(2);

@@ -1,4 +1,5 @@
-//! `fsarena watch` on a terminal: what is drawn while a campaign runs, and what is left when that ends.
+//! `fsarena watch` on a terminal: the display during a campaign, and the final state of the
+//! terminal.
 
 use std::io::{Read, Write};
 use std::process::{Child, ChildStdin, Command, Stdio};
@@ -9,12 +10,13 @@ use std::time::{Duration, Instant};
 use end_to_end::gate::Gate;
 use end_to_end::{Sandbox, run, succeed};
 
-/// How long is waited for what comes anyway.
+/// Timeout for expected output.
 const TIME_LIMIT: Duration = Duration::from_secs(120);
-/// What an alternate screen begins and ends with (xterm's control sequences, DECSET 1049).
+/// Control sequences that enter and leave the alternate screen (xterm's control sequences, DECSET
+/// 1049).
 const SCREEN: [&str; 2] = ["\u{1b}[?1049h", "\u{1b}[?1049l"];
 
-/// A command on a terminal of its own, 80 columns and 24 lines large, which `script` gives it.
+/// A command on a new terminal of 80 columns and 24 lines, which `script` provides.
 struct OnTerminal {
     child: Child,
     keys: ChildStdin,
@@ -70,7 +72,7 @@ impl OnTerminal {
         (self.name, self.seen) = (name.trim().to_owned(), rest.to_owned());
     }
 
-    /// Waits until something is drawn that was not looked for before.
+    /// Waits for new output that contains the text.
     #[track_caller]
     fn wait_for(&mut self, text: &str) {
         let begin = Instant::now();
@@ -94,10 +96,10 @@ impl OnTerminal {
             .keys
             .write_all(keys.as_bytes())
             .and_then(|()| self.keys.flush());
-        sent.expect("the terminal is there");
+        sent.expect("the terminal accepts input");
     }
 
-    /// The exit code, and what was drawn since that was looked for last.
+    /// Returns the exit code and the output since the last wait.
     fn end(mut self) -> (Option<i32>, String) {
         while let Ok(bytes) = self.drawn.recv_timeout(TIME_LIMIT) {
             self.seen += &String::from_utf8_lossy(&bytes);
@@ -114,7 +116,7 @@ impl Drop for OnTerminal {
     }
 }
 
-/// A campaign that waits in its first or second cell until it may go on.
+/// Starts a campaign that waits in its first or second cell until it is released.
 fn begun(sandbox: &Sandbox) -> Child {
     let mut campaign = sandbox.campaign(&["gate", "tmpfs"], "names");
     campaign.stdout(Stdio::null()).stderr(Stdio::null());
@@ -126,7 +128,7 @@ fn watch(sandbox: &Sandbox, arguments: &[&str]) -> OnTerminal {
 }
 
 #[test]
-fn a_campaign_is_drawn_while_it_runs_and_its_end_stays_on_the_terminal() {
+fn a_running_campaign_is_drawn_and_its_end_stays_on_the_terminal() {
     let sandbox = Sandbox::new();
     let gate = Gate::new(&sandbox);
     let mut campaign = begun(&sandbox);
@@ -135,7 +137,7 @@ fn a_campaign_is_drawn_while_it_runs_and_its_end_stays_on_the_terminal() {
     terminal.wait_for(SCREEN[0]);
     terminal.wait_for("campaign 1");
     terminal.wait_for("now: gate");
-    // On a terminal of another size it is drawn anew.
+    // After a resize of the terminal, the display is redrawn.
     succeed(Command::new("stty").args(["-F", &terminal.name, "cols", "60", "rows", "20"]));
     terminal.wait_for("campaign 1");
     waiting.release();
@@ -152,7 +154,7 @@ fn a_campaign_is_drawn_while_it_runs_and_its_end_stays_on_the_terminal() {
 }
 
 #[test]
-fn who_leaves_finds_the_terminal_as_it_was_and_the_campaign_goes_on() {
+fn leaving_watch_restores_the_terminal_and_the_campaign_continues() {
     let sandbox = Sandbox::new();
     let gate = Gate::new(&sandbox);
     let mut campaign = begun(&sandbox);
@@ -173,7 +175,7 @@ fn who_leaves_finds_the_terminal_as_it_was_and_the_campaign_goes_on() {
 }
 
 #[test]
-fn a_campaign_that_is_stopped_says_how_to_go_on() {
+fn watch_of_a_stopped_campaign_names_the_resume_command() {
     let sandbox = Sandbox::new();
     let gate = Gate::new(&sandbox);
     let mut campaign = begun(&sandbox);
@@ -187,13 +189,13 @@ fn a_campaign_that_is_stopped_says_how_to_go_on() {
     let (code, left) = terminal.end();
     assert_eq!(code, Some(0), "{left}");
     assert!(
-        left.contains("stopped: `fsarena resume 1` goes on with it"),
+        left.contains("stopped; resume with `fsarena resume 1`"),
         "{left}"
     );
 }
 
 #[test]
-fn what_cannot_be_watched_is_told_in_one_line() {
+fn impossible_requests_to_watch_are_refused_in_one_line() {
     let sandbox = Sandbox::new();
     let piped = run(sandbox.fsarena().arg("watch")).assert_code(3).stderr;
     assert!(piped.contains("standard output is not one"), "{piped}");

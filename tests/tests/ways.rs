@@ -82,7 +82,7 @@ phase = [
 }
 
 #[test]
-fn every_way_verifies_and_nothing_stays_busy() {
+fn every_way_verifies_and_no_mount_stays_busy() {
     let sandbox = Sandbox::new();
     sandbox.add_suite("ways", &suite());
     let mut command = sandbox.campaign(&["ext4", "xfs", "btrfs"], "ways");

@@ -79,7 +79,7 @@ function drawGroups(grid, list) {
 function groupWords(title, ranked, whole, competes) {
   const amounts = title === inference.space ? SPACE : COSTS;
   if (ranked.length > 0) return conclusionWords(ranked, competes, inference.margin, amounts);
-  if (whole.length !== 1) return "nobody has every result of it.";
+  if (whole.length !== 1) return "no contender has every result of it.";
   const others = competes.filter((c) => !whole.includes(c));
   if (others.length === 0) return conclusionWords([], whole, inference.margin);
   return `only ${namesOf(whole, "or")} has every result of it; ${lackWords(others)}.`;

@@ -59,7 +59,7 @@ const isWorse = ({ verdict }) => verdict.worse !== undefined;
 function shortlistWords(shortlist, margin) {
   const who = shortlist.map(({ contender }) => contender);
   const names = namesOf(who, "or");
-  if (shortlist.length === 0) return "nobody has every result of it";
+  if (shortlist.length === 0) return "no contender has every result of it";
   if (shortlist.length === 1) return names;
   const others = shortlist.slice(1).map(({ verdict }) => verdict);
   if (others.every((verdict) => verdict.equal)) return `${names}, equal within ${percent(margin)}`;
@@ -72,8 +72,8 @@ function shortlistWords(shortlist, margin) {
   const near = named.filter((_, place) => ratios[place] <= inference.farBehind);
   const far = named.slice(near.length);
   const [few, which, seldom] = isSingle()
-    ? ["as far as one number each says", "one number each does not say which", "how far a number varies is not stated"]
-    : [`as far as so few rounds say${enough}`, `too few rounds to say which${enough}`, "ran too seldom to be ruled out"];
+    ? ["judged by one number each", "one number each does not say which", "how far a number varies is not stated"]
+    : [`with too few rounds to be certain${enough}`, `too few rounds to say which${enough}`, "ran too seldom to be ruled out"];
   const answer = near.length === 1 ? `${near[0]}, ${few}` : `${someOf(near, "or")}: ${which}`;
   if (far.length === 0) return answer;
   return `${answer}; ${someOf(far, "and")} ${far.length === 1 ? "is" : "are"} far behind, but ${seldom}`;
@@ -95,7 +95,7 @@ function worseWords(worse, { verb, amount }) {
   if (others.length === 0) return words;
   const [next] = others;
   if (others.length === 1) return `${words}, ${nameOfOne(next.contender)} ${bound(next)}`;
-  return `${words}, everybody else at least ${amount(next.verdict.worse)}`;
+  return `${words}, all others at least ${amount(next.verdict.worse)}`;
 }
 
 // A bound of a difference; of one round that is free of noise, the difference itself.
@@ -121,17 +121,17 @@ function noAdvice(use, { tested, missing, untried }) {
     );
     why.push(
       tested > 0
-        ? `only ${percent(tested)} of what counts was tested, and not ${titles}`
-        : `nothing of what counts has a result: ${titles}`,
+        ? `only ${percent(tested)} of the weight was tested, and not ${titles}`
+        : `no group with a weight has a result: ${titles}`,
     );
   }
   if (untried.length > 0) why.push(`nobody tried ${listed(untried, "and")}`);
-  if (why.length === 0) why.push("nobody has every result that counts");
+  if (why.length === 0) why.push("no contender has every result that counts");
   const suites = isEnough ? [] : missing.flatMap(({ suite }) => (suite ? [suite] : []));
   if (untried.length > 0) suites.push("lifecycle");
   const all = [...new Set([...inference.suites, ...suites])].filter((suite) => suite !== PEERS);
   const options = all.sort().map((suite) => `-s ${suite}`);
-  const beside = inference.suites.includes(PEERS) ? " beside the programs of your own" : "";
+  const beside = inference.suites.includes(PEERS) ? " in addition to your programs" : "";
   // Tests of its own suites that have no result did not fit into its budget.
   const allRan = suites.every((suite) => inference.suites.includes(suite));
   const what = allRan ? `a larger --budget than ${inference.budget}` : `\`${options.join(" ")}\`${beside}`;

@@ -1,5 +1,5 @@
-//! Counting a guest's instructions: the plugin of QEMU that does it, what it writes, and what an operation costs by
-//! the difference of two guests.
+//! Counts a guest's instructions: the QEMU plugin, its output, and the cost of an operation as the
+//! difference between two guests.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -13,7 +13,7 @@ use crate::peers;
 
 const SOURCE: &str = include_str!("count.c");
 
-/// What begins a part of what is counted; each part has counts of its own.
+/// System calls that begin a new part. Each part is counted separately.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CountScope {
     /// A system call of one of these numbers that follows on one of another of them.
@@ -23,7 +23,8 @@ pub enum CountScope {
 }
 
 impl CountScope {
-    /// What `-plugin` of qemu(1) is told, for counts that go into a file.
+    /// Returns the value of QEMU's `-plugin` option (qemu(1)) for counts that are written to a
+    /// file.
     fn words(self, plugin: &Path, to: &Path) -> String {
         let mut words = format!("{},to={}", plugin.display(), to.display());
         match self {
@@ -55,13 +56,13 @@ impl Counter {
         Ok(Self(plugin))
     }
 
-    /// What a machine is told that counts into a file.
+    /// Returns the value of QEMU's `-plugin` option for counts that are written to a file.
     pub fn plugin(&self, parts: CountScope, to: &Path) -> String {
         parts.words(&self.0, to)
     }
 }
 
-/// What was counted in a part.
+/// Counts of one part.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Part {
     /// Instructions of programs.
@@ -72,7 +73,8 @@ pub struct Part {
     addresses: BTreeMap<u64, u64>,
 }
 
-/// What an operation costs, in instructions: each takes a nanosecond of a guest's virtual time.
+/// Cost of an operation in instructions. Each instruction takes one nanosecond of a guest's virtual
+/// time.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Cost {
     /// In programs.
@@ -91,8 +93,8 @@ impl Cost {
     }
 }
 
-/// A part belongs to an operation where doing it once more costs programs so many instructions at least: to call the
-/// kernel and to read a clock takes more. What else differs between two guests is far below.
+/// Minimum instructions in programs for which a part counts as part of an operation. A system call
+/// and a clock read take more, and incidental differences between two guests take far less.
 const MIN_COUNT: f64 = 50.0;
 
 /// Reads what the plugin has written.
@@ -121,11 +123,12 @@ pub fn parse(text: &str) -> anyhow::Result<Vec<Part>> {
     Ok(parts)
 }
 
-/// What an operation costs in each part that grows with their number, by the difference between two guests, of which
-/// the second did so many more: whatever else they did, from their boot to their end, they both did.
+/// Returns the cost of an operation in each part that grows with the number of operations. The
+/// second guest did `operations` more than the first, and everything else is common to both and
+/// cancels out.
 ///
 /// # Errors
-/// When they do not have the same parts.
+/// Returns an error if the two guests do not have the same parts.
 pub fn costs(once: &[Part], more: &[Part], operations: u64) -> anyhow::Result<Vec<Cost>> {
     anyhow::ensure!(
         once.len() == more.len(),
@@ -151,7 +154,7 @@ fn cost(once: &Part, more: &Part, operations: f64) -> Cost {
     }
 }
 
-/// What several parts of an operation cost together.
+/// Returns the total cost of several parts.
 pub fn sum<'a>(parts: impl Iterator<Item = &'a Cost>) -> Cost {
     let mut sum = Cost {
         user: 0.0,
@@ -182,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn what_grows_with_the_number_of_operations_is_what_they_cost() {
+    fn cost_is_the_growth_per_operation() {
         let once = parse("part 1000 9000\n4000 900\n5000 100\npart 50 10\n").unwrap();
         let more = parse("part 1100 9400\n4000 900\n5000 150\n6000 50\npart 51 12\n").unwrap();
         let costs = costs(&once, &more, 2).unwrap();

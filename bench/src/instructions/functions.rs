@@ -1,4 +1,4 @@
-//! In which functions of the agent its instructions are.
+//! Finds the functions of the agent in which its instructions are spent.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -10,11 +10,11 @@ use object::{Object, ObjectSymbol, SymbolKind};
 
 use super::count::Cost;
 
-/// Functions that are told.
+/// Maximum number of functions to report.
 const MAX_FUNCTIONS_SIZE: usize = 8;
-/// A program lies at a multiple of it.
+/// Alignment of a program's load address, in bytes.
 const PAGE: u64 = 4096;
-/// What is not the agent's own: the clock in the page that the kernel shares with programs (vdso(7)), in the first place.
+/// Label of code outside the agent, mostly the kernel's clock page (vdso(7)).
 const OUTSIDE: &str = "the kernel's page of clocks";
 
 /// The functions with most of an operation's instructions, in order.
@@ -45,7 +45,8 @@ pub fn most(cost: &Cost, program: &Path) -> anyhow::Result<Vec<(String, f64)>> {
     Ok(functions)
 }
 
-/// Where the program lies in memory: where most pieces of code that were run begin with one of its functions.
+/// Returns the load address of the program: the address at which most executed code blocks begin
+/// with one of its functions.
 fn place(cost: &Cost, symbols: &BTreeMap<u64, &str>) -> Option<u64> {
     let mut hits: BTreeMap<u64, u32> = BTreeMap::new();
     for address in cost.addresses.keys() {
@@ -71,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_program_lies_where_its_functions_are_run() {
+    fn finds_the_load_address_from_executed_functions() {
         let symbols = BTreeMap::from([(0x1010, "one"), (0x1200, "two"), (0x2010, "three")]);
         let addresses = [0x7000_1010, 0x7000_1200, 0x7000_1208, 0x7000_2010, 0x10];
         let cost = Cost {
@@ -84,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_is_told_without_its_digest() {
+    fn demangled_names_have_no_hash() {
         assert_eq!(
             plain("_ZN6engine5names4work17h0123456789abcdefE"),
             "engine::names::work"

@@ -18,10 +18,10 @@ use crate::peers::loop_c;
 
 /// The filesystems that are worked on.
 const FILESYSTEMS: [&str; 2] = ["tmpfs", "ext4"];
-/// Of the disk: enough that mke2fs makes the ext4 that people have.
+/// Disk size. Large enough that mke2fs uses its defaults for ordinary ext4 filesystems.
 const SIZE: Bytes = Bytes::mib(640);
 
-/// What all guests have.
+/// Resources that all guests share.
 pub struct Guests {
     catalog: Catalog,
     guest: Arc<Guest>,
@@ -57,10 +57,10 @@ impl Guests {
         &self.agent
     }
 
-    /// What is counted in a guest in which a side does so many operations.
+    /// Runs a side in a guest with the given number of operations and returns the counts.
     ///
     /// # Errors
-    /// When the guest or what is done in it fails.
+    /// Returns an error if the guest or a phase in it fails.
     pub fn count(
         &self,
         filesystem: &str,

@@ -1,4 +1,4 @@
-//! What is compared, as data.
+//! The list of comparisons, as data.
 
 use model::{
     AccessPattern, Bytes, CacheState, Exec, Io, IoEngine, MetadataAction, Op, Phase,
@@ -16,41 +16,42 @@ pub struct InstructionComparison {
     pub name: &'static str,
     /// The filesystem, by its name in the catalog.
     pub filesystem: &'static str,
-    /// How many operations the first guest does; the second does twice as many.
+    /// Number of operations in the first guest. The second guest does twice as many.
     pub operations: fn(Scale) -> u64,
-    /// Who takes part.
+    /// Programs to compare.
     pub sides: Vec<Side>,
-    /// What is compared.
+    /// Results to compare.
     pub rows: Vec<Row>,
 }
 
-/// One who takes part.
+/// A program in the comparison.
 pub struct Side {
     /// Its name.
     pub name: &'static str,
     /// The programs that it needs in a guest, of those that there are.
     pub programs: &'static [&'static str],
-    /// What it does in a guest, with so many operations.
+    /// Phases to run in a guest for a number of operations.
     pub phases: fn(u64) -> Vec<Phase>,
-    /// What begins a part of what is counted.
+    /// System calls that begin a new part.
     pub parts: CountScope,
-    /// What the parts are that grow with the number of operations, in order; those behind them do not count.
+    /// Names of the parts that grow with the number of operations, in order. Later parts are
+    /// ignored.
     pub results: &'static [&'static str],
 }
 
 /// A line of the table.
 pub struct Row {
-    /// What is compared, in words.
+    /// Human-readable title.
     pub title: &'static str,
     /// Our side, and which of its results are added up.
     pub ours: (&'static str, &'static [&'static str]),
     /// The other, and which of its.
     pub peer: (&'static str, &'static [&'static str]),
-    /// What is wanted of the ratio of both in programs.
+    /// Required ratio of the instructions in programs, engine to peer.
     pub target: Option<Goal>,
 }
 
-/// How much is done.
+/// Numbers of operations.
 #[derive(Clone, Copy, Debug)]
 pub struct Scale {
     reads: u64,
@@ -59,7 +60,7 @@ pub struct Scale {
 }
 
 impl Scale {
-    /// What results are taken with.
+    /// Scale for published results.
     pub const FULL: Self = Self {
         reads: 20_000,
         files: 8 * BONNIE_UNIT,
@@ -71,7 +72,7 @@ impl Scale {
     };
 }
 
-/// bonnie++ counts files in units of so many.
+/// Unit in which bonnie++ counts files.
 const BONNIE_UNIT: u64 = 1024;
 const BLOCK: Bytes = Bytes::kib(4);
 const SIZE: Bytes = Bytes::mib(16);
@@ -95,7 +96,7 @@ const FS_MARK: &str = "fs_mark";
 const LOOP: &str = "C loop";
 const LIKE_FS_MARK: &str = "fsarena like fs_mark";
 
-/// What the peers need in a guest.
+/// Returns the programs that the peers need in a guest.
 pub fn programs() -> ProgramRequirements {
     let names = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect();
     ProgramRequirements {
@@ -106,7 +107,7 @@ pub fn programs() -> ProgramRequirements {
     }
 }
 
-/// Of all that, what a side needs.
+/// Returns the programs that one side needs.
 pub fn programs_of(side: &Side) -> ProgramRequirements {
     let mut programs = programs();
     programs
@@ -302,7 +303,8 @@ fn files(filesystem: &'static str) -> InstructionComparison {
                 name: FS_MARK,
                 programs: &["sh", "mkdir", "fs_mark"],
                 phases: fs_mark,
-                // Its directory is made, files are removed, and the agent reads the usage of the processor behind it.
+                // bonnie++ creates its directory and removes files. The agent reads processor usage
+                // (getrusage) afterwards.
                 parts: CountScope::Calls(&[MKDIR, UNLINK, GETRUSAGE]),
                 results: &["create", "delete"],
             },
@@ -345,7 +347,8 @@ const STAT: &[&str] = &["stat"];
 const DELETE: &[&str] = &["delete"];
 const REMOVE: MetadataAction = MetadataAction::Remove { fsync: false };
 
-/// The least that anybody needs who reads the clock for each file: its names are there before, as those of bonnie++ are.
+/// Compares with the lower bound for a program that reads the clock for each file. The loop creates
+/// its file names in advance, as bonnie++ does.
 fn beside_loop(title: &'static str, step: &'static [&'static str]) -> Row {
     Row {
         target: None,

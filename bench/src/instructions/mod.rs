@@ -1,8 +1,9 @@
-//! The engine and its peers without noise: what an operation costs in instructions, in programs and in the kernel
-//! apart, counted in guests in virtual time. The same build gives the same numbers in every run, on every machine.
+//! Compares the engine with its peers without noise: instructions per operation, separately in
+//! programs and in the kernel, counted in guests in virtual time. The same build gives the same
+//! counts in every run, on every machine.
 //!
-//! Each side does its work in a guest of its own, and once more in another one, with so many more operations: by the
-//! difference neither the boot nor the start of programs, nor the ends of a clock are in an operation's cost.
+//! Each side runs in two guests, the second with more operations. The difference excludes the boot,
+//! program startup and the overhead around the timed part.
 
 mod count;
 mod functions;
@@ -28,7 +29,7 @@ use list::{InstructionComparison, Scale};
 const BEGIN: &str = "<!-- instructions: begin -->";
 const END: &str = "<!-- instructions: end -->";
 
-/// What the command is told.
+/// Options of the `instructions` command.
 #[derive(Debug, Args)]
 pub struct InstructionOptions {
     /// Only comparisons of this name (or name@filesystem); may be given several times.
@@ -56,11 +57,11 @@ pub struct Row {
     pub filesystem: &'static str,
     /// The peer.
     pub peer: &'static str,
-    /// What it costs ours.
+    /// Cost of an operation of the engine.
     pub ours: Cost,
-    /// What it costs the peer.
+    /// Cost of an operation of the peer.
     pub theirs: Cost,
-    /// What is wanted of the ratio of both in programs.
+    /// Required ratio of the instructions in programs, engine to peer.
     pub target: Option<Goal>,
     /// Whether it is so.
     pub verdict: Option<Verdict>,
@@ -75,10 +76,10 @@ impl Row {
     }
 }
 
-/// Runs what is asked for and shows it.
+/// Runs the selected comparisons and prints their results.
 ///
 /// # Errors
-/// When QEMU, the agent or a compiler is not there, or a side fails.
+/// Returns an error if QEMU, the agent or a compiler is missing, or if a side fails.
 pub fn run(options: &InstructionOptions) -> anyhow::Result<()> {
     let comparisons = chosen(list::comparisons(), &options.only)?;
     let scale = match options.smoke {
@@ -93,7 +94,7 @@ pub fn run(options: &InstructionOptions) -> anyhow::Result<()> {
     show(&rows, options)
 }
 
-/// Those that are named; all where none is.
+/// Returns the selected comparisons, or all if none is selected.
 fn chosen(
     all: Vec<InstructionComparison>,
     only: &[String],

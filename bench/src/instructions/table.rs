@@ -1,4 +1,5 @@
-//! What operations cost as a table: for a terminal and for Markdown, from the same cells. Pure.
+//! Formats instruction counts as a table, for a terminal and for Markdown, from the same cells.
+//! Pure.
 
 use std::fmt::Write;
 
@@ -18,10 +19,11 @@ const HEADS: [&str; 9] = [
     "kernel: fsarena / peer",
     "both",
 ];
-/// Columns of numbers, which stand at the right.
+/// Columns of numbers, which are right-aligned.
 const NUMBERS: [bool; 9] = [false, false, false, true, true, true, false, true, true];
 
-/// For a terminal; below it, where our instructions are in what missed its target.
+/// Formats a table for a terminal. For rows that missed their target, the functions with most of
+/// the engine's instructions follow.
 pub fn terminal(rows: &[Row]) -> String {
     let wanted = rows.iter().filter(|row| row.verdict.is_some()).count();
     let met = rows.iter().filter(|row| row.verdict == Some(Verdict::Met));
@@ -43,7 +45,8 @@ pub fn markdown(rows: &[Row]) -> String {
     text
 }
 
-/// Where the instructions of ours are in what missed its target, a line for each.
+/// Returns one line per row that missed its target, with the functions that use most of the
+/// engine's instructions.
 fn missed(rows: &[Row]) -> impl Iterator<Item = String> {
     let missed = rows
         .iter()

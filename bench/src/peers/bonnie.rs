@@ -9,7 +9,8 @@ use model::Bytes;
 use crate::peers::{self, Sample, Samples};
 use crate::scratch::ScratchFs;
 
-/// The column of each result, and what one unit of it is: KiB per second, or operations per second.
+/// Column and name of each result, and the size of one unit: KiB per second, or operations per
+/// second.
 const COLUMNS: [(usize, &str, f64); 12] = [
     (9, "write-chars", 1024.0),
     (11, "write", 1024.0),
@@ -26,28 +27,28 @@ const COLUMNS: [(usize, &str, f64); 12] = [
 ];
 /// Columns of the format.
 const WIDTH: usize = 50;
-/// What stands where a phase was too short for bonnie++ to say.
+/// Value of a column if the phase was too short for a result.
 const TOO_SHORT: &str = "+++++";
 
-/// A run; results of phases that were too short are left out.
+/// A run. Results of phases that were too short are omitted.
 #[derive(Clone, Debug)]
 pub struct Run {
     /// `-s`: MiB in the large file, 0 for none.
     pub size_mib: u64,
     /// Bytes per request to it.
     pub chunk: u64,
-    /// How often it is sought in it.
+    /// Number of seeks in the large file.
     pub seeks: u64,
-    /// By how many processes.
+    /// Number of processes that seek.
     pub seekers: u32,
-    /// `-f`: MiB of the file that is written and read a byte at a time; none where absent.
+    /// `-f`: MiB of the file that is written and read a byte at a time. `None` skips these phases.
     pub chars_mib: Option<u64>,
     /// `-n`: empty files, in units of 1024, 0 for none.
     pub files: u64,
 }
 
 impl Run {
-    /// The large file alone, with as many seeks as bonnie++ makes where it is not told.
+    /// Returns a run with only the large file and bonnie++'s default number of seeks.
     pub const fn large(size: Bytes, chunk: Bytes) -> Self {
         Self {
             size_mib: size.0 >> 20,
@@ -59,7 +60,7 @@ impl Run {
         }
     }
 
-    /// Empty files alone, in units of 1024.
+    /// Returns a run with only empty files, in units of 1024.
     pub const fn files(files: u64) -> Self {
         Self {
             files,
@@ -88,11 +89,12 @@ impl Run {
         command
             .arg(directory)
             .args(["-s", &format!("{size_mib}:{chunk}:{seeks}:{seekers}")]);
-        // It insists on a file of twice the memory; told of less, it takes the size it is given.
+        // bonnie++ requires a file of twice the memory size; `-r` with a smaller size overrides
+        // this check.
         command.args(["-r", &(self.size_mib / 2).to_string()]);
         command.args(["-n", &self.files.to_string()]);
         match self.chars_mib {
-            // An argument of its own is not taken for the size.
+            // bonnie++ would ignore the size in a separate argument.
             Some(size) => command.arg(format!("-f{size}")),
             None => command.arg("-f"),
         };
@@ -128,7 +130,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn reads_files_and_leaves_out_what_was_too_short() {
+    fn reads_files_and_skips_phases_that_were_too_short() {
         let line = "1.98,2.00a,vm,1,1795260555,,,,,,,,,,,,,,,,,256,,,,,146244,91,+++++,+++,169289,81,149411,89,495475,89,142091,94,,,,,,,6188us,5053us,7915us,4622us,4144us,11578us\n";
         let results = parse(line).unwrap();
         let names: Vec<&str> = results.keys().map(String::as_str).collect();
@@ -164,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_size_for_characters_they_are_left_out() {
+    fn no_character_size_skips_the_character_phases() {
         let run = |chars_mib| Run {
             size_mib: 1024,
             chunk: 8192,

@@ -1,5 +1,6 @@
-//! A guest's boot: how long it takes from the start of QEMU until the agent speaks. The guest is the one that
-//! `fsarena guest build` makes, and it is made, where it is not there, before anything is timed.
+//! Measures the boot time of a guest, from the start of QEMU until the agent's first message. The
+//! guest is the one that `fsarena guest build` builds. It is built before timing starts if it does
+//! not exist.
 
 use anyhow::Context;
 use config::Catalog;
@@ -11,7 +12,7 @@ use crate::guest_paths;
 use crate::peers::{Sample, Samples};
 use crate::scratch::ScratchFs;
 
-/// A small filesystem, of which a guest needs one module and one program.
+/// A small filesystem that needs only one module and one program in the guest.
 const CONTENDER: &str = "minix";
 /// The suite and its test.
 const LIFECYCLE: &str = "lifecycle";
@@ -25,10 +26,12 @@ pub struct Boot {
 }
 
 impl Boot {
-    /// Boots it; the guest ends with the agent's first word. Its files lie in the scratch directory.
+    /// Boots the guest, which ends after the agent's first message. The guest's files are located
+    /// in the scratch directory.
     ///
     /// # Errors
-    /// When QEMU or the agent is not there, the guest cannot be made, or it does not come up.
+    /// Returns an error if QEMU or the agent is missing, or if the guest cannot be built or does
+    /// not boot.
     pub fn run(&self, scratch: &ScratchFs) -> anyhow::Result<Samples> {
         let agent = guest_paths::agent()?;
         let catalog = Catalog::builtin()?;

@@ -1,4 +1,4 @@
-//! dd: one file, front to back. The answer stands on standard error.
+//! dd: one file, sequentially. dd prints its result to standard error.
 
 use std::fs;
 use std::process::Command;
@@ -18,7 +18,7 @@ pub struct DdRun {
     pub file: &'static str,
     /// Bytes per request.
     pub block: Bytes,
-    /// Size to write; the file is removed before and after. Reads what is there where absent.
+    /// Size to write; the file is removed before and after. `None` reads the existing file.
     pub write: Option<Bytes>,
 }
 

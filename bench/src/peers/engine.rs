@@ -1,5 +1,6 @@
-//! fsarena's own engine, in a process of its own that is told one phase a line and answers each with its
-//! result: so that its processor time is its own, as a peer's is, and the parent can remount in between.
+//! fsarena's engine in a separate process, which reads one phase per line and answers each with its
+//! result. Its processor time is thus separate, as a peer's is, and the parent can remount between
+//! phases.
 
 use std::io::{self, BufRead, BufReader, Write};
 use std::path::Path;
@@ -109,10 +110,11 @@ fn sample(result: &PhaseResult) -> anyhow::Result<Sample> {
     })
 }
 
-/// The engine's side: phases in, results out, a line each, until there are no more.
+/// Runs the engine's side: reads phases and writes results, one per line, until the end of the
+/// input.
 ///
 /// # Errors
-/// When a line is no phase, or nobody listens.
+/// Returns an error if a line is not a phase or a result cannot be written.
 pub fn serve(
     directory: &Path,
     orders: impl BufRead,
@@ -174,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn phases_are_answered_one_by_one_and_a_failure_ends_nothing() {
+    fn answers_each_phase_and_continues_after_a_failure() {
         let place = tempfile::tempdir().unwrap();
         let block = Bytes::kib(4);
         let read = |file| phase("read", Op::Io(Io::new(file, AccessPattern::Read, block)));

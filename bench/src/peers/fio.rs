@@ -1,4 +1,4 @@
-//! fio: one job, told on the command line, answered in JSON (fio(1), "JSON output").
+//! fio: one job, given on the command line, with output in JSON (fio(1), "JSON output").
 
 use std::fs;
 use std::io::ErrorKind;
@@ -24,19 +24,19 @@ pub struct Job {
     pub block: Bytes,
     /// Name of the file in the scratch directory.
     pub file: &'static str,
-    /// `size`; of each thread's part where there are several.
+    /// `size`, per thread if there are several threads.
     pub size: Bytes,
     /// `runtime` with `time_based`, seconds; to the end of the size where absent.
     pub seconds: Option<u64>,
     /// `numjobs`, as threads.
     pub threads: u32,
-    /// Whether each thread has a file of its own, whose name ends with a dot and its number.
+    /// Whether each thread has a separate file, whose name ends with a dot and the thread number.
     pub own: bool,
     /// Whether the file is made by this job, and removed before it.
     pub fresh: bool,
     /// Whether the file is removed after it.
     pub last: bool,
-    /// Whether the filesystem is mounted anew, with caches dropped, before it.
+    /// Whether the filesystem is remounted with dropped caches before the job.
     pub cold: bool,
     /// Whatever else.
     pub more: Vec<String>,
@@ -71,7 +71,7 @@ impl Job {
         Ok(Samples::from([(self.result.to_owned(), sample)]))
     }
 
-    /// Removes the job's files where they are.
+    /// Removes the job's files if they exist.
     fn remove(&self, scratch: &ScratchFs) -> anyhow::Result<()> {
         let names: Vec<String> = match self.own {
             true => (0..self.threads)
@@ -101,7 +101,7 @@ impl Job {
             "--group_reporting".to_owned(),
             // Offsets are drawn with replacement, as ours are, and no map of visited blocks is kept.
             "--norandommap".to_owned(),
-            // The state of the cache is ours to choose: fio would drop the file from it.
+            // The engine controls the cache state; fio would drop the file from the cache.
             "--invalidate=0".to_owned(),
             // fio would otherwise set the space aside before its clock starts.
             "--fallocate=none".to_owned(),
@@ -170,7 +170,7 @@ impl Group {
     }
 }
 
-/// Reads the answer; notes may stand before the JSON.
+/// Parses the output. Notes may precede the JSON.
 fn parse(output: &str) -> anyhow::Result<Group> {
     let start = output.find('{').context("fio gave no JSON")?;
     let output: Output = serde_json::from_str(&output[start..]).context("fio's JSON")?;
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_or_nothing_done_is_no_result() {
+    fn refuses_errors_and_results_without_operations() {
         let failed = OUTPUT.replace("\"error\" : 0", "\"error\" : 5");
         assert!(parse(&failed).unwrap().sample(false).is_err());
         let idle = OUTPUT.replace("998731", "0");
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn a_job_is_told_in_fios_words() {
+    fn job_becomes_fio_arguments() {
         let job = Job {
             result: "random-read",
             rw: "randread",

@@ -37,11 +37,12 @@ impl FsMarkRun {
     }
 }
 
-/// The last line with `-v`: space used, files, size, files per second, overhead, then the least, the mean
-/// and the most microseconds of create, write, fsync, sync, close and unlink.
+/// Parses the last line of the output with `-v`: space used, files, size, files per second,
+/// overhead, followed by the minimum, mean and maximum in microseconds of create, write, fsync,
+/// sync, close and unlink.
 ///
-/// Files per second hold everything of a file but its removal. The mean of unlink is cut to whole
-/// microseconds; half of one is added, as the truth lies between the number and the next.
+/// Files per second include all steps of a file except its removal. fs_mark truncates the mean of
+/// unlink to whole microseconds; the parser adds half a microsecond.
 fn parse(output: &str) -> anyhow::Result<Samples> {
     let line = output.lines().rfind(|l| !l.trim().is_empty());
     let line = line.context("fs_mark said nothing")?;

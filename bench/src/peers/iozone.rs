@@ -8,7 +8,7 @@ use model::Bytes;
 use crate::peers::{self, Sample, Samples};
 use crate::scratch::ScratchFs;
 
-/// What IOzone calls an operation, and what it is called here.
+/// IOzone's names of operations and the names of the results.
 const REPORTS: [(&str, &str); 13] = [
     ("Writer report", "write"),
     ("Re-writer report", "overwrite"),
@@ -35,7 +35,7 @@ pub struct Run {
     pub size: Bytes,
     /// `-r`.
     pub record: Bytes,
-    /// `-i` of each run; before one marked cold the filesystem is mounted anew, with caches dropped.
+    /// `-i` of each run. Before a run marked cold, the filesystem is remounted with dropped caches.
     pub tests: Vec<Step>,
     /// Flags such as `-e` (flush within the time).
     pub flags: &'static [&'static str],
@@ -48,7 +48,7 @@ pub struct Step {
     pub test: u32,
     /// Whether the cache is emptied before it.
     pub cold: bool,
-    /// Flags of this run alone.
+    /// Flags of only this run.
     pub flags: &'static [&'static str],
 }
 

@@ -1,5 +1,5 @@
-//! The bare loop in C, compiled here and now: what a program can reach that does nothing but read and
-//! look at the clock.
+//! The bare loop in C, compiled at run time: the limit for a program that only reads data and the
+//! clock.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,9 +11,9 @@ use crate::peers::{self, Sample, Samples};
 use crate::scratch::ScratchFs;
 
 const SOURCE: &str = include_str!("../loop.c");
-/// What it is called.
+/// Name of the program.
 pub const PROGRAM: &str = "loop";
-/// Where it is compiled; private in a namespace of its own.
+/// Directory for the compiled program, private to the mount namespace of this process.
 const DIRECTORY: &str = "/run/fsarena-bench-loop";
 
 /// A run of the loop.
@@ -25,7 +25,7 @@ pub struct CLoopRun {
     pub file: &'static str,
     /// How long.
     pub seconds: u64,
-    /// How many threads.
+    /// Number of threads.
     pub threads: u32,
 }
 
@@ -45,7 +45,7 @@ impl CLoopRun {
     }
 }
 
-/// The program, compiled by whoever asks first.
+/// Returns the path of the program, compiling it on the first call.
 fn compiled(directory: &Path) -> anyhow::Result<PathBuf> {
     let program = directory.join(PROGRAM);
     match program.exists() {
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_of_two_numbers_or_of_no_operation_is_none() {
+    fn refuses_two_numbers_or_zero_operations() {
         assert!(parse("12 0.5").is_err());
         assert!(parse("0 0.5 0.1").is_err() || parse("0 0.5 0.0").is_err());
     }

@@ -1,5 +1,5 @@
-//! The programs that are compared, a file for each: how each is told what to do, and how its answer is
-//! read. None of them judges.
+//! The programs to compare, a file for each: how to start it and how to parse its output. No file
+//! judges results.
 
 use std::collections::BTreeMap;
 use std::process::{Command, Stdio};
@@ -21,12 +21,13 @@ pub mod loop_c;
 pub struct Sample {
     /// Bytes or operations per second, as the result's unit says.
     pub rate: f64,
-    /// Processor time of the program itself, seconds per operation; where the program says it.
+    /// Processor time of the program itself, in seconds per operation. `None` if the program does
+    /// not report it.
     pub processor: Option<f64>,
 }
 
 impl Sample {
-    /// A rate of which no processor time is known.
+    /// Returns a sample with a rate but without processor time.
     pub const fn rate(rate: f64) -> Self {
         Self {
             rate,
@@ -38,10 +39,10 @@ impl Sample {
 /// The results of one run, by name.
 pub type Samples = BTreeMap<String, Sample>;
 
-/// Runs a program to its end and gives its standard output.
+/// Runs a program to its end and returns its standard output.
 ///
 /// # Errors
-/// When it cannot be started or fails; with what it said.
+/// Returns an error with the program's output if it cannot be started or fails.
 pub fn run(command: &mut Command) -> anyhow::Result<String> {
     both(command).map(|(output, _)| output)
 }

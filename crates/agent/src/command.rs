@@ -12,23 +12,25 @@ use sys::clock;
 
 use crate::sandbox::{SandboxProfile, SandboxedRunner};
 
-/// How much of a program's output is kept: its end, where the reason stands.
+/// Maximum output kept per program, in bytes, counted from the end, which contains the cause of an
+/// error.
 const OUTPUT_KEPT: u64 = 4096;
 /// Where Debian keeps the tools of filesystems, which an ordinary path may lack.
 const TOOL_PATHS: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 /// A program that did not do what it was called for.
 pub struct CommandFailed {
-    /// The record, as far as there is one.
+    /// Record of the command, if it was started.
     pub record: Option<CommandRecord>,
     /// Why.
     pub failure: Failure,
 }
 
-/// Runs a program to its end and takes down how it went; `clean` are the exit codes that are fine.
+/// Runs a program until it exits and records the result; `clean` lists the exit codes that mean
+/// success.
 ///
-/// Its output goes to a file and not through a pipe: a driver that stays in the background keeps
-/// the descriptor, and a pipe would never come to its end.
+/// Output goes to a file, not a pipe: a driver that stays in the background keeps the descriptor
+/// open, so a pipe would never reach its end.
 pub fn run(
     runner: &SandboxedRunner,
     step: &str,
@@ -90,7 +92,7 @@ pub fn run(
     }
 }
 
-/// What there is to say of a program that has ended.
+/// Builds the record of a program that has exited.
 pub fn record(
     step: &str,
     command: &[String],
@@ -108,7 +110,8 @@ pub fn record(
     }
 }
 
-/// What a program has to do. A script of the catalog may mount or start a driver in any step.
+/// Returns the permissions that a program needs. A script of the catalog may mount or start a
+/// driver in any step.
 fn task(step: &str, program: &str) -> SandboxProfile {
     match step {
         "mkfs" | "fsck" if program != "sh" => SandboxProfile::Device,
@@ -137,15 +140,15 @@ fn tail(output: &File) -> String {
         .unwrap_or(0);
     let text = String::from_utf8_lossy(&bytes[..read]);
     let text = text.trim_end();
-    // A line that is cut says half of what it means; one that is all there is says more than none.
+    // Drop the first line if it is cut, unless it is the only one.
     match text.split_once('\n') {
         Some((_, whole)) if length > OUTPUT_KEPT => whole.to_owned(),
         _ => text.to_owned(),
     }
 }
 
-/// The line that says why: the last that begins with the program's name, as complaints do, and banners, advice
-/// and usage behind them do not, or else the last.
+/// Returns the line with the cause: the last one that starts with the program's name, as error
+/// messages do (unlike banners, hints and usage text), otherwise the last line.
 fn complaint(program: &str, output: &str) -> String {
     let lines = || {
         output
@@ -161,7 +164,8 @@ fn complaint(program: &str, output: &str) -> String {
     line.map(|l| format!(": {l}")).unwrap_or_default()
 }
 
-/// Whether a line only says which version of a program this is: `fsck.fat 4.2 (2021-01-31)`.
+/// Returns true for a line that only contains the version of a program: `fsck.fat 4.2
+/// (2021-01-31)`.
 fn is_banner(line: &str) -> bool {
     let mut words = line.split_whitespace();
     let version = words.nth(1).map(|word| word.trim_start_matches('v'));
@@ -209,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn the_complaint_is_the_reason_and_not_the_advice_behind_it() {
+    fn complaint_is_the_error_message_not_the_hint() {
         let output = "mke2fs 1.47.0\nmount: /mnt: bad option\n       dmesg(1) may have more\n";
         assert_eq!(complaint("mount", output), ": mount: /mnt: bad option");
         assert_eq!(complaint("sh", output), ": dmesg(1) may have more");
@@ -217,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_program_and_a_killed_one_are_told_apart() {
+    fn distinguishes_a_missing_program_from_a_killed_one() {
         let missing = run("mkfs", &words("no-such-program"), &[0]).err().unwrap();
         assert!(
             missing

@@ -16,24 +16,24 @@ use crate::event_writer::EventWriter;
 use crate::program_output::ProgramOutput;
 use crate::sandbox::SandboxedRunner;
 
-/// The step that evidence of a command stands under.
+/// Step name used for the evidence of a command.
 const STEP: &str = "exec";
 
-/// What loads programs, where the ABI of x86-64 has it.
+/// Program loader at the path of the x86-64 ABI.
 const LOADER: &str = "/lib64/ld-linux-x86-64.so.2";
 
 /// Runs commands as programs of the cell.
 pub struct CellCommandRunner {
     runner: SandboxedRunner,
     events: EventWriter,
-    /// Where archives of sources lie.
+    /// Directory of source archives.
     archives: Option<PathBuf>,
-    /// What the last of them printed, where phases are read from that.
+    /// Output of the last command, if phases are read from it.
     printed: Arc<ProgramOutput>,
 }
 
 impl CellCommandRunner {
-    /// Commands are run so, and what they said goes there.
+    /// Creates a runner that sends the output of commands to `events`.
     pub const fn new(
         runner: SandboxedRunner,
         events: EventWriter,
@@ -119,22 +119,23 @@ fn input(text: &str) -> io::Result<Stdio> {
     Ok(file.into())
 }
 
-/// Reads a program and its libraries, so that a phase that begins with cold caches waits for its own filesystem
-/// and not for the disk that programs lie on. Programs that the program starts stay where they are.
+/// Reads a program and its libraries, so that a phase with cold caches waits for its filesystem and
+/// not for the disk that contains the program. Child programs are not preloaded.
 fn bring_into_memory(program: &str) {
     let path = command::search_path();
     let mut directories = path.split(':').map(Path::new);
     let Some(file) = directories.find_map(|d| Some(d.join(program)).filter(|f| f.is_file())) else {
         return;
     };
-    // ld.so(8): `--list` names the libraries and runs nothing; it fails for what is linked statically.
+    // ld.so(8): `--list` prints the libraries without running the program; it fails for static
+    // programs.
     let listed = Command::new(LOADER).arg("--list").arg(&file).output();
     let listed = listed.map(|output| output.stdout).unwrap_or_default();
     for file in [file]
         .into_iter()
         .chain(libraries(&String::from_utf8_lossy(&listed)))
     {
-        // Nothing is lost where that fails: the program then is read as it runs.
+        // Errors are ignored: the program is then read when it runs.
         let _ = fs::File::open(file).and_then(|mut file| io::copy(&mut file, &mut io::sink()));
     }
 }
@@ -162,15 +163,15 @@ fn missing(program: &str, packages: &[String]) -> OpError {
     }
 }
 
-/// What tar says last where the cause stands before it.
+/// Final lines of tar that refer to an earlier line with the cause.
 const TAR_TRAILER_LINES: [&str; 2] = ["due to previous errors", "is not recoverable: exiting now"];
-/// What it says first, and is no error.
+/// First line of tar that is not an error.
 const NO_ERROR: &str = "Removing leading";
 /// The numbers of errors that have a text.
 const ERRORS: std::ops::RangeInclusive<i32> = 1..=133;
 
-/// The line that names the cause: the last, and where that only closes, the first with the text of an error number, or
-/// else the first.
+/// Returns the line with the cause: the last line, or, if that is only a closing line, the first
+/// one with the text of an error number, otherwise the first line.
 fn cause(output: &str) -> Option<&str> {
     let lines = || {
         output
@@ -191,7 +192,8 @@ fn cause(output: &str) -> Option<&str> {
     lines().find(names_one).or_else(|| others.next())
 }
 
-/// Why a command is no success, with the line that says it.
+/// Returns the failure of a command with the line of its cause. Returns `None` for a successful
+/// command.
 fn complaint(program: &str, record: &CommandRecord) -> Option<String> {
     let end = match (record.exit, record.signal) {
         (Some(0), _) => return None,
@@ -218,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn the_cause_is_told_and_not_that_there_was_one() {
+    fn extracts_the_cause_from_program_output() {
         let tar = "tar: Removing leading `/' from member names\ntar: a/b: Cannot open: File name too long\ntar: a/c: Cannot \
                    open: No such file or directory\ntar: Exiting with failure status due to previous errors\n";
         assert_eq!(
@@ -235,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_linked_statically_or_is_no_program_names_none() {
+    fn static_and_missing_programs_have_no_libraries() {
         assert!(libraries("\tstatically linked\n").is_empty());
         assert!(libraries("").is_empty());
         bring_into_memory("no-such-program");

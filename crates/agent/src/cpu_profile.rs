@@ -1,5 +1,5 @@
-//! Samples where the processor of a guest is during a phase. A thread of its own takes the samples out of the kernel's
-//! buffer and counts equal stacks; what it does itself is in no profile.
+//! Samples the processor of a guest during a phase. A separate thread reads the samples from the
+//! kernel's buffer and counts equal stacks. The work of this thread is excluded from the profile.
 
 use std::collections::HashMap;
 use std::fs;
@@ -14,14 +14,15 @@ use sys::sampler::{Record, Sample, Sampler};
 
 use crate::kernel_symbols::KernelSymbols;
 
-/// How often the kernel lets samples be taken in a second: oftener than anybody asks for.
+/// Kernel limit of samples per second. The value written is higher than any requested rate.
 const RATE_FILE: &str = "/proc/sys/kernel/perf_event_max_sample_rate";
 const RATE: &str = "10000000";
-/// What this program is called in a profile, whatever the kernel calls it.
+/// Name of this program in a profile, independent of its name in the kernel.
 const OWN_NAME: &str = "fsarena";
-/// The task of threads of the kernel, which are in no namespace: their outermost function says which they are.
+/// Task name of kernel threads. They belong to no namespace; their outermost function identifies
+/// them.
 const KERNEL: &str = "kernel";
-/// The task of what devices and clocks interrupted another for.
+/// Task name of interrupts by devices and timers.
 const INTERRUPT: &str = "interrupt";
 /// Functions that every thread of the kernel is in, and every worker of it.
 const THREAD_BEGIN: [&str; 5] = [
@@ -36,18 +37,18 @@ const IDLE_FUNCTION: &str = "do_idle";
 
 /// Samples of a phase being taken.
 pub struct CpuSampler {
-    /// Closed when the phase is over.
+    /// Closed at the end of the phase.
     end: PipeWriter,
     thread: JoinHandle<io::Result<Samples>>,
     period: Nanos,
 }
 
-/// What was sampled.
+/// The samples of a phase.
 #[derive(Default)]
 struct Samples {
     /// When, and the number of the stack.
     times: Vec<(Nanos, usize)>,
-    /// Each with its number.
+    /// Stacks with their numbers.
     stacks: HashMap<Stack, usize>,
     lost: u64,
 }
@@ -143,8 +144,8 @@ impl Samples {
     }
 }
 
-/// The functions of addresses, the outermost first. But for the innermost, an address is where a call returns to, which
-/// may be behind the end of the function.
+/// Returns the function names of addresses, outermost first. All addresses except the innermost are
+/// return addresses, which may be after the end of the calling function.
 fn names(addresses: &[u64], symbols: &KernelSymbols) -> Vec<String> {
     let name = |(place, address): (usize, &u64)| {
         let within = address - u64::from(place > 0);
@@ -153,8 +154,8 @@ fn names(addresses: &[u64], symbols: &KernelSymbols) -> Vec<String> {
     addresses.iter().enumerate().map(name).rev().collect()
 }
 
-/// A stack as a profile has it: the task, then its functions. What interrupted a task is not its own work; nothing was
-/// done where the processor was idle.
+/// Builds a stack of the profile: the task, then its functions. Interrupts are not attributed to
+/// the interrupted task. Returns `None` if the processor was idle.
 fn stack(thread: Option<String>, mut functions: Vec<String>) -> Option<Vec<String>> {
     if let Some(place) = functions.iter().rposition(|name| is_interrupt(name)) {
         functions.drain(..place);
@@ -181,7 +182,7 @@ fn stack(thread: Option<String>, mut functions: Vec<String>) -> Option<Vec<Strin
     Some(functions)
 }
 
-/// Where the kernel begins to work for a device or a clock, whatever it did before (x86).
+/// Returns true for the kernel's entry functions of interrupts (x86).
 fn is_interrupt(function: &str) -> bool {
     function.starts_with("asm_sysvec_") || function == "asm_common_interrupt"
 }
@@ -209,7 +210,7 @@ fn name_of(path: &Path) -> Option<String> {
     Some(fs::read_to_string(path).ok()?.trim_end().to_owned())
 }
 
-/// What a directory of `/proc` has under numbers.
+/// Lists the entries of a directory of `/proc` whose names are numbers.
 fn numbered(directory: impl AsRef<Path>) -> impl Iterator<Item = std::path::PathBuf> {
     let entries = fs::read_dir(directory).into_iter().flatten().flatten();
     entries.map(|entry| entry.path()).filter(|path| {
@@ -228,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn each_sample_is_of_the_task_whose_work_it_is() {
+    fn attributes_each_sample_to_its_task() {
         let found = |thread, functions| found(thread, functions).unwrap_or_default();
         assert_eq!(found(Some("fsarena"), ""), "fsarena;[user]");
         assert_eq!(found(Some("fsarena"), "entry read"), "fsarena;entry;read");

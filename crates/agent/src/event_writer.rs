@@ -25,7 +25,8 @@ impl EventWriter {
         }
     }
 
-    /// Sends one event at once. If nobody reads, the agent is about to end anyway.
+    /// Sends one event immediately. Write errors are ignored: the agent ends soon if the reader has
+    /// closed its end.
     pub fn send(&self, event: &CellEvent) {
         let mut out = self.out.lock().unwrap_or_else(PoisonError::into_inner);
         let _ = out

@@ -1,8 +1,8 @@
-//! The agent as the first process of a guest: it prepares the machine, opens the channel to the
-//! orchestrator, starts the agent proper in namespaces of its own, and switches the machine off.
+//! The agent as the first process of a guest. It prepares the machine, opens the channel to the
+//! orchestrator, starts the actual agent in separate namespaces, and powers the machine off.
 //!
-//! The agent proper is started as on a host, so that its drivers are alone with it and are not taken for
-//! threads of the kernel.
+//! The actual agent is started as on a host, so that its namespace contains only the agent and its
+//! drivers, which are not confused with kernel threads.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
@@ -18,25 +18,25 @@ use sys::clock;
 use crate::shared_memory::SharedMemory;
 use crate::{hang_report, isolation};
 
-/// Files of modules, and a list of them in the order in which they load, each with what it is told.
+/// Directory of module files, with a list of them in load order and their parameters.
 const MODULES: &str = "/modules";
 const ORDER: &str = "order";
-/// The attributes of disks in memory, where there are to be any; an empty line between two.
+/// Attributes of in-memory disks, if any, separated by empty lines.
 const DISK: &str = "/disk";
-/// The job, where it does not come through the channel.
+/// The job, if it is not sent through the channel.
 const JOB: &str = "/job";
 const CONFIGURATION: &str = "/sys/kernel/config";
 /// Where the kernel lists the channels of a guest, each with its name.
 const PORTS: &str = "/sys/class/virtio-ports";
-/// What a guest begins its random numbers with. Left to itself, its kernel would gather them from how long
-/// things take: most programs that make a filesystem ask for some, and would wait for seconds.
+/// Seed of the guest's random numbers. Without it, the kernel would collect randomness from timings
+/// for seconds, and most mkfs programs would wait for it.
 const RANDOM: [u8; 32] = *b"every guest of fsarena is alike.";
-/// The channel appears a moment after its driver is there.
+/// Maximum wait for the channel, which appears shortly after its driver is loaded.
 const CHANNEL_TIMEOUT: Nanos = Nanos::from_secs(10);
 const POLL: Duration = Duration::from_millis(1);
 
-/// Attends the guest from its first moment to its last; returns only when the machine cannot be switched
-/// off. What goes wrong is said on the console, and the orchestrator sees the channel close.
+/// Runs the guest from start to finish. Returns only if the machine cannot be powered off. Errors
+/// are printed on the console, and the orchestrator sees the channel close.
 pub fn run_guest_init(channel: &str) -> io::Error {
     let begin = || {
         eprintln!("{}", wire::CONSOLE_MARK);
@@ -60,7 +60,7 @@ fn prepare(channel: &str) -> io::Result<()> {
     }
 }
 
-/// Makes a machine of what the kernel has booted: its mounts, its modules, what lies on its card, its disk in memory.
+/// Prepares the booted machine: mounts, modules, contents of the shared memory, and in-memory disk.
 pub fn prepare_machine() -> io::Result<()> {
     sys::machine::mount_kernel_filesystems()?;
     sys::machine::seed_random(RANDOM)?;
@@ -84,12 +84,12 @@ fn load_modules() -> io::Result<()> {
     Ok(())
 }
 
-/// The job that was in the guest from the beginning, where it is.
+/// Returns the job stored in the guest image, if any.
 pub fn job() -> io::Result<Option<String>> {
     text_of(JOB)
 }
 
-/// What a file says that need not be there.
+/// Returns the content of a file. Returns `None` if the file does not exist.
 fn text_of(path: &str) -> io::Result<Option<String>> {
     match fs::read_to_string(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -117,10 +117,11 @@ fn make_disk(disk: &Path, attributes: &str) -> io::Result<()> {
     Ok(())
 }
 
-/// Gives the agent a job that was there from the beginning. The other end of its standard input stays open
-/// as long as this process lives, for its end would mean that nobody is interested any more.
+/// Writes the stored job to the agent's standard input. The write end stays open until this process
+/// exits, because the agent ends at end of file.
 ///
-/// The pipe takes it whole: a thread that wrote it would keep this process from leaving for namespaces.
+/// The pipe buffer holds the whole job: a writer thread would prevent this process from entering
+/// namespaces.
 fn bring(job: &str) -> io::Result<()> {
     let (reader, mut writer) = io::pipe()?;
     let size = libc::c_int::try_from(job.len()).map_err(io::Error::other)?;

@@ -1,5 +1,5 @@
-//! Tells of a guest in which nothing moves any more where everything is: on its console, before the
-//! orchestrator, who cannot look inside, gives it up.
+//! Prints the stacks of a blocked guest on its console before the orchestrator, which cannot look
+//! inside, times out.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -10,25 +10,26 @@ use sys::{clock, process};
 
 use crate::event_writer::EventWriter;
 
-/// Where a line that is written becomes one of the kernel's log, in order with the kernel's own.
+/// Device that adds a line to the kernel log, in order with the kernel's messages.
 const LOG: &str = "/dev/kmsg";
 /// Whether what programs write there is taken: all of it, some lines, or nothing.
 const LOG_SETTING: &str = "/proc/sys/kernel/printk_devkmsg";
 const COMMANDS: &str = "/proc/sysrq-trigger";
-/// As Documentation/admin-guide/sysrq.rst has them: all of the log to the console; tasks that cannot be
-/// interrupted; what the processors are at; warnings and worse to the console, as it was.
+/// Commands of Documentation/admin-guide/sysrq.rst: show all messages on the console; list
+/// uninterruptible tasks; show the stacks of the processors; show only warnings and worse again.
 const SHOW: [&str; 4] = ["9", "w", "l", "5"];
 
-/// Closes the kernel's log to programs until something is told: on the console, their lines would look like the kernel's
-/// own, and a cell would die of what one of them says. A kernel without this switch has no such log.
+/// Closes the kernel log to programs until a report is written: on the console, their lines would
+/// look like kernel messages, and one of them could fail a cell. A kernel without this setting has
+/// no such log.
 pub fn close_log() {
     let _ = fs::write(LOG_SETTING, "off\n");
 }
 
-/// Watches an event writer, and tells whenever nothing was sent for so long.
+/// Monitors an event writer and prints stacks whenever no event was sent for `silence`.
 ///
 /// # Errors
-/// When its thread cannot be started.
+/// Returns an error if its thread cannot be started.
 pub fn watch(events: EventWriter, silence: Nanos) -> io::Result<()> {
     let watch = move || {
         let mut told = None;
@@ -39,7 +40,7 @@ pub fn watch(events: EventWriter, silence: Nanos) -> io::Result<()> {
                 0 if told == Some(spoke) => thread::sleep(silence.to_duration()),
                 0 => {
                     told = Some(spoke);
-                    // Where it cannot be told, the orchestrator says that nothing moved, and no more.
+                    // If this fails, the orchestrator only reports a timeout without stacks.
                     let _ = tell();
                 }
                 rest => thread::sleep(Nanos(rest).to_duration()),
@@ -49,8 +50,8 @@ pub fn watch(events: EventWriter, silence: Nanos) -> io::Result<()> {
     thread::Builder::new().spawn(watch).map(drop)
 }
 
-/// Writes where the threads of all processes here are, in the form in which the kernel writes traces, and has the
-/// kernel write where its own are.
+/// Writes the kernel stacks of all threads here, in the format of kernel traces, and requests the
+/// stacks that the kernel prints itself.
 fn tell() -> io::Result<()> {
     fs::write(LOG_SETTING, "on\n")?;
     let mut log = OpenOptions::new().write(true).open(LOG)?;
@@ -69,7 +70,7 @@ fn tell() -> io::Result<()> {
     line(&mut log, wire::STACKS_END)
 }
 
-/// One line of the log for each call: the kernel takes what is written at once as one.
+/// Writes one line of the log. Each write call creates one log record.
 fn line(log: &mut File, text: &str) -> io::Result<()> {
     log.write_all(format!("{text}\n").as_bytes())
 }

@@ -1,7 +1,8 @@
-//! Tells the orchestrator that something moves: operations of the phase, the device, or processes of a command that come and go.
+//! Reports progress to the orchestrator: operations of the phase, device I/O, or process changes of
+//! a command.
 //!
-//! An agent that merely lives says nothing. A phase that waits for ever therefore falls silent, and
-//! the orchestrator can tell it from a slow one.
+//! An idle agent sends no heartbeat. The orchestrator can therefore distinguish a blocked phase
+//! from a slow one.
 
 use std::fs;
 use std::io;
@@ -19,12 +20,12 @@ use crate::event_writer::EventWriter;
 /// Seldom enough to cost nothing, often enough for a progress bar.
 const INTERVAL: Duration = Duration::from_millis(200);
 
-/// What is watched.
+/// Sources of progress and the thread that reports it.
 #[derive(Clone)]
 pub struct Heartbeat {
     step: Arc<Mutex<String>>,
     progress: Arc<Progress>,
-    /// Whether a command runs, whose work nobody counts.
+    /// Whether a command is running. Its operations are not counted.
     command: Arc<AtomicBool>,
     stopped: Arc<AtomicBool>,
 }
@@ -46,13 +47,13 @@ impl Heartbeat {
         Ok(heartbeat)
     }
 
-    /// Says which step or phase the progress belongs to from now on, and begins to count anew.
+    /// Sets the current step or phase and restarts the progress count.
     pub fn enter(&self, step: &str) {
         self.progress.restart();
         step.clone_into(&mut self.step.lock().unwrap_or_else(PoisonError::into_inner));
     }
 
-    /// Says whether a command runs from now on.
+    /// Sets whether a command is running.
     pub fn watch_command(&self, runs: bool) {
         self.command.store(runs, Ordering::Relaxed);
     }
@@ -62,7 +63,7 @@ impl Heartbeat {
         Arc::clone(&self.progress)
     }
 
-    /// Falls silent; nothing is said after this returns but what is being said already.
+    /// Stops the heartbeat. A report that is already being sent may still arrive.
     pub fn stop(&self) {
         self.stopped.store(true, Ordering::Relaxed);
     }

@@ -1,4 +1,4 @@
-//! Putting the agent into namespaces of its own.
+//! Runs the agent in separate namespaces.
 
 use std::io;
 use std::os::unix::process::ExitStatusExt;
@@ -25,7 +25,7 @@ pub fn spawn_isolated(on_host: bool) -> io::Result<ExitCode> {
         agent.arg("--restricted");
     }
     let status = agent.status()?;
-    // A signal is told as shells tell it.
+    // A signal is encoded as in shells: 128 + number.
     let code = status
         .code()
         .or(status.signal().map(|s| SIGNAL_EXIT_BASE + s));
@@ -44,11 +44,11 @@ pub fn enter_namespaces() -> io::Result<()> {
     }
 }
 
-/// Kills all others in the namespace. The end of the agent would do it, too, but a call of its own
-/// may wait, deaf to every signal, for a driver that never answers.
+/// Kills all other processes of the namespace. The exit of the agent would also kill them, but one
+/// of its calls may block uninterruptibly on a driver that never answers.
 pub fn kill_namespace() {
     if is_first() {
-        // There may be none.
+        // Fails if no other process exists.
         let _ = kill(Pid::from_raw(-1), Signal::SIGKILL);
     }
 }

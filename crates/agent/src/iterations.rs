@@ -1,9 +1,9 @@
-//! Decides whether a phase is done once more, because it ended too soon to be timed or because its
-//! passes differ too much. Pure: it is told what a pass gave and how much time has gone.
+//! Decides whether to repeat a phase because it was too short to time or because its passes differ
+//! too much. Pure: the inputs are the results of the passes and the elapsed time.
 
 use model::{Iteration, IterationPolicy, Nanos};
 
-/// The passes of a phase so far, and how many there may be.
+/// Finished passes of a phase, with the limits for more.
 #[derive(Debug)]
 pub struct Iterations {
     scaling: Option<IterationPolicy>,
@@ -11,7 +11,7 @@ pub struct Iterations {
 }
 
 impl Iterations {
-    /// No pass yet; one and no more where nothing is said of scaling.
+    /// Creates an empty list of passes. Without `scaling`, the phase has a single pass.
     pub fn new(scaling: Option<IterationPolicy>) -> Self {
         Self {
             scaling,
@@ -19,14 +19,15 @@ impl Iterations {
         }
     }
 
-    /// Takes in a pass that is over.
+    /// Adds a finished pass.
     pub fn add(&mut self, pass: Iteration) {
         self.done.push(pass);
     }
 
-    /// Whether another pass is wanted, so long after the first began, preparations and all.
+    /// Returns true if another pass is needed, given the time since the start of the first,
+    /// including preparation.
     ///
-    /// A single pass that took long enough is enough: what it is made of has averaged already, and the
+    /// A single pass of sufficient length is enough: its operations are already averaged, and the
     /// round is the replicate.
     pub fn needs_more(&self, since_first: Nanos) -> bool {
         let Some(scaling) = &self.scaling else {
@@ -40,7 +41,7 @@ impl Iterations {
         timed < scaling.at_least.0 || too_wide()
     }
 
-    /// The passes, where there were several.
+    /// Returns the passes if the phase has more than one.
     pub fn several(self) -> Vec<Iteration> {
         if self.done.len() > 1 {
             self.done
@@ -61,7 +62,7 @@ impl Iterations {
     }
 }
 
-/// What a pass did in a second: bytes where it moved any, else operations, else itself.
+/// Rate of a pass per second: bytes if it moved any, otherwise operations, otherwise passes.
 fn rate(pass: &Iteration) -> f64 {
     let work = [pass.bytes.0, pass.operations, 1];
     let work = work.into_iter().find(|work| *work > 0).unwrap_or(1);
@@ -124,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn without_scaling_there_is_one_pass() {
+    fn one_pass_without_scaling() {
         let mut once = Iterations::new(None);
         once.add(Iteration {
             elapsed: Nanos(1),
@@ -163,10 +164,7 @@ mod tests {
         assert!(short.needs_more(Nanos(0)));
         assert!(!short.needs_more(scaling().limit));
         assert!(!passes(&[1; 20]).needs_more(Nanos(0)), "so many passes");
-        assert!(
-            passes(&[0]).needs_more(Nanos(0)),
-            "a clock that stands still"
-        );
+        assert!(passes(&[0]).needs_more(Nanos(0)), "stopped clock");
     }
 
     #[test]
@@ -184,7 +182,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn it_ends_and_only_where_a_reason_is(walls in prop::collection::vec(1u64..20 * MILLISECOND, 1..40)) {
+        fn more_passes_need_a_reason_and_are_limited(walls in prop::collection::vec(1u64..20 * MILLISECOND, 1..40)) {
             let mut so_far = passes(&[]);
             let mut gone = 0;
             for wall in walls {

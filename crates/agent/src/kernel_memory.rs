@@ -1,4 +1,4 @@
-//! What the filesystem of a cell holds in memory, compared with the moment before it was made.
+//! Memory used by the filesystem of a cell, compared with the state before its creation.
 
 use model::{Bytes, DriverKind, KernelMemoryUse};
 use sys::kernel_memory;
@@ -6,13 +6,15 @@ use wire::{CellJob, WorkTarget};
 
 /// Looks at the memory of one cell's filesystem.
 pub struct KernelMemoryProbe {
-    /// What the kernel's caches of objects held before; absent where the kernel is everybody's.
+    /// Size of the kernel's object caches at the start. `None` if the kernel is shared with other
+    /// programs.
     before: Option<Bytes>,
     has_driver: bool,
 }
 
 impl KernelMemoryProbe {
-    /// Takes the first look, before anything is made; `own_kernel` says whether the kernel is there for this cell alone.
+    /// Takes the baseline before the filesystem is created; `own_kernel` is true if the kernel runs
+    /// only this cell.
     pub fn baseline(job: &CellJob, own_kernel: bool) -> Self {
         let has_driver = match &job.target {
             WorkTarget::Volume(volume) => volume.driver == DriverKind::Fuse,
@@ -24,7 +26,7 @@ impl KernelMemoryProbe {
         }
     }
 
-    /// What it holds now; nothing where nothing can be known of it.
+    /// Returns the current memory use. Returns `None` if it cannot be determined.
     pub fn now(&self) -> Option<KernelMemoryUse> {
         let grown = |before: Bytes| {
             let now = kernel_memory::slab_bytes()?;

@@ -9,12 +9,12 @@ const SYMBOLS: &str = "/proc/kallsyms";
 /// The functions of this kernel, by address.
 #[derive(Default)]
 pub struct KernelSymbols {
-    /// Where each begins, in ascending order.
+    /// Start address and name of each function, in ascending order.
     functions: Vec<(u64, String)>,
 }
 
 impl KernelSymbols {
-    /// Those of the running kernel.
+    /// Reads the symbols of the running kernel.
     pub fn read() -> io::Result<Self> {
         Self::of(BufReader::new(File::open(SYMBOLS)?))
     }
@@ -30,7 +30,7 @@ impl KernelSymbols {
         Ok(Self { functions })
     }
 
-    /// The function that an address lies in.
+    /// Returns the function that contains an address.
     pub fn name(&self, address: u64) -> &str {
         let after = self
             .functions
@@ -42,8 +42,8 @@ impl KernelSymbols {
     }
 }
 
-/// The function of a line `address type name` or `address type name [module]`; what the compiler has added to a name
-/// (`.isra.0`, `.cold`) is left out.
+/// Parses a line `address type name` or `address type name [module]`. Suffixes that the compiler
+/// adds to a name (`.isra.0`, `.cold`) are removed.
 fn function(line: &str) -> Option<(u64, String)> {
     let mut words = line.split_ascii_whitespace();
     let address = u64::from_str_radix(words.next()?, 16).ok()?;
@@ -65,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_address_is_of_the_function_that_begins_before_it() {
+    fn resolves_an_address_to_the_preceding_function() {
         let text = "ffffffff81000000 T _stext\n\
                     ffffffff81000100 t copy.isra.0\n\
                     ffffffff81000100 t another\n\

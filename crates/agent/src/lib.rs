@@ -1,8 +1,8 @@
-//! Drives one cell from inside: makes the filesystem, mounts it, runs the phases, cleans up.
+//! Runs one cell: creates the filesystem, mounts it, runs the phases and cleans up.
 //!
-//! The agent is the same program as the orchestrator, started as a child process in namespaces of
-//! its own, so that its end is the end of everything that it mounted or started. It reads one
-//! [`wire::Job`] and writes [`wire::Event`]s; it keeps nothing and judges nothing.
+//! The agent is the same program as the orchestrator. It runs as a child process in separate
+//! namespaces, so that its exit removes all its mounts and processes. It reads one [`wire::Job`]
+//! and writes [`wire::Event`]s; it stores and judges no results.
 
 mod command;
 mod command_runner;
@@ -44,11 +44,12 @@ pub use source::{STEP as SOURCE_STEP, survey};
 /// Exit code of an agent whose orchestrator went away.
 const ORPHANED: i32 = 3;
 
-/// Reads a job from standard input, does it, and says on standard output how it went; `restricted` on a host, where
-/// others have devices and files, too.
+/// Reads a job from standard input, runs it, and writes events to standard output. `restricted`
+/// must be true on a host, which also contains other devices and files.
 ///
 /// # Errors
-/// When the job cannot be read, is of another version, or /proc and /run cannot be mounted.
+/// Returns an error if the job cannot be read, has another version, or /proc and /run cannot be
+/// mounted.
 pub fn serve(restricted: bool) -> io::Result<ExitCode> {
     let events = EventWriter::new(io::stdout());
     events.send(&CellEvent::Hello {
@@ -90,7 +91,7 @@ pub fn serve(restricted: bool) -> io::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Restricts the agent, where it is to be, and starts the threads that watch over a session.
+/// Restricts the agent if requested and starts the threads that monitor a session.
 fn begin<'a>(
     job: &'a CellJob,
     events: &EventWriter,
@@ -111,17 +112,17 @@ fn begin<'a>(
     if let Some(silence) = job.stacks_after {
         hang_report::watch(events.clone(), silence)?;
     }
-    // Whoever need not be restricted has a guest's kernel, but for a directory, for itself.
+    // An unrestricted agent runs in a guest with its own kernel, except for a directory target.
     let own_kernel = !restricted && matches!(job.target, WorkTarget::Volume(_));
     let footprint = KernelMemoryProbe::baseline(job, own_kernel);
     session::Session::new(job, events.clone(), runner, footprint)
 }
 
-/// Reads from standard input where a source of the user's is, and writes to standard output what is in it; in mounts
-/// of its own, which go with this process.
+/// Reads the location of a user's source from standard input and writes a summary of its contents
+/// to standard output. Uses private mounts, which are removed when this process exits.
 ///
 /// # Errors
-/// When there is no such place, it cannot be read, or without root.
+/// Returns an error if the location does not exist, cannot be read, or the process is not root.
 pub fn serve_survey() -> io::Result<ExitCode> {
     sys::namespace::set_pdeathsig()?;
     sys::namespace::unshare()?;
@@ -133,11 +134,11 @@ pub fn serve_survey() -> io::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Waits until the orchestrator closes its end and ends the agent there and then, and with it, as
-/// it is the first process of its namespace, every driver and every mount.
+/// Waits until the orchestrator closes its end, then exits immediately. This ends every driver and
+/// mount, because the agent is the first process of its namespace.
 fn end_with_orchestrator() {
     let mut rest = Vec::new();
-    // Whatever comes, end of file or error: nobody is listening any more.
+    // End of file and read errors both mean that the orchestrator has disconnected.
     let _ = io::stdin().lock().read_to_end(&mut rest);
     isolation::kill_namespace();
     std::process::exit(ORPHANED);

@@ -1,4 +1,4 @@
-//! What the program of a phase has printed, for the phases that are read from it.
+//! Printed results of a program, for the phases that are read from its output.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -9,10 +9,10 @@ use std::sync::{Mutex, PoisonError};
 use import::{InputFormat, NamingOptions};
 use model::{ImportedResult, Op, PhaseResult, ReportedValue, Test};
 
-/// The most that is read of an output: what programs print in the forms that are asked for is far less.
+/// Maximum size of an output, in bytes. Outputs in the requested formats are much smaller.
 const MAX_PRINTED_SIZE: u64 = 4 << 20;
 
-/// What the last program printed.
+/// Results printed by the last program.
 #[derive(Debug, Default)]
 pub struct ProgramOutput {
     /// Whether phases of the test are read from it.
@@ -36,10 +36,10 @@ impl ProgramOutput {
         self.is_wanted
     }
 
-    /// Reads the output of a program, whose format is called as it is.
+    /// Parses the output of a program. The format is named after the program.
     ///
     /// # Errors
-    /// When it is none; in one line.
+    /// Returns a one-line error if the output is not in this format.
     pub fn read(&self, program: &str, output: &File) -> Result<(), String> {
         let format: InputFormat = program.parse()?;
         let bytes = contents(output).map_err(|error| format!("cannot read its output: {error}"))?;
@@ -53,15 +53,15 @@ impl ProgramOutput {
         Ok(())
     }
 
-    /// Writes down what was printed of a phase: the means over its repetitions, where there were several.
+    /// Stores the printed values of a phase, averaged over its repetitions.
     ///
     /// # Errors
-    /// When nothing was.
+    /// Returns an error if the program printed no values for this phase.
     pub fn write(&self, phase: &str, result: &mut PhaseResult) -> Result<(), String> {
         let phases = self.figures.lock().unwrap_or_else(PoisonError::into_inner);
         let figures = phases.get(phase).map(Vec::as_slice).unwrap_or_default();
         let [first, others @ ..] = figures else {
-            return Err(format!("the program printed nothing of `{phase}`"));
+            return Err(format!("program printed no results for `{phase}`"));
         };
         let mean = |stated: &ReportedValue| {
             let all = figures.iter().flat_map(|figure| &figure.values);
@@ -105,7 +105,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn phases_are_read_from_what_a_program_printed() {
+    fn reads_phases_from_program_output() {
         let mut output = crate::command::output_file().unwrap();
         let text = "FSUse% Count Size Files/sec App Overhead\n1 5 0 100.0 3\n1 5 0 300.0 3\n";
         output.write_all(text.as_bytes()).unwrap();

@@ -1,4 +1,4 @@
-//! What simulated disks have to tell of themselves: the journal of their driver, and what they count.
+//! Request log and counters of the simulated disks, read from their driver.
 
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -10,7 +10,7 @@ use model::{Bytes, Nanos, PhaseResult, RequestLogChunk, SimulatedDiskStats};
 use simdisk::SECTOR;
 use simdisk::request_log::{self, LoggedRequest};
 
-/// Where the driver gives out its journal.
+/// Device file of the request log.
 const JOURNAL: &str = "/dev/fsarena_disk";
 const BLOCK_DEVICES: &str = "/sys/block";
 const COUNTS: &str = "fsarena/counts";
@@ -21,11 +21,11 @@ const ROOM: usize = 1 << 20;
 pub struct RequestLogReader {
     file: File,
     last: Counts,
-    /// Where the filesystem keeps its own journal, in sectors; empty where that is not known.
+    /// Location of the filesystem's journal, in sectors. Empty if unknown.
     own: Vec<(u64, u64)>,
 }
 
-/// What the driver counts, of all disks together.
+/// Counters of the driver, summed over all disks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Counts {
     own_ns: u64,
@@ -35,7 +35,7 @@ struct Counts {
 }
 
 impl RequestLogReader {
-    /// The journal, where there is one.
+    /// Opens the request log. Returns `None` if the guest has no simulated disk.
     pub fn open() -> Option<Self> {
         Some(Self {
             file: File::open(JOURNAL).ok()?,
@@ -44,10 +44,11 @@ impl RequestLogReader {
         })
     }
 
-    /// Looks where the filesystem on a device keeps its journal, so that requests to that are told from others.
+    /// Finds the journal of the filesystem on a device, so that requests to the journal can be
+    /// identified.
     ///
     /// # Errors
-    /// When the device cannot be read.
+    /// Returns an error if the device cannot be read.
     pub fn locate_fs_journal(&mut self, device: &Path) -> io::Result<()> {
         let place = mkfs::find_journal(&mut File::open(device)?)?;
         let sectors = |extent: mkfs::VolumeExtent| {
@@ -65,7 +66,8 @@ impl RequestLogReader {
         Ok(part(None, &entries, &[]))
     }
 
-    /// The same at the end of a phase, whose result is told what the disks did in its timed parts.
+    /// Returns the part of the request log for a finished phase. Adds the disk work of the timed
+    /// parts to the result.
     pub fn take_phase(&mut self, result: &mut PhaseResult) -> io::Result<Option<RequestLogChunk>> {
         let entries = self.read()?;
         let now = counts();
@@ -143,7 +145,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn counts_of_two_disks_add_up_and_what_was_lost_is_lost_once() {
+    fn sums_counters_of_disks_and_counts_lost_entries_once() {
         let mut all = Counts::default();
         for _ in 0..2 {
             add(

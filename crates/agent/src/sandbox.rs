@@ -1,8 +1,8 @@
-//! What the agent and the programs it runs see and may change of a host, so that no option, script or fault of
-//! theirs reaches another device or file: everything that is mounted is read-only, `/dev` holds the cell's devices
-//! alone, and programs begin in an empty directory, without capabilities that they do not need.
+//! Sandbox for the agent and its programs on a host, so that no option, script or bug affects other
+//! devices or files. All mounts are read-only, `/dev` contains only the devices of the cell, and
+//! programs start in an empty directory without unneeded capabilities.
 //!
-//! A guest needs none of that: it is a sandbox itself.
+//! A guest needs no sandbox because it is one itself.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -28,11 +28,12 @@ use wire::{MultiDevice, Volume};
 
 use crate::isolation;
 
-/// Where programs begin: nothing is here that a word could name.
+/// Working directory of programs. It is empty, so that no relative name matches a file.
 pub const EMPTY: &str = "/run/fsarena-empty";
-/// What programs may write beside the devices: their own files, and what swallows everything.
+/// Files that programs may write in addition to the devices: their private directories and null
+/// devices.
 const WRITABLE: [&str; 5] = ["/run", OWN_TMP, "/dev/null", "/dev/zero", "/dev/full"];
-/// Where a `/tmp` of the cell's own is, too, as far as it has one.
+/// Second path of the cell's private `/tmp`, if it has one.
 const OWN_TMP: &str = "/run/tmp";
 /// Whether this kernel filters system calls: seccomp(2).
 const SECCOMP: &str = "/proc/sys/kernel/seccomp";
@@ -57,7 +58,7 @@ const DENIED_SYSCALLS: [i64; 17] = [
     libc::SYS_clock_settime,
     libc::SYS_perf_event_open,
 ];
-/// What a program needs beyond those that mounts.
+/// System calls of a program that may mount, in addition to the common ones.
 const MOUNTING: [i64; 8] = [
     libc::SYS_mount,
     libc::SYS_umount2,
@@ -69,22 +70,22 @@ const MOUNTING: [i64; 8] = [
     libc::SYS_unshare,
 ];
 
-/// How much a program may do.
+/// Permissions of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SandboxProfile {
     /// Make or check a filesystem: write to the devices and nowhere else.
     Device,
     /// Mount or unmount one, or drive one in the background.
     Mount,
-    /// Use one that is mounted: write to it and nowhere else.
+    /// Use a mounted filesystem: write only to it.
     Use,
 }
 
-/// Restricts this process: the mounts are its own already. Programs get a `/tmp` of their own, but where what is used
-/// lies below that of the machine.
+/// Restricts this process, which already has private mounts. Programs get a private `/tmp`, unless
+/// a path used by the cell is below the machine's `/tmp`.
 ///
 /// # Errors
-/// When something cannot be mounted. What an older kernel does not have is done without.
+/// Returns an error if a mount fails. Features missing in an older kernel are skipped.
 pub fn enter(volume: &Volume, used: &[PathBuf]) -> io::Result<()> {
     let read_only = sandbox::set_read_only(c"/", true)
         .and_then(|()| sandbox::set_read_only(c"/proc", false))
@@ -101,8 +102,9 @@ pub fn enter(volume: &Volume, used: &[PathBuf]) -> io::Result<()> {
     std::env::set_current_dir(EMPTY)
 }
 
-/// The cell's devices under the numbers of the disks that they have to be, whatever their names lead to; and what a stripe
-/// lies on, whose counters are read, and which nobody but the stripe can take.
+/// Lists the devices of the cell with their expected device numbers, independent of their names.
+/// Includes the members of a stripe: their counters are read, and only the stripe can open them for
+/// writing.
 fn devices(volume: &Volume) -> Vec<(PathBuf, (u64, u64))> {
     let told = volume.mkfs_devices().zip(&volume.states);
     let told = told.map(|(path, state)| (path.to_owned(), state.identity.number));
@@ -120,7 +122,7 @@ fn devices(volume: &Volume) -> Vec<(PathBuf, (u64, u64))> {
 /// Runs programs to their end.
 #[derive(Clone)]
 pub struct SandboxedRunner {
-    /// Threads that start programs, one for each task; none where there is no sandbox.
+    /// Threads that start programs, one per task. `None` without a sandbox.
     threads: Option<[Sender<Request>; 2]>,
 }
 
@@ -135,10 +137,11 @@ impl SandboxedRunner {
         Self { threads: None }
     }
 
-    /// Runs programs with what their task needs; what a thread gives up, all that it starts is without.
+    /// Creates a runner with restricted threads. Programs inherit the restrictions of the thread
+    /// that starts them.
     ///
     /// # Errors
-    /// When a thread cannot be started or restricted.
+    /// Returns an error if a thread cannot be started or restricted.
     pub fn restricted(volume: &Volume) -> io::Result<Self> {
         let devices: Vec<PathBuf> = volume.mkfs_devices().map(Path::to_owned).collect();
         let start = |task| start(task, devices.clone());
@@ -166,10 +169,11 @@ impl SandboxedRunner {
         ask(thread, command)
     }
 
-    /// Where programs are run that work in a directory, on what is mounted there by now.
+    /// Returns a runner for programs that work in a directory, restricted to the filesystem now
+    /// mounted there.
     ///
     /// # Errors
-    /// When a thread cannot be started or restricted.
+    /// Returns an error if a thread cannot be started or restricted.
     pub fn below<'a>(&self, directory: &'a Path) -> io::Result<DirectoryRunner<'a>> {
         let thread = match self.threads {
             Some(_) => Some(start(SandboxProfile::Use, vec![directory.to_owned()])?),
@@ -188,7 +192,7 @@ impl SandboxedRunner {
 pub struct DirectoryRunner<'a> {
     directory: &'a Path,
     thread: Option<Sender<Request>>,
-    /// Who is there already: drivers.
+    /// Processes that already run: drivers.
     others: BTreeSet<Pid>,
 }
 
@@ -213,14 +217,15 @@ impl DirectoryRunner<'_> {
 fn to_the_end(mut command: Command) -> io::Result<ExitStatus> {
     let mut child = command.spawn()?;
     let leader = Pid::from_raw(child.id().cast_signed());
-    // It is waited for only then: nobody else may have its number before the group is gone.
+    // Reaped only after the kill, so that the process group number is not reused before.
     waitid(Id::Pid(leader), WaitPidFlag::WEXITED | WaitPidFlag::WNOWAIT)?;
-    // Nobody may be left.
+    // Fails if no process remains.
     let _ = killpg(leader, Signal::SIGKILL);
     child.wait()
 }
 
-/// Kills every process of a namespace of our own that is not among these, and waits until they are gone.
+/// Kills every process of this private namespace except the given ones, and waits until they have
+/// exited.
 fn end_all_but(others: &BTreeSet<Pid>) {
     const PAUSE: Duration = Duration::from_millis(1);
     if !isolation::is_first() {
@@ -264,7 +269,7 @@ fn start(task: SandboxProfile, writable: Vec<PathBuf>) -> io::Result<Sender<Requ
                 SandboxProfile::Use => to_the_end(request.command),
                 SandboxProfile::Device | SandboxProfile::Mount => request.command.status(),
             };
-            // Who asked is gone only when the agent is about to end.
+            // The receiver has disconnected only if the agent is about to end.
             let _ = request.answer.send(status);
         }
     })?;
@@ -285,8 +290,8 @@ fn restrict(task: SandboxProfile, own: &[PathBuf]) -> io::Result<()> {
     Ok(())
 }
 
-/// Everything may be read and started, the devices and what the program itself makes be written (landlock(7)); as
-/// far as the kernel has that.
+/// Allows reading and executing all files, and writing to the devices and to files created by the
+/// program itself (landlock(7)), if the kernel supports it.
 fn restrict_files(own: &[PathBuf]) -> Result<(), landlock::RulesetError> {
     let abi = ABI::V5;
     let writable = WRITABLE.iter().map(Path::new);
@@ -333,12 +338,12 @@ mod tests {
 
     /// Without the namespaces of a cell, and so with all that this test may see.
     #[test]
-    fn a_program_writes_to_its_device_and_nowhere_else_and_mounts_nothing() {
+    fn a_program_writes_only_to_its_device_and_cannot_mount() {
         let directory = tempfile::tempdir().unwrap();
         let (own, other) = (directory.path().join("own"), directory.path().join("other"));
         fs::write(&own, "").unwrap();
         fs::write(&other, "precious").unwrap();
-        // `EMPTY` is there only in a cell.
+        // `EMPTY` exists only in a cell.
         fs::create_dir_all(EMPTY).unwrap();
         let volume = Volume {
             device: Some(own.clone()),

@@ -29,7 +29,7 @@ use crate::sandbox::SandboxedRunner;
 use crate::source;
 use crate::volume::{MountedVolume, StepResult};
 
-/// The one step that is done whatever came before.
+/// The only step that runs even after a failure.
 const UNMOUNT: &str = "umount";
 /// The step in which files come and go before the first phase.
 const AGE: &str = "age";
@@ -42,9 +42,9 @@ pub struct Session<'a> {
     device: Option<BlockStats>,
     volume: Option<MountedVolume<'a>>,
     workspace: CellWorkspace,
-    /// What runs commands.
+    /// Runner of commands.
     programs: Arc<dyn workload::CommandRunner>,
-    /// What the program of a phase has printed, for the phases behind it.
+    /// Output of the program of a phase, for the phases that follow it.
     printed: Arc<ProgramOutput>,
     footprint: KernelMemoryProbe,
     features: Features,
@@ -56,11 +56,11 @@ pub struct Session<'a> {
     failed: Option<&'a str>,
     /// The mount that a directory has to be on.
     place: Option<ExpectedMount<'a>>,
-    /// Whether the cell is nothing that says anything of a filesystem.
+    /// Whether the cell was stopped by an environment fault and has no meaning for the filesystem.
     withdrawn: bool,
-    /// What simulated disks did, where there are such.
+    /// Request log of the simulated disks, if any.
     journal: Option<RequestLogReader>,
-    /// The last phase that wrote, where nobody has looked yet how its files lie.
+    /// The last phase that wrote, if its layout has not been measured yet.
     wrote: Option<&'a str>,
     /// Names of the kernel's functions, read when the first are needed.
     symbols: OnceCell<KernelSymbols>,
@@ -68,14 +68,14 @@ pub struct Session<'a> {
     began_with: CacheState,
 }
 
-/// A mounted directory, and where it has to be.
+/// A directory with the mount that it must be located on.
 struct ExpectedMount<'a> {
     top: &'a Path,
     mount: MountId,
 }
 
 impl ExpectedMount<'_> {
-    /// What is wrong with it, in one line.
+    /// Returns the problem in one line, if any.
     fn trouble(&self) -> Option<String> {
         let top = self.top.display();
         let found = mount_id::open(self.top);
@@ -92,7 +92,7 @@ impl ExpectedMount<'_> {
 /// Why a phase has no result.
 enum PhaseError {
     Unsupported(String),
-    /// Nothing that says anything of a filesystem.
+    /// Environment fault, without meaning for the filesystem.
     Withdrawn(String),
     Failed {
         crashed: bool,
@@ -157,7 +157,7 @@ impl<'a> Session<'a> {
         })
     }
 
-    /// Does the job and says everything about it.
+    /// Runs the job and reports all events.
     pub fn run(mut self) {
         self.open_source();
         if !self.withdrawn {
@@ -211,8 +211,8 @@ impl<'a> Session<'a> {
         self.age();
     }
 
-    /// Looks where the filesystem keeps its own journal, where a simulated disk is to tell requests to that from others.
-    /// What cannot be read says nothing: its journal then counts as what the filesystem calls it.
+    /// Finds the filesystem's journal, if a simulated disk must identify requests to it. Errors are
+    /// ignored: the filesystem's own marks then identify the journal.
     fn find_journal(&mut self) {
         let (Some(journal), WorkTarget::Volume(volume)) = (&mut self.journal, &self.job.target)
         else {
@@ -244,8 +244,8 @@ impl<'a> Session<'a> {
         self.events.send(&CellEvent::Aged(state.record.clone()));
     }
 
-    /// Ages the filesystem where that is asked for; the first phase then finds it as it finds a fresh one: just mounted,
-    /// with empty caches.
+    /// Ages the filesystem if requested. The first phase starts in the same state as on a fresh
+    /// one: just mounted, with empty caches.
     fn age(&mut self) {
         let root = self.volume.as_ref().filter(|volume| volume.is_mounted());
         let (Some(ageing), Some(root)) = (&self.job.age, root.map(MountedVolume::root)) else {
@@ -285,7 +285,7 @@ impl<'a> Session<'a> {
         self.die(crashed, Failure { step, ..failure });
     }
 
-    /// Finds what is to be copied in, and in a guest makes it before.
+    /// Opens the source of a copy. Creates it first in a guest.
     fn open_source(&mut self) {
         let Some(source) = &self.job.source else {
             return;
@@ -308,7 +308,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Withdraws the cell where somebody has changed what was copied meanwhile.
+    /// Withdraws the cell if the source changed during the copy.
     fn require_source(&mut self) {
         let (Some(source), Some(opened)) = (&self.job.source, self.workspace.source()) else {
             return;
@@ -321,8 +321,9 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Looks how the files lie that the last phase which wrote has left. Only right before an unmount, which empties the
-    /// caches and writes everything out as well, so that nothing that is measured finds anything changed.
+    /// Measures the file layout left by the last phase that wrote. Called only right before an
+    /// unmount, which also empties the caches and writes all data, so that no measurement is
+    /// affected.
     fn look_at_layout(&mut self) {
         let is_mounted = |volume: &MountedVolume<'_>| volume.has_device() && volume.is_mounted();
         let is_there = self.died.is_none() && self.volume.as_ref().is_some_and(is_mounted);
@@ -367,7 +368,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Where somebody else has taken the device meanwhile, no step of the filesystem has failed.
+    /// Withdraws the cell if another process took the device; the filesystem has not failed then.
     fn withdraw_if_taken(&mut self) -> bool {
         let Some(volume) = self
             .volume
@@ -378,12 +379,12 @@ impl<'a> Session<'a> {
         };
         let device = volume.root().display();
         self.withdraw(format!(
-            "somebody else took the device of {device} in the middle of a cell"
+            "device of {device} was taken by another process during the cell"
         ));
         true
     }
 
-    /// Withdraws the cell where the directory is on another filesystem by now.
+    /// Withdraws the cell if the directory is now on another filesystem.
     fn require_place(&mut self) {
         let trouble = self.place.as_ref().and_then(ExpectedMount::trouble);
         if let Some(reason) = trouble.filter(|_| !self.withdrawn) {
@@ -422,7 +423,7 @@ impl<'a> Session<'a> {
         self.events.send(&CellEvent::Failed { crashed, failure });
     }
 
-    /// Why a phase cannot be done after what has become of those before it.
+    /// Returns the reason that a phase cannot run after the failure of an earlier one.
     fn obstacle(&self, phase: &Phase) -> Option<String> {
         if let Some(step) = &self.died {
             return Some(format!("{step} died before it"));
@@ -472,8 +473,8 @@ impl<'a> Session<'a> {
         self.events.send(&CellEvent::Phase(Box::new(result)));
     }
 
-    /// Passes on what simulated disks did; a journal that cannot be read is told on the console, and no failure of
-    /// the filesystem's.
+    /// Sends the request log of simulated disks. A read error is printed on the console and does
+    /// not fail the filesystem.
     fn send_journal(
         &mut self,
         read: impl FnOnce(&mut RequestLogReader) -> io::Result<Option<RequestLogChunk>>,
@@ -489,8 +490,8 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Begins to sample the processor, where that is asked for; where it cannot be, that is told on the console, and no
-    /// failure of the filesystem's.
+    /// Starts sampling the processor if requested. An error is printed on the console and does not
+    /// fail the filesystem.
     fn start_profiling(&self, phase: &Phase) -> Option<CpuSampler> {
         let sampling = self.job.sampling.as_ref()?;
         let started = sampling

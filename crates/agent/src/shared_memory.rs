@@ -1,8 +1,10 @@
-//! The card on which a guest in virtual time finds what is its own (`guest/card.rs`): modules, programs, its job. All such
-//! guests boot alike until their agent looks at it, and most of them begin where one of them was saved just before.
+//! Shared memory from which a guest in virtual time reads its modules, programs and job (see
+//! `guest/card.rs`). All such guests boot alike until their agent reads this memory, and most of
+//! them start from a snapshot taken just before.
 //!
-//! It holds an archive in the "newc" form of cpio, as Documentation/driver-api/early-userspace/buffer-format.rst of the
-//! kernel describes it, unpacked here as the kernel unpacks its first filesystem.
+//! The memory contains a cpio archive in the "newc" format, described in the kernel's
+//! Documentation/driver-api/early-userspace/buffer-format.rst. It is unpacked here in the same way
+//! as the kernel unpacks its initramfs.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -21,11 +23,12 @@ const MEMORY: &str = "resource2";
 
 /// The ports of this machine, by address.
 const PORTS: &str = "/dev/port";
-/// Where the watchdog (ib700) takes a time, and that of none, after which it stops the machine if that is to be saved.
+/// Port of the watchdog (ib700) timeout. The shortest timeout stops the machine immediately if a
+/// snapshot is requested.
 const WATCHDOG: u64 = 0x443;
 const AT_ONCE: u8 = 0xf;
-/// The machine has stopped when this is over, or does not stop. No more than one timer passes until it does: QEMU looks
-/// whether it is to stop each time that it lets time pass for a guest that waits.
+/// Maximum time until the machine has stopped. It stops within one timer tick: QEMU checks for a
+/// stop request each time it advances the virtual time of an idle guest.
 const VM_STOP_TIMEOUT: Duration = Duration::from_millis(200);
 
 const HEADER: usize = 110;
@@ -62,10 +65,10 @@ impl SharedMemory {
         Ok(None)
     }
 
-    /// Unpacks what it holds below a directory, once the machine has been saved if it is to be.
+    /// Unpacks the archive below a directory, after the snapshot if one is requested.
     ///
     /// # Errors
-    /// When it holds no archive, or a file cannot be made.
+    /// Returns an error if the memory contains no archive or a file cannot be created.
     pub fn unpack(&self, below: &Path) -> io::Result<()> {
         let stops = OpenOptions::new().write(true).open(PORTS)?;
         stops.write_all_at(&[AT_ONCE], WATCHDOG)?;
@@ -75,12 +78,12 @@ impl SharedMemory {
     }
 }
 
-/// What one entry of an archive is.
+/// One entry of an archive.
 struct Entry {
     mode: u32,
     size: u64,
     name: String,
-    /// Where its content begins.
+    /// Offset of the content.
     begin: u64,
 }
 
@@ -128,7 +131,7 @@ fn entry(archive: &Mapping, at: u64) -> io::Result<Entry> {
     })
 }
 
-/// A file that is there goes first: it may be a link to a program that others need as it is.
+/// Removes an existing file first: it may be a link to a program that other names share.
 fn copy(archive: &Mapping, entry: &Entry, to: &Path) -> io::Result<()> {
     match fs::remove_file(to) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
@@ -196,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn what_lies_on_the_card_is_there_afterwards() {
+    fn unpacks_all_entries() {
         let large: Vec<u8> = (0..200_001_u32).map(|n| n as u8).collect();
         let mut archive = Vec::new();
         put(&mut archive, "bin", DIRECTORY | 0o755, b"");
@@ -216,7 +219,7 @@ mod tests {
 
     /// In a guest's first filesystem, most programs are links to one.
     #[test]
-    fn a_program_takes_the_place_of_a_link_and_not_of_what_that_leads_to() {
+    fn replaces_a_link_and_keeps_its_target() {
         let directory = tempfile::tempdir().unwrap();
         let at = |name: &str| directory.path().join(name);
         fs::write(at("many"), "many in one").unwrap();
@@ -235,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_card_and_one_of_something_else_are_told() {
+    fn rejects_an_empty_archive_and_an_unknown_entry_type() {
         let error = unpacked(&[0; 4096]).unwrap_err().to_string();
         assert!(error.ends_with("no entry at 0"), "{error}");
         let mut archive = Vec::new();

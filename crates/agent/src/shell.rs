@@ -13,11 +13,12 @@ use crate::guest;
 use crate::sandbox::SandboxedRunner;
 use crate::volume::{MountedVolume, StepResult};
 
-/// What is said when the shell is about to begin and listens.
+/// Printed when the shell is about to start and accepts input.
 pub const SHELL_READY: &str = "`exit` ends the guest";
 const CONSOLE: &str = "/dev/ttyS0";
 const TOOLS: &str = "/bin/busybox";
-/// Where everything that this one program can do is found by name, behind what has its own program.
+/// Directory of links to the multi-call program; programs with a separate binary come first in the
+/// search path.
 const TOOL_NAMES: &str = "/names";
 const SEARCH_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/names";
 
@@ -41,7 +42,7 @@ fn attend() -> io::Result<()> {
     shell(volume)
 }
 
-/// Makes and mounts it; where that fails, the shell is for finding out why.
+/// Creates and mounts the filesystem. On failure, the shell can be used to find the cause.
 fn make(volume: &Volume) {
     let mut mounted = MountedVolume::new(volume, SandboxedRunner::unrestricted());
     if let Err(failure) = mounted.assemble().and_then(|()| mounted.wipe()) {
@@ -53,7 +54,7 @@ fn make(volume: &Volume) {
     }
 }
 
-/// Shows what was run and what it said; whether it went well.
+/// Prints the executed commands and their output. Returns true on success.
 fn tell(step: StepResult) -> bool {
     let show = |record: &CommandRecord| {
         eprintln!("$ {}", record.command.join(" "));
@@ -74,7 +75,7 @@ fn tell(step: StepResult) -> bool {
     }
 }
 
-/// A shell in a session of its own, so that Ctrl-C ends what it runs and not the shell.
+/// Runs a shell in a separate session, so that Ctrl-C interrupts its command and not the shell.
 fn shell(volume: &Volume) -> io::Result<()> {
     fs::create_dir_all(TOOL_NAMES)?;
     let install = ["--install", "-s", TOOL_NAMES];

@@ -1,8 +1,8 @@
-//! The other disk that a cell copies from: brought to where the cell sees it, read-only, and made sure of.
+//! Source of a copy: made visible to the cell read-only, and verified.
 //!
-//! What is the user's is never written to: its mount is read-only, without devices, programs and other users' rights,
-//! and private to the cell. A device lies behind a loop device that takes no writes, so that not even a journal is
-//! replayed.
+//! Data of the user is never written. The mount is read-only and private to the cell, without
+//! devices, programs or set-user-ID rights. A device is opened through a read-only loop device, so
+//! that not even a journal is replayed.
 
 use std::fs;
 use std::path::Path;
@@ -17,11 +17,12 @@ use workload::{CellWorkspace, IoMode, OpError, PhaseMeter, Progress, ScannedSour
 use crate::sandbox::SandboxedRunner;
 use crate::volume::{MountedVolume, StepResult};
 
-/// Mounts what the cell copies from where it sees it; what it makes itself comes later. Before anything is
-/// restricted, and before `/run` is hidden, below which disks of users are mounted.
+/// Mounts an existing source at its path in the cell; sources created by the cell follow later.
+/// Must be called before restrictions apply and before `/run`, which contains mounted disks of
+/// users, is hidden.
 ///
 /// # Errors
-/// Why the cell cannot be run, in one line.
+/// Returns a one-line reason if the cell cannot run.
 pub fn mount(place: &SourceLocation) -> Result<(), String> {
     match place {
         SourceLocation::Directory {
@@ -78,10 +79,10 @@ pub fn open(source: &wire::SourceMount, progress: Arc<Progress>) -> Result<Scann
     Ok(found)
 }
 
-/// Makes sure that nobody has changed it meanwhile.
+/// Verifies that the source has not changed since it was opened.
 ///
 /// # Errors
-/// When somebody has, in one line.
+/// Returns a one-line error if it has changed.
 pub fn require_unchanged(
     source: &wire::SourceMount,
     opened: &ScannedSource,
@@ -118,15 +119,15 @@ fn require_place(seen: &Path, path: &Path, device: (u64, u64), inode: u64) -> Re
     }
 }
 
-/// A tally of which only the progress is looked at.
+/// Creates a tally used only for progress.
 fn counting(progress: Arc<Progress>) -> ThreadStats {
     ThreadStats::new(None, progress, PhaseMeter::start(None, None))
 }
 
-/// What is in a source of the user's, found in namespaces of this process's own.
+/// Lists the contents of a user's source, in private namespaces of this process.
 ///
 /// # Errors
-/// When it cannot be brought or read, in one line.
+/// Returns a one-line error if the source cannot be mounted or read.
 pub fn survey(place: &SourceLocation) -> Result<SourceInventory, String> {
     mount(place)?;
     let source = wire::SourceMount {
@@ -137,10 +138,10 @@ pub fn survey(place: &SourceLocation) -> Result<SourceInventory, String> {
     Ok(open(&source, Arc::default())?.contents().clone())
 }
 
-/// Makes a source in a guest, with what the phases of a test copy from it, and mounts it read-only.
+/// Creates a source in a guest with the files that a test copies, and mounts it read-only.
 ///
 /// # Errors
-/// Why it cannot be made, in one line.
+/// Returns a one-line reason if it cannot be created.
 pub fn generate(
     made: &GeneratedSource,
     prefix: &str,
@@ -170,7 +171,7 @@ pub fn generate(
     mounted.map_err(|error| failed(error.to_string()))
 }
 
-/// The step in which the source is brought about.
+/// Step in which the source is prepared.
 pub const STEP: &str = "source";
 
 fn fill(op: &Op, workspace: &mut CellWorkspace, progress: Arc<Progress>) -> Result<(), OpError> {
@@ -205,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn a_source_that_is_another_or_was_changed_means_nothing() {
+    fn rejects_a_replaced_or_changed_source() {
         let place = tempfile::tempdir().unwrap();
         fs::write(place.path().join("file"), [7; 100]).unwrap();
         let other = open(&directory(place.path(), 1), Arc::default());
@@ -221,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn a_survey_says_what_there_is() {
+    fn a_survey_lists_the_contents() {
         let place = tempfile::tempdir().unwrap();
         fs::create_dir(place.path().join("d")).unwrap();
         fs::write(place.path().join("d/file"), [7; 100]).unwrap();

@@ -1,4 +1,4 @@
-//! The filesystem of a cell as something that is made, mounted, unmounted and checked.
+//! Creates, mounts, unmounts and checks the filesystem of a cell.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind};
@@ -17,30 +17,30 @@ use crate::command::{self, CommandFailed};
 use crate::isolation::is_first;
 use crate::sandbox::SandboxedRunner;
 
-/// What is zeroed at both ends of a device before mkfs, so that no trace of the contender before
-/// is taken for this one's (btrfs, ZFS and GPT keep copies at the end).
+/// Bytes zeroed at both ends of a device before mkfs, to remove traces of the previous contender
+/// (btrfs, ZFS and GPT keep copies at the end).
 const WIPED: usize = 1 << 20;
-/// How long a driver may take to end after an unmount.
+/// Maximum time for a driver to exit after an unmount.
 const DRIVER_GRACE: Nanos = Nanos::from_secs(60);
-/// How long a driver in the background may take to mount.
+/// Maximum time for a background driver to mount.
 const MOUNT_GRACE: Nanos = Nanos::from_secs(10);
-/// How long a filesystem may still be in use after the last phase.
+/// Maximum time for which a filesystem may still be busy after the last phase.
 const UNMOUNT_BUSY_TIMEOUT: Nanos = Nanos::from_secs(5);
-/// How often the kernel is asked whether it has come to that.
+/// Poll interval for the conditions above.
 const POLL: Duration = Duration::from_millis(1);
 
 /// A volume and whether it is mounted.
 pub struct MountedVolume<'a> {
     volume: &'a Volume,
     runner: SandboxedRunner,
-    /// The devices, kept from everybody else between the beginning of the cell and mkfs.
+    /// Exclusively opened devices, held from the start of the cell until mkfs.
     claims: Vec<File>,
     /// The directory without links, as the kernel lists it.
     mountpoint: PathBuf,
     mounted: bool,
 }
 
-/// What a step gives back: the records of the programs it ran.
+/// Result of a step: the records of its programs.
 pub type StepResult = Result<Vec<CommandRecord>, CommandFailed>;
 
 impl<'a> MountedVolume<'a> {
@@ -58,7 +58,7 @@ impl<'a> MountedVolume<'a> {
         }
     }
 
-    /// Where it gets mounted.
+    /// Returns the mount point.
     pub fn root(&self) -> &'a Path {
         &self.volume.mountpoint
     }
@@ -68,7 +68,7 @@ impl<'a> MountedVolume<'a> {
         self.mounted
     }
 
-    /// Whether there is a device behind it; what has none loses everything at an unmount.
+    /// Returns true if the filesystem has a device. Without one, an unmount loses all data.
     pub const fn has_device(&self) -> bool {
         self.volume.device.is_some()
     }
@@ -83,7 +83,7 @@ impl<'a> MountedVolume<'a> {
         !self.volume.commands.fsck.is_empty()
     }
 
-    /// Puts its device together in a guest, where that is made of several; on a host that was done before.
+    /// Assembles the striped device of a guest from its disks. On a host, it is already assembled.
     pub fn assemble(&self) -> Result<(), Failure> {
         let (Some(MultiDevice::Stripe(members)), Some(device)) =
             (&self.volume.span, &self.volume.device)
@@ -101,11 +101,11 @@ impl<'a> MountedVolume<'a> {
         })
     }
 
-    /// Takes the devices for this cell alone, before anything is written to them, and makes sure that they are the disks
-    /// that fsarena looked at, as it left them. A guest's disks are nobody else's.
+    /// Opens the devices exclusively before the first write, and verifies that they are the disks
+    /// fsarena examined, unchanged since. Not needed for a guest's disks.
     ///
     /// # Errors
-    /// Why the cell cannot be run, in one line.
+    /// Returns a one-line reason if the cell cannot run.
     pub fn claim(&mut self) -> Result<(), String> {
         let disks = self.volume.mkfs_devices().zip(&self.volume.states);
         let claims: Result<_, String> = disks.map(|(device, state)| take(device, state)).collect();
@@ -113,7 +113,7 @@ impl<'a> MountedVolume<'a> {
         Ok(())
     }
 
-    /// Whether somebody else has taken a device of a filesystem that is not mounted.
+    /// Returns true if another process has taken a device while the filesystem is unmounted.
     pub fn is_claimed_elsewhere(&self) -> bool {
         let ours = || !self.claims.is_empty() || self.mounted || !drivers().is_empty();
         if self.volume.states.is_empty() || ours() {
@@ -124,7 +124,7 @@ impl<'a> MountedVolume<'a> {
         told.any(|device| claim(device).is_err_and(busy))
     }
 
-    /// Lets go of the devices for whoever mounts them.
+    /// Releases the devices so that they can be mounted.
     pub fn release(&mut self) {
         self.claims.clear();
     }
@@ -150,11 +150,11 @@ impl<'a> MountedVolume<'a> {
         })
     }
 
-    /// Makes the filesystem. What it has written goes to the devices before it counts as made, and whoever mounts it reads
-    /// it from there, as when the last who has the device open closes it; fsarena may still have it open.
+    /// Creates the filesystem. Flushes the written data to the devices and drops their caches,
+    /// because fsarena may still have the devices open; otherwise the last close would flush them.
     pub fn mkfs(&mut self) -> StepResult {
         let commands = &self.volume.commands;
-        // A program that claims the device itself gets it only when nobody else has it.
+        // A program that opens the device exclusively needs the claims released.
         let mut kept = std::mem::take(&mut self.claims);
         kept.retain(|_| commands.mkfs_shares);
         let record = command::run(&self.runner, "mkfs", &commands.mkfs, &[0])?;
@@ -165,7 +165,7 @@ impl<'a> MountedVolume<'a> {
         }
     }
 
-    /// What is cached of the devices is written to them, and forgotten.
+    /// Writes cached data to the devices and drops the caches.
     fn let_go(&self) -> io::Result<()> {
         let mut disks = self.volume.mkfs_devices().zip(&self.volume.states);
         disks.try_for_each(|(device, _)| {
@@ -181,7 +181,7 @@ impl<'a> MountedVolume<'a> {
         let record = command::run(&self.runner, "mount", &self.volume.commands.mount, &[0])?;
         if !self.wait_for_mount() {
             let reason = format!(
-                "{} ended with 0, but nothing is mounted",
+                "{} ended with 0, but no filesystem is mounted",
                 self.volume.commands.mount[0]
             );
             return failed("mount", record, reason);
@@ -195,7 +195,7 @@ impl<'a> MountedVolume<'a> {
         mounts::is_mounted(&self.mountpoint).unwrap_or(unless_known)
     }
 
-    /// Waits until something is mounted: a driver may go into the background before it mounts.
+    /// Waits for the mount: a driver may move to the background before it mounts.
     fn wait_for_mount(&self) -> bool {
         let start = clock::now();
         loop {
@@ -204,7 +204,7 @@ impl<'a> MountedVolume<'a> {
             }
             let gone = is_first() && drivers().is_empty();
             if gone || clock::since(start) > MOUNT_GRACE {
-                // A driver that ended meanwhile may have been a helper that mounted.
+                // A driver that has already exited may have been a mount helper.
                 return self.is_mount_point(false);
             }
             thread::sleep(POLL);
@@ -235,8 +235,8 @@ impl<'a> MountedVolume<'a> {
         }
     }
 
-    /// Runs the program; again, for a while, where the kernel still lets go of what a phase has used: it
-    /// gives a ring of io_uring back some time after its last user has ended.
+    /// Runs umount and retries for a limited time while the kernel still releases resources of the
+    /// phase: it frees an io_uring ring some time after the last user has exited.
     fn umount(&self) -> Result<CommandRecord, CommandFailed> {
         let start = clock::now();
         loop {
@@ -283,7 +283,7 @@ impl<'a> MountedVolume<'a> {
         self.mount()
     }
 
-    /// Whether an error number says that the process behind the filesystem is gone.
+    /// Returns true if an error number means that the driver process of the filesystem has died.
     pub fn driver_died(&self, errno: Option<i32>) -> bool {
         const DRIVER_GONE_ERRNOS: [i32; 3] = [libc::ENOTCONN, libc::ECONNABORTED, libc::ESHUTDOWN];
         self.volume.driver == DriverKind::Fuse
@@ -309,13 +309,15 @@ fn failed(step: &str, record: CommandRecord, reason: String) -> StepResult {
 fn take(device: &Path, left: &DiskWriteState) -> Result<File, String> {
     let name = device.display();
     let claim = claim(device).map_err(|error| match error.kind() {
-        ErrorKind::ResourceBusy => format!("{name} is in use by somebody else"),
+        ErrorKind::ResourceBusy => {
+            format!("cannot claim {name}: in use by another process (EBUSY)")
+        }
         _ => format!("{name} cannot be opened: {error}"),
     })?;
     match block_claim::changes_since(&claim, left) {
         Ok(None) => Ok(claim),
         Ok(Some(DiskChange::Modified)) => Err(format!(
-            "somebody else wrote to {name} since fsarena used it last"
+            "{name} was written to by another process since fsarena used it last"
         )),
         Ok(Some(DiskChange::Replaced(difference))) => {
             Err(format!("{name} is not the disk that it was: {difference}"))
@@ -324,7 +326,8 @@ fn take(device: &Path, left: &DiskWriteState) -> Result<File, String> {
     }
 }
 
-/// Claims a device; one whose cell was killed is let go only in a moment.
+/// Opens a device exclusively. Retries for a limited time, because the device of a killed cell is
+/// released late.
 fn claim(device: &Path) -> io::Result<File> {
     let start = clock::now();
     loop {
@@ -349,18 +352,18 @@ fn wipe(device: &File, size: u64) -> io::Result<()> {
     device.sync_all()
 }
 
-/// Whether umount, or fusermount, said that something is still in use.
+/// Returns true if umount or fusermount reported a busy filesystem.
 fn is_busy(failed: &CommandFailed) -> bool {
     let record = failed.record.as_ref();
     record.is_some_and(|record| record.output.contains("busy"))
 }
 
-/// Processes that live in the agent's namespace beside it.
+/// Lists the other processes of the agent's namespace, which are drivers.
 ///
-/// One that shows as ended but cannot be waited for yet still counts: the first of its threads has
-/// ended, others may still hold the device.
+/// A zombie that cannot be reaped yet counts too: its main thread has exited, but other threads may
+/// still hold the device.
 fn drivers() -> Vec<process::Process> {
-    // Nobody else waits for what went into the background; no program of ours runs right now.
+    // Reap background processes first; no program started by the agent is running now.
     while usage::reap() {}
     let me = Pid::this();
     process::all().into_iter().filter(|p| p.pid != me).collect()

@@ -8,7 +8,8 @@ use wire::AbortReason;
 
 use crate::{BatchError, ResultDirectory, ResultState};
 
-/// Results that are there; cells without are left for another session.
+/// A backend that returns the results stored in a plan directory. Cells without a result are left
+/// to a later session.
 pub struct CollectBackend<'a> {
     results: &'a ResultDirectory<'a>,
     environment: Environment,
@@ -16,7 +17,7 @@ pub struct CollectBackend<'a> {
 }
 
 impl<'a> CollectBackend<'a> {
-    /// Those of a directory.
+    /// Creates the backend from the results of a directory.
     pub fn new(results: &'a ResultDirectory<'a>, environment: &Environment) -> Self {
         Self {
             results,
@@ -52,7 +53,7 @@ impl CellBackend for CollectBackend<'_> {
     }
 }
 
-/// The end of a cell that is ready; nothing where its files are not there any more.
+/// Returns the outcome of a ready cell, or `None` if its result files have been removed.
 pub fn ended(results: &ResultDirectory<'_>, cell: CellId) -> Option<CellUpdate> {
     match results.load(cell) {
         Ok(result) => result.map(|result| CellUpdate::Finished(cell, Box::new(result))),

@@ -1,4 +1,4 @@
-//! The names of plans and cells: what they are called follows from what they are.
+//! Content-derived names of plans and cells.
 
 use std::fmt::{self, Write};
 use std::fs::File;
@@ -17,7 +17,7 @@ const PART: usize = 1 << 20;
 pub struct Digest(String);
 
 impl Digest {
-    /// How long one is.
+    /// Length of a digest, in hexadecimal digits.
     pub const LENGTH: usize = 64;
 
     /// The digest of some bytes.
@@ -40,19 +40,20 @@ impl Digest {
         }
     }
 
-    /// One that was written down; nothing where it is none.
+    /// Parses a digest. Returns `None` if the text is not 64 lower-case hexadecimal digits.
     pub fn read(text: &str) -> Option<Self> {
         let is_digit = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
         let is_one = text.len() == Self::LENGTH && text.bytes().all(is_digit);
         is_one.then(|| Self(text.to_owned()))
     }
 
-    /// Its first two digits: so many directories keep each of them small.
+    /// Returns the first two digits, which name the subdirectory of a file and keep directories
+    /// small.
     pub fn prefix(&self) -> &str {
         &self.0[..2]
     }
 
-    /// Its first digits, where a few will do.
+    /// Returns the first twelve digits, for display.
     pub fn short(&self) -> &str {
         &self.0[..12]
     }
@@ -91,7 +92,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_digest_is_read_as_it_was_written_and_nothing_else_is_one() {
+    fn parses_only_complete_lower_case_digests() {
         let digest = Digest::sha256(b"abc");
         assert!(digest.to_string().starts_with("ba7816bf8f01cfea"));
         assert_eq!(Digest::read(&digest.to_string()), Some(digest.clone()));

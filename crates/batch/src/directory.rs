@@ -1,13 +1,13 @@
-//! What is planned in a directory: the campaign, its cells as files, and what a worker needs.
+//! A plan directory: the campaign, its cells as files, and everything a worker needs.
 //!
 //! ```text
-//! plan.json               the campaign and what it is to run in; written last, so that it vouches for the rest
-//! index                   a line for each entry: the name of its cell; cells in the order of the plan, then checks
+//! plan.json               the campaign and its environment; written last, so that it vouches for the other files
+//! index                   one line per entry: the name of its cell; cells in plan order, followed by checks
 //! cells/ab/NAME.json      a cell; its name is the digest of the plan and of the cell
-//! results/ab/NAME.json    its result; NAME.check.json that of its second run, on another host
+//! results/ab/NAME.json    the result of a cell; NAME.check.json is the result of its second run, on another host
 //! guest/, traces/         the guest and the traces of the campaign
-//! fsarena                 the program that planned it, which is also the worker
-//! log/                    what workers say, where whoever starts them wants to keep it
+//! fsarena                 the program that wrote the plan, which is also the worker
+//! log/                    output of workers, if it is kept
 //! ```
 
 use std::collections::BTreeMap;
@@ -23,7 +23,7 @@ use sys::safe_path::{SafeDir, default_mode};
 
 use crate::{BatchError, Digest};
 
-/// The version of what is in the directory.
+/// Version of the directory format.
 const FORMAT: u32 = 1;
 const PLAN: &str = "plan.json";
 const INDEX: &str = "index";
@@ -46,33 +46,33 @@ pub struct Program {
     pub digest: Digest,
 }
 
-/// What is planned.
+/// The content of `plan.json`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct BatchPlan {
     format: u32,
     /// When, nanoseconds since 1970: two plans are never the same.
     pub planned: Nanos,
-    /// Who planned, and works.
+    /// The program that wrote the plan, which is also the worker.
     pub program: Program,
-    /// What cells run in.
+    /// The guest in which cells run.
     pub guest: GuestCopy,
-    /// What they run on, for the record.
+    /// The environment in which cells run, for the record.
     pub environment: Environment,
-    /// How many cells there are.
+    /// Number of cells.
     pub cells: u32,
-    /// How many of them run on two hosts.
+    /// Number of cells that run on two hosts.
     pub checks: u32,
     /// The campaign.
     pub campaign: Campaign,
 }
 
-/// What is planned, and which of its cells run on two hosts.
+/// Inputs for creating a plan directory.
 pub struct PlanInput<'a> {
     /// The campaign, of a fixed number of rounds.
     pub campaign: &'a Campaign,
-    /// Its cells, numbered from 0.
+    /// The cells of the campaign, numbered from 0.
     pub cells: &'a [Cell],
-    /// What they run on, for the record.
+    /// The environment in which cells run, for the record.
     pub environment: Environment,
     /// Copies the guest in which they run into a directory.
     pub guest: &'a CopyGuest<'a>,
@@ -82,7 +82,8 @@ pub struct PlanInput<'a> {
     pub version: &'a str,
     /// Traces of the campaign, as files.
     pub traces: &'a [PathBuf],
-    /// Of a thousand cells, how many run on two hosts; of any, one at least.
+    /// Cells per thousand that run on two hosts; rounded up, so at least one cell does unless this
+    /// is 0.
     pub checked: u32,
     /// Now, nanoseconds since 1970.
     pub planned_at: Nanos,
@@ -97,7 +98,7 @@ pub type CopyGuest<'a> = dyn Fn(&Path) -> Result<GuestCopy, GuestError> + 'a;
 pub enum RunKind {
     /// The run whose result counts.
     First,
-    /// A second run, on another host, which must come to the same.
+    /// A second run on another host, which must give the same result.
     #[serde(rename = "check")]
     Verification,
 }
@@ -105,7 +106,7 @@ pub enum RunKind {
 /// A cell to be run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BatchEntry {
-    /// Its number in the directory.
+    /// Index of the entry in the directory.
     pub index: u32,
     /// The cell.
     pub cell: Cell,
@@ -120,7 +121,7 @@ pub struct BatchEntry {
 pub struct EntryRange {
     /// The first.
     pub first: u32,
-    /// How many, at most.
+    /// Maximum number of entries.
     pub count: u32,
 }
 
@@ -205,10 +206,11 @@ impl Batch {
         written.map_err(BatchError::io("write", &path))
     }
 
-    /// The plan in a directory.
+    /// Opens a plan directory.
     ///
     /// # Errors
-    /// When there is none, it is of a version that this program does not know, or others could tamper with it.
+    /// Returns an error if the directory has no plan, if the plan has an unknown format, or if
+    /// other users could modify it.
     pub fn open(path: &Path) -> Result<Self, BatchError> {
         let file = path.join(PLAN);
         match fs::symlink_metadata(&file) {
@@ -216,7 +218,7 @@ impl Batch {
                 return Err(BatchError::NoPlan(path.to_owned()));
             }
             Err(error) => return Err(BatchError::io("read", &file)(error)),
-            // Reading a pipe, or what a link leads to, might never end.
+            // Reading a pipe or the target of a link might block forever.
             Ok(metadata) if !metadata.is_file() => {
                 return Err(BatchError::Damaged {
                     path: path.to_owned(),
@@ -225,7 +227,8 @@ impl Batch {
             }
             Ok(_) => {}
         }
-        // What is there is run: nothing of it is read before it is known whose it is. The plan vouches for all else.
+        // The directory contains a program to run, so its owner is checked before any file is read.
+        // The plan vouches for all other files.
         let directory = SafeDir::open(path)?;
         directory.require_file(PLAN)?;
         let path = directory.path().to_owned();
@@ -259,7 +262,7 @@ impl Batch {
         })
     }
 
-    /// What cells run on, for the record; a command goes on with them.
+    /// Returns the environment for the record; `go_on` is the command that resumes the campaign.
     pub fn environment(&self, go_on: &str) -> Environment {
         Environment {
             spread: Some(DistributedPlan {
@@ -270,7 +273,7 @@ impl Batch {
         }
     }
 
-    /// What is planned.
+    /// Returns the plan.
     pub const fn plan(&self) -> &BatchPlan {
         &self.plan
     }
@@ -280,7 +283,7 @@ impl Batch {
         &self.name
     }
 
-    /// Where it is.
+    /// Returns the path of the directory.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -357,15 +360,15 @@ impl Batch {
         })
     }
 
-    /// How many entries there are: cells, and checks behind them.
+    /// Returns the number of entries: cells followed by checks.
     pub const fn entries(&self) -> u32 {
         self.plan.cells + self.plan.checks
     }
 
-    /// One entry, read from its file.
+    /// Reads one entry from its file.
     ///
     /// # Errors
-    /// When there is none of this number, or it is damaged.
+    /// Returns an error if the index is out of range or the entry is damaged.
     pub fn entry(&self, index: u32) -> Result<BatchEntry, BatchError> {
         self.require_index(index)?;
         let name = self.listed(index, 1)?.remove(0);
@@ -389,10 +392,11 @@ impl Batch {
         })
     }
 
-    /// The entries of a part; those of one kind alone: of cells, or of checks.
+    /// Reads consecutive entries of the same kind: only cells or only checks, depending on the
+    /// first entry.
     ///
     /// # Errors
-    /// As for [`Batch::entry`].
+    /// Returns the errors of [`Batch::entry`].
     pub fn entries_in(&self, part: EntryRange) -> Result<Vec<BatchEntry>, BatchError> {
         self.require_index(part.first)?;
         let end = match self.half(part.first) {
@@ -487,12 +491,13 @@ impl BatchEntry {
     }
 }
 
-/// How many cells run on two hosts.
+/// Returns the number of cells that run on two hosts.
 fn checks(cells: usize, of_a_thousand: u32) -> usize {
     (cells * of_a_thousand as usize).div_ceil(1000).min(cells)
 }
 
-/// Those that do: as if drawn by lot, for names follow from everything.
+/// Selects the cells that run on two hosts. The choice is effectively random because names are
+/// digests.
 fn checked(names: &[Digest], count: usize) -> impl Iterator<Item = &Digest> {
     let mut sorted: Vec<&Digest> = names.iter().collect();
     sorted.sort();

@@ -1,4 +1,4 @@
-//! What is wrong with a directory, in one line that says what to do.
+//! Errors of plan directories, each one line with a hint.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -9,17 +9,17 @@ pub enum BatchError {
     /// It holds no plan.
     #[error("{} holds no plan: `fsarena plan … -o {}` makes one", .0.display(), .0.display())]
     NoPlan(PathBuf),
-    /// A plan is to be written where something is already.
+    /// The directory for a new plan is not empty.
     #[error("{} is not empty: give a directory that is empty or not there yet", .0.display())]
     NotEmpty(PathBuf),
-    /// Another fsarena has planned it.
+    /// The directory was planned by a different fsarena.
     #[error("{} was planned by {planned}, and this is {this}: run {}", path.display(), path.join(crate::directory::PROGRAM).display())]
     ProgramMismatch {
         /// The directory.
         path: PathBuf,
-        /// The version, or what else tells it, of the program that planned.
+        /// The version or build of the program that wrote the plan.
         planned: String,
-        /// The same of this program.
+        /// The version or build of this program.
         this: String,
     },
     /// There is no such entry.
@@ -27,17 +27,17 @@ pub enum BatchError {
     OutOfRange {
         /// The directory.
         path: PathBuf,
-        /// The entry that was asked for.
+        /// The requested entry.
         index: u32,
-        /// Its last one.
+        /// The last entry of the directory.
         last: u32,
     },
-    /// Something in it is not as it was planned.
+    /// A file in the directory differs from the plan.
     #[error("{} is damaged: {what}; plan the campaign again", path.display())]
     Damaged {
         /// The directory.
         path: PathBuf,
-        /// What is wrong.
+        /// The defect.
         what: String,
     },
     /// The other half of an entry ran on this host.
@@ -48,12 +48,12 @@ pub enum BatchError {
         /// The host.
         host: String,
     },
-    /// A cell could not be run on this host, which says nothing about its filesystem.
+    /// This host could not run a cell, for a reason unrelated to its filesystem.
     #[error(
         "{cell} could not be run on {host}: {reason}; mend that, and run the same command again"
     )]
     NotRun {
-        /// The cell, for people.
+        /// The cell, as readable text.
         cell: String,
         /// The host.
         host: String,
@@ -65,22 +65,22 @@ pub enum BatchError {
     ToolMismatch {
         /// The host.
         host: String,
-        /// What it has.
+        /// The emulator of this host.
         here: String,
-        /// What it should have.
+        /// The emulator of the plan.
         planned: String,
     },
     /// A file cannot be read or written.
     #[error("cannot {doing} {}: {source}", path.display())]
     Io {
-        /// What was being done.
+        /// The failed operation.
         doing: &'static str,
         /// To what.
         path: PathBuf,
-        /// What the kernel said.
+        /// The error of the operating system.
         source: io::Error,
     },
-    /// Others could tamper with it.
+    /// Other users could modify the directory.
     #[error(transparent)]
     Untrusted(#[from] sys::safe_path::UntrustedPath),
     /// The guest cannot be carried there, or is not what it was.
@@ -98,7 +98,7 @@ impl BatchError {
         }
     }
 
-    /// Whether what was asked for is wrong, and not what is there.
+    /// Returns true if the request is wrong, rather than the host or its files.
     pub const fn is_input(&self) -> bool {
         matches!(
             self,

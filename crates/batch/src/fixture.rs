@@ -2,7 +2,7 @@
 
 use model::{CellResult, CommandRecord, Nanos, PhaseResult};
 
-/// Of two phases and one step.
+/// Returns a result with two phases and one step.
 pub fn result() -> CellResult {
     let test = orchestrate::in_memory::test();
     let result = orchestrate::in_memory::ok_result(&test);

@@ -1,13 +1,15 @@
-//! A campaign as a directory that hosts share: each cell is a file, any program that starts processes has cells run, and
-//! each result is a file that is taken into the store.
+//! A campaign as a directory that hosts share. Each cell is a file, any program that starts
+//! processes can run the cells, and each result is a file that is imported into the store.
 //!
-//! [`Batch`] is such a directory: what is planned, which entry is which cell. A worker runs entries on its host through
-//! `orchestrate` into a [`Share`], which keeps each result as a file; [`Results`] reads these files and believes none that
-//! is damaged or not the campaign's; [`Collected`] is the backend through which `orchestrate` takes them into the store.
-//! [`slurm`] is the same backend with Slurm to start the workers, and [`hosts`] with hosts that are reached one by one. No file is locked and none is changed: each comes into
-//! being whole, under a name that nothing else has, so that the directory may lie on NFS.
+//! [`Batch`] is such a directory and maps entries to cells. A worker runs entries on its host
+//! through `orchestrate` into a [`Share`], which stores each result as a file. [`Results`] reads
+//! these files and rejects damaged or foreign ones. [`Collected`] is the backend through which
+//! `orchestrate` imports the results into the store. [`slurm`] is a backend that starts the workers
+//! with Slurm, and [`hosts`] one that starts them on individual hosts. Files are neither locked nor
+//! changed: each one is created complete under a unique name, so that the directory may be located
+//! on NFS.
 //!
-//! Runs no cell itself.
+//! This crate does not run cells itself.
 
 mod collected;
 mod digest;

@@ -1,4 +1,4 @@
-//! Whether two results of the same cell are the same to the nanosecond, and what differs first. Pure.
+//! Exact comparison of two results of the same cell, with the first difference. Pure.
 
 use model::CellResult;
 use serde_json::Value;
@@ -6,23 +6,23 @@ use serde_json::Value;
 /// A result of a cell by its name, as it is written in JSON.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NamedValue {
-    /// The phase or step, and what was measured: `tree-in.latency.3.0`.
+    /// The phase or step and the metric: `tree-in.latency.3.0`.
     pub name: String,
     /// The value.
     pub value: String,
 }
 
-/// What two results of a cell differ in.
+/// The difference between two results of a cell.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ResultDiff {
-    /// How many results differ.
+    /// The first difference: name, first value and second value.
     pub results: usize,
     /// The first of them: its name, its first value and its second one.
     pub first: (String, String, String),
 }
 
-/// Every result that the guest took: how it ended, phases, steps and what was found out. When and how long it was run
-/// here, and what its kernel wrote, is not of them.
+/// Returns every value that the guest determined: status, phases, steps and features. Excludes
+/// start and elapsed time on the host and the kernel log.
 pub fn values(result: &CellResult) -> Vec<NamedValue> {
     let mut values = Vec::new();
     let value = |part: Result<Value, _>| part.expect("results hold only what JSON can say");
@@ -45,7 +45,7 @@ pub fn values(result: &CellResult) -> Vec<NamedValue> {
     values
 }
 
-/// What differs; nothing where nothing does.
+/// Returns the difference, or `None` if all values are equal.
 pub fn difference(one: &[NamedValue], other: &[NamedValue]) -> Option<ResultDiff> {
     let nothing = NamedValue {
         name: String::new(),
@@ -67,7 +67,7 @@ pub fn difference(one: &[NamedValue], other: &[NamedValue]) -> Option<ResultDiff
     })
 }
 
-/// Names each value by where it stands; phases and steps by their own names.
+/// Names each value by its path; phases and steps use their names instead of their position.
 fn walk(path: &str, value: &Value, into: &mut Vec<NamedValue>) {
     match value {
         Value::Array(values) => {
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn a_result_with_less_in_it_differs() {
+    fn missing_values_are_a_difference() {
         let one = result();
         let mut other = one.clone();
         other.steps.clear();

@@ -19,7 +19,7 @@ pub const MAX_RESULT_FILE_SIZE: u64 = 1 << 26;
 /// How the names begin of files that are not written to their ends.
 pub const PARTIAL: &str = ".partial-";
 
-/// What became of a cell, and where.
+/// The result of a cell and the host that ran it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ResultFile {
     /// The plan.
@@ -39,7 +39,7 @@ pub struct ResultFile {
 pub enum UnreadableResult {
     /// It is not there.
     NotFound,
-    /// It is not as it was written.
+    /// The content does not match its checksum.
     Damaged,
     /// It cannot be read.
     Io(io::Error),
@@ -53,7 +53,7 @@ impl ResultFile {
             Err(error) => {
                 return Err(match error.kind() {
                     io::ErrorKind::NotFound => UnreadableResult::NotFound,
-                    // A directory, a pipe, a link that leads to itself: whatever lies there, it is no result.
+                    // A directory, a pipe or a link loop: not a result file.
                     io::ErrorKind::InvalidInput => UnreadableResult::Damaged,
                     _ => UnreadableResult::Io(error),
                 });
@@ -62,7 +62,7 @@ impl ResultFile {
         Self::parse(&bytes).ok_or(UnreadableResult::Damaged)
     }
 
-    /// What bytes say, where they are as they were written.
+    /// Parses a result file. Returns `None` if the checksum does not match.
     pub fn parse(bytes: &[u8]) -> Option<Self> {
         let (digest, text) = bytes.split_at_checked(Digest::LENGTH)?;
         let text = text.strip_prefix(b"\n")?;
@@ -76,14 +76,14 @@ impl ResultFile {
         format!("{}\n{text}", Digest::sha256(text.as_bytes()))
     }
 
-    /// The result of an entry, where it is there and whole.
+    /// Returns the result of an entry if its file exists and is valid.
     pub fn load(batch: &Batch, entry: &BatchEntry, half: RunKind) -> Option<Self> {
         let file = Self::read(&batch.result(&entry.name, half)).ok()?;
         let is_it = file.plan == *batch.plan_id() && file.cell == entry.name && file.half == half;
         (is_it && file.matches(batch, &entry.cell)).then_some(file)
     }
 
-    /// Whether it has the phases of the cell's test, each once and in order: another is no result of it.
+    /// Returns true if the result contains exactly the phases of the cell's test, in order.
     pub fn matches(&self, batch: &Batch, cell: &Cell) -> bool {
         let suites = &batch.plan().campaign.suites;
         let mut suites = suites.iter().filter(|suite| suite.name == cell.suite);
@@ -92,10 +92,10 @@ impl ResultFile {
         test.is_some_and(|test| phases.eq(test.phases.iter().map(|phase| &phase.name)))
     }
 
-    /// Writes it where it belongs, unless a valid one is there: then that stays, for both are of the same cell.
+    /// Writes the result file, unless a valid result of the same cell already exists.
     ///
     /// # Errors
-    /// When it cannot be written; nothing of it is left then.
+    /// Returns an error if the file cannot be written; no partial file remains.
     pub fn keep(&self, batch: &Batch, entry: &BatchEntry) -> io::Result<()> {
         let path = batch.result(&entry.name, entry.half);
         let shelf = path.parent().unwrap_or(Path::new("/"));
@@ -105,7 +105,7 @@ impl ResultFile {
             .tempfile_in(shelf)?;
         file.write_all(self.text().as_bytes())?;
         file.as_file().sync_all()?;
-        // By link(2), which gives a name on NFS, too, only where nobody has it.
+        // link(2) creates the name atomically and only if it does not exist, also on NFS.
         if let Err(error) = file.persist_noclobber(&path) {
             if error.error.kind() != io::ErrorKind::AlreadyExists {
                 return Err(error.error);
@@ -119,7 +119,8 @@ impl ResultFile {
     }
 }
 
-/// Whether an entry need not be run: its result is there, and is of another host than that of the cell's other run.
+/// Returns true if an entry need not run: its result exists and its other run was on a different
+/// host.
 pub fn is_done(batch: &Batch, entry: &BatchEntry) -> bool {
     let Some(own) = ResultFile::load(batch, entry, entry.half) else {
         return false;
@@ -151,14 +152,14 @@ mod tests {
     }
 
     #[test]
-    fn a_file_is_read_as_it_was_written() {
+    fn round_trips_through_text() {
         assert_eq!(ResultFile::parse(file().text().as_bytes()), Some(file()));
     }
 
     proptest! {
-        /// Wherever it was cut off or changed, it is damaged.
+        /// A truncated or changed file is rejected as damaged.
         #[test]
-        fn a_file_that_was_changed_is_none(at in 0.0f64..1.0, byte in any::<u8>(), cut in any::<bool>()) {
+        fn rejects_a_changed_file(at in 0.0f64..1.0, byte in any::<u8>(), cut in any::<bool>()) {
             let whole = file().text().into_bytes();
             let mut bytes = whole.clone();
             let at = (at * bytes.len() as f64) as usize;

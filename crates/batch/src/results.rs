@@ -14,59 +14,56 @@ use crate::{Batch, BatchEntry, BatchError, Digest, RunKind, result_diff};
 /// A file that is not taken, and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RejectedFile {
-    /// It is not as it was written.
+    /// The content does not match its checksum.
     Damaged(PathBuf),
-    /// It is of another campaign, or lies where no result of this one does.
+    /// The file belongs to another campaign or has an unexpected name.
     OtherPlan(PathBuf),
-    /// Its cell has a result.
+    /// The cell already has a result.
     Duplicate(PathBuf),
     /// It is the second result of a cell by the same host.
     SameHost(PathBuf),
 }
 
-/// One line that says what becomes of it.
+/// Formats the reason as one line.
 impl std::fmt::Display for RejectedFile {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let (path, why) = match self {
-            Self::Damaged(path) => (
-                path,
-                "is damaged and not taken: its cell is to be run again",
-            ),
-            Self::OtherPlan(path) => (path, "is no result of this campaign and not taken"),
+            Self::Damaged(path) => (path, "is damaged and ignored; its cell will run again"),
+            Self::OtherPlan(path) => (path, "is not a result of this campaign and is ignored"),
             Self::Duplicate(path) => (path, "is a second result of its cell and not taken"),
             Self::SameHost(path) => (
                 path,
-                "is a check by the host that ran the cell and not taken: it is to be run on another",
+                "is a check by the host that ran the cell and is ignored; the check will run on another host",
             ),
         };
         write!(f, "{} {why}", path.display())
     }
 }
 
-/// How far a cell is.
+/// Progress of a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ResultState {
-    /// Entries of it that have no valid result: the first run, and the check where there is to be one.
+    /// At least one entry of the cell has no valid result: the first run or the check.
     Missing {
         /// Whether its first run is.
         first: bool,
         /// Whether its check is.
         check: bool,
     },
-    /// All that it needs is there.
+    /// All required results exist.
     Ready,
 }
 
-/// Two hosts that came to something else.
+/// Two hosts that obtained different results for the same cell.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HostMismatch {
-    /// The cell, for people.
+    /// The cell, as readable text.
     pub cell: String,
     /// The hosts.
     pub hosts: [String; 2],
-    /// The first value that differs, by name, with what each host came to.
+    /// Name of the first value that differs, and the value on each host.
     pub first: (String, String, String),
-    /// How many do.
+    /// Number of values that differ.
     pub results: usize,
 }
 
@@ -85,22 +82,21 @@ impl std::fmt::Display for HostMismatch {
         };
         write!(
             f,
-            "{cell}: two hosts come to different results in virtual time: {name} is {a} on {one} and {b} on {other}{more}; \
-             find out which host is wrong (`fsarena guest selftest`) before any result is believed"
+            "{cell}: results in virtual time differ between two hosts: {name} is {a} on {one} and {b} on {other}{more}; find the faulty host with `fsarena guest selftest` before using any result"
         )
     }
 }
 
-/// The results in a directory, as far as they were looked at.
+/// The results in a directory, as of the last scan.
 pub struct ResultDirectory<'a> {
     batch: &'a Batch,
     entries: Vec<BatchEntry>,
-    /// The entries of each cell, by its name: the first, and the check where there is one.
+    /// The entries of each cell, by cell name: the first run and the check, if any.
     places: BTreeMap<Digest, (u32, Option<u32>)>,
     cells: BTreeMap<CellId, Digest>,
     /// The host of each entry that has a result.
     hosts: BTreeMap<u32, String>,
-    /// What was looked at, as it was then.
+    /// Identity of each file at its last inspection.
     seen: BTreeMap<PathBuf, [i64; 4]>,
     untaken: BTreeMap<PathBuf, RejectedFile>,
 }
@@ -135,14 +131,14 @@ impl<'a> ResultDirectory<'a> {
         Ok(results)
     }
 
-    /// Looks for what is new.
+    /// Scans for new or changed result files.
     ///
     /// # Errors
-    /// When a directory cannot be read.
+    /// Returns an error if a directory cannot be read.
     pub fn refresh(&mut self) -> Result<(), BatchError> {
         let around = self.batch.results();
         for shelf in listed(&around)? {
-            // A link may lead anywhere: it is no directory of this plan's.
+            // A link could point anywhere, so it is not a result directory of this plan.
             let is_shelf = fs::symlink_metadata(&shelf).is_ok_and(|found| found.is_dir());
             match is_shelf {
                 true => {
@@ -192,7 +188,7 @@ impl<'a> ResultDirectory<'a> {
         RejectedFile::Damaged(path.to_owned())
     }
 
-    /// Takes in a file that is whole; why not, where it is not.
+    /// Registers a complete file. Returns the reason if the file is rejected.
     fn place(&mut self, path: &Path, file: &ResultFile) -> Option<RejectedFile> {
         let foreign = Some(RejectedFile::OtherPlan(path.to_owned()));
         if file.plan != *self.batch.plan_id() {
@@ -228,7 +224,7 @@ impl<'a> ResultDirectory<'a> {
         if one != other {
             return None;
         }
-        // Whichever was looked at first, the check is the one that is to be run again.
+        // The check runs again, regardless of the order in which the two files were read.
         self.hosts.remove(&check);
         let check = self.batch.result(&file.cell, RunKind::Verification);
         self.seen.remove(&check);
@@ -240,11 +236,12 @@ impl<'a> ResultDirectory<'a> {
         None
     }
 
-    /// Keeps what a worker has sent, as it wrote it; gives the number of its entry, and nothing where it is no result of
-    /// this host's, or a check of its own.
+    /// Stores the text of a result sent by a worker and returns the index of its entry. Returns
+    /// `None` if the text is not a valid result of this host, or if it is a check of a cell that
+    /// this host ran.
     ///
     /// # Errors
-    /// When it cannot be written.
+    /// Returns an error if the file cannot be written.
     pub fn store(&mut self, text: &[u8], host: &str) -> Result<Option<u32>, BatchError> {
         let file = ResultFile::parse(text);
         let file = file.filter(|file| file.plan == *self.batch.plan_id() && file.host == host);
@@ -279,7 +276,7 @@ impl<'a> ResultDirectory<'a> {
         self.hosts.contains_key(&index)
     }
 
-    /// Entries that are to be run.
+    /// Returns the entries without a result.
     pub fn missing(&self) -> BTreeSet<u32> {
         let indices = self.entries.iter().map(|entry| entry.index);
         indices.filter(|index| !self.has(*index)).collect()
@@ -292,7 +289,7 @@ impl<'a> ResultDirectory<'a> {
         self.hosts.get(first).map(String::as_str)
     }
 
-    /// How far a cell is.
+    /// Returns the progress of a cell.
     pub fn state(&self, cell: CellId) -> ResultState {
         let place = self.cells.get(&cell).and_then(|name| self.places.get(name));
         let Some((first, check)) = place else {
@@ -315,10 +312,10 @@ impl<'a> ResultDirectory<'a> {
         self.entries.get(*first as usize)
     }
 
-    /// The result of a cell that is ready; nothing where its file is not there any more.
+    /// Returns the result of a ready cell, or `None` if its file has been removed.
     ///
     /// # Errors
-    /// When two hosts came to something else.
+    /// Returns an error if two hosts obtained different results.
     pub fn load(&self, cell: CellId) -> Result<Option<CellResult>, Box<HostMismatch>> {
         let Some(entry) = self.entry_for(cell) else {
             return Ok(None);
@@ -349,7 +346,7 @@ impl<'a> ResultDirectory<'a> {
     }
 }
 
-/// What is in a directory, in the order of names.
+/// Lists the paths in a directory, sorted by name.
 fn listed(directory: &Path) -> Result<Vec<PathBuf>, BatchError> {
     let read = || {
         let entries = fs::read_dir(directory)?;

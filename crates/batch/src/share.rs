@@ -1,4 +1,4 @@
-//! What a worker keeps: a ledger whose results are files in the directory.
+//! The ledger of a worker, whose results are files in the plan directory.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use crate::{Batch, BatchEntry, BatchError, RunKind};
 /// The step at which a cell ends that a host could not give what it needs.
 const PROVISION: &str = "provision";
 
-/// Some entries of a directory, to be run on one host. Those that have a valid result are left out.
+/// Entries of a plan directory for one host to run. Entries with a valid result are excluded.
 pub struct WorkerShare<'a> {
     batch: &'a Batch,
     campaign: Campaign,
@@ -26,8 +26,8 @@ pub struct WorkerShare<'a> {
 }
 
 impl<'a> WorkerShare<'a> {
-    /// What of these entries is left to be run; `campaign` is that of the plan with this host's own paths. Entries of
-    /// which this host ran the other half are given back.
+    /// Creates a ledger of the entries that still have to run, and returns separately those whose
+    /// other run was on this host. `campaign` is the planned campaign with the paths of this host.
     pub fn new(
         batch: &'a Batch,
         campaign: &Campaign,
@@ -56,8 +56,8 @@ impl<'a> WorkerShare<'a> {
         (share, elsewhere)
     }
 
-    /// All of these entries, each result of which is sent, as its file would be, and not kept: on a host that does not
-    /// share the directory.
+    /// Creates a ledger of all these entries for a host that does not share the directory. Each
+    /// result is sent in its file format instead of being stored.
     pub fn over_connection(
         batch: &'a Batch,
         campaign: &Campaign,
@@ -75,12 +75,12 @@ impl<'a> WorkerShare<'a> {
         }
     }
 
-    /// How many entries are to be run.
+    /// Returns the number of entries to run.
     pub fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// Which runs of cells its entries are, where they are of one kind.
+    /// Returns the kind of the entries if all have the same kind.
     pub fn run_kind(&self) -> Option<RunKind> {
         let half = self.entries.first()?.half;
         self.entries
@@ -89,7 +89,7 @@ impl<'a> WorkerShare<'a> {
             .then_some(half)
     }
 
-    /// Whether nothing is to be run.
+    /// Returns true if no entries have to run.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
@@ -113,7 +113,7 @@ impl ResultSink for WorkerShare<'_> {
         })
     }
 
-    /// Another emulator would come to other results.
+    /// Requires the planned emulator, because another version gives different results.
     fn begin_session(&mut self, environment: &Environment) -> Result<(), BatchError> {
         let planned = &self.batch.plan().environment.tools;
         if environment.tools == *planned {
@@ -126,7 +126,7 @@ impl ResultSink for WorkerShare<'_> {
         })
     }
 
-    /// What this host can do stands in no result.
+    /// Results do not depend on the calibration of this host.
     fn calibrate(&mut self, _: &Calibration) -> Result<(), BatchError> {
         Ok(())
     }
@@ -142,7 +142,7 @@ impl ResultSink for WorkerShare<'_> {
         let entry = entry.filter(|entry| entry.cell == *cell);
         let entry = entry.ok_or_else(|| BatchError::Damaged {
             path: self.batch.path().to_owned(),
-            what: format!("cell {} is no entry of this worker's", cell.id.0),
+            what: format!("cell {} is not an entry of this worker", cell.id.0),
         })?;
         // A contender that does not fit is unsupported on every host.
         let failure = result.failure.as_ref().filter(|f| f.step == PROVISION);
@@ -170,7 +170,7 @@ impl ResultSink for WorkerShare<'_> {
     }
 }
 
-/// A cell for people.
+/// Formats a cell as readable text.
 pub fn name(cell: &Cell) -> String {
     format!("{} × {}, round {}", cell.contender, cell.test, cell.round)
 }

@@ -1,4 +1,5 @@
-//! Plan, work and collect, with workers that exist only in memory: each cell is taken once, whatever lies in the directory.
+//! Plan, work and collect with in-memory workers: each cell is recorded once, regardless of stray
+//! files in the directory.
 
 mod planned;
 
@@ -17,7 +18,7 @@ use proptest::prelude::*;
 
 use planned::{in_memory_directory, outcome, plan_in, taken};
 
-/// Runs entries on a host; says how many were run.
+/// Runs entries on a host and returns how many ran.
 fn work(batch: &Batch, entries: Vec<BatchEntry>, host: &str) -> Result<usize, BatchError> {
     work_as(batch, entries, host, outcome)
 }
@@ -55,7 +56,7 @@ fn entries(batch: &Batch, half: RunKind) -> Vec<BatchEntry> {
     all.into_iter().filter(|entry| entry.half == half).collect()
 }
 
-/// Collects what is there.
+/// Collects the available results.
 fn collect(
     results: &ResultDirectory<'_>,
     store: &mut in_memory::MemorySink,
@@ -92,9 +93,9 @@ fn a_plan_that_is_no_file_is_refused_unread() {
     assert!(matches!(refused, BatchError::Damaged { .. }), "{refused}");
 }
 
-/// Whatever lies among the results is named and not taken, and nobody waits for it.
+/// Unusable files in the result directory are reported and ignored, and reading never blocks.
 #[test]
-fn what_is_no_file_a_link_or_too_large_is_named_and_the_rest_is_taken() {
+fn ignores_pipes_links_and_large_files_among_results() {
     let directory = in_memory_directory();
     let batch = plan_in(directory.path(), 1, 0);
     let cells = entries(&batch, RunKind::First);
@@ -113,7 +114,7 @@ fn what_is_no_file_a_link_or_too_large_is_named_and_the_rest_is_taken() {
 
 /// A whole file of another test's phases, or of none, once became a result for good: "crashed".
 #[test]
-fn a_result_with_other_phases_is_not_taken_and_its_cell_is_run_again() {
+fn reruns_a_cell_whose_result_has_other_phases() {
     let directory = in_memory_directory();
     let batch = plan_in(directory.path(), 1, 0);
     let cells = entries(&batch, RunKind::First);
@@ -133,7 +134,8 @@ fn a_result_with_other_phases_is_not_taken_and_its_cell_is_run_again() {
     assert_eq!(ResultDirectory::of(&batch).unwrap().missing(), [].into());
 }
 
-/// The plan vouches for all else in its directory: whoever can write it decides what runs.
+/// The plan vouches for every other file in its directory, so anyone who can write it decides what
+/// runs.
 #[test]
 fn a_plan_that_others_can_write_is_refused() {
     use std::os::unix::fs::PermissionsExt;
@@ -150,7 +152,7 @@ fn a_plan_that_others_can_write_is_refused() {
 }
 
 #[test]
-fn cells_of_two_hosts_are_taken_once_and_are_those_of_one() {
+fn results_of_two_hosts_are_recorded_once_in_one_campaign() {
     let directory = in_memory_directory();
     let batch = plan_in(directory.path(), 10, 50);
     assert_eq!((batch.plan().cells, batch.plan().checks), (20, 1));
@@ -159,7 +161,7 @@ fn cells_of_two_hosts_are_taken_once_and_are_those_of_one() {
         assert_eq!(batch.entry(entry.index).unwrap(), *entry);
         assert_eq!(work(&batch, vec![entry.clone()], host).unwrap(), 1);
     }
-    // What has a valid result is not run again, by whomever.
+    // Entries with a valid result do not run again on any host.
     assert_eq!(work(&batch, cells.clone(), "n3").unwrap(), 0);
     let mut store = in_memory::MemorySink::new(&batch.plan().campaign);
     let results = ResultDirectory::of(&batch).unwrap();
@@ -167,7 +169,7 @@ fn cells_of_two_hosts_are_taken_once_and_are_those_of_one() {
     assert_eq!(
         collect(&results, &mut store),
         Ok(CampaignEnd::Interrupted),
-        "one is to be checked"
+        "one cell still needs its check"
     );
     assert_eq!(taken(&store).len(), 19);
     assert_eq!(
@@ -240,7 +242,7 @@ fn a_check_is_of_another_host() {
 }
 
 #[test]
-fn files_that_are_no_results_are_told_and_not_taken_and_what_is_missing_is_run_again() {
+fn reports_invalid_result_files_and_reruns_their_cells() {
     let directory = in_memory_directory();
     let batch = plan_in(directory.path(), 2, 0);
     let cells = entries(&batch, RunKind::First);
@@ -281,7 +283,7 @@ fn files_that_are_no_results_are_told_and_not_taken_and_what_is_missing_is_run_a
     assert_eq!(
         work(&batch, cells.clone(), "n2").unwrap(),
         1,
-        "the one that was damaged"
+        "only the damaged entry ran again"
     );
     found.refresh().unwrap();
     assert_eq!(found.state(cells[0].id()), ResultState::Ready);
@@ -290,7 +292,7 @@ fn files_that_are_no_results_are_told_and_not_taken_and_what_is_missing_is_run_a
 }
 
 #[test]
-fn what_a_host_cannot_run_is_no_result() {
+fn a_provisioning_failure_stores_no_result() {
     let directory = in_memory_directory();
     let batch = plan_in(directory.path(), 1, 0);
     let broken = |_: &Cell, test: &Test| {
@@ -413,7 +415,7 @@ fn each_bad_directory_has_its_line() {
     }
 }
 
-/// What happens in a directory between two looks at it.
+/// An event in the directory between two scans.
 #[derive(Clone, Debug)]
 enum Happens {
     /// A worker runs entries, twice where two had the same to do.
@@ -422,9 +424,9 @@ enum Happens {
     IsDamaged { entry: u32 },
     /// A worker was killed while it wrote.
     IsLeft { entry: u32 },
-    /// Somebody copies a file.
+    /// A file is copied.
     IsCopied { entry: u32 },
-    /// What is there is collected.
+    /// The available results are collected.
     IsCollected,
 }
 
@@ -442,9 +444,10 @@ fn happens() -> impl Strategy<Value = Happens> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(12))]
 
-    /// Whatever happens, no result is taken twice (a store refuses that), none that was not written, and at last all are.
+    /// For any sequence of events, only written results are recorded, none is recorded twice (a
+    /// store would refuse that), and in the end every cell has one.
     #[test]
-    fn in_the_end_every_cell_is_taken_once(story in proptest::collection::vec(happens(), 0..30)) {
+    fn every_cell_is_recorded_once_after_any_sequence_of_events(story in proptest::collection::vec(happens(), 0..30)) {
         const HOSTS: [&str; 3] = ["n1", "n2", "n3"];
         let directory = in_memory_directory();
         let batch = plan_in(directory.path(), 6, 100);

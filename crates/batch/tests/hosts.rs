@@ -17,7 +17,8 @@ use orchestrate::{CampaignEnd, Observer, RunLimits, StopFlag};
 
 use planned::{in_memory_directory, outcome, plan_in, taken};
 
-/// A host that sends what is in files, and goes away, or cannot go on, after so many results.
+/// A host that sends results from files, and disconnects or refuses to continue after a given
+/// number of results.
 struct Simulated {
     name: &'static str,
     machine: &'static str,
@@ -125,7 +126,7 @@ fn on_hosts(
 }
 
 #[test]
-fn what_a_host_does_not_send_before_it_goes_away_others_run_and_each_cell_is_taken_once() {
+fn other_hosts_run_the_entries_of_a_lost_host() {
     let directory = in_memory_directory();
     let batch = plan_in(directory.path(), 10, 200);
     let texts = directory.path().join("texts");
@@ -164,7 +165,7 @@ fn what_a_host_does_not_send_before_it_goes_away_others_run_and_each_cell_is_tak
 }
 
 #[test]
-fn where_no_host_is_left_that_is_said_and_the_rest_can_run_later() {
+fn reports_when_no_host_is_left_and_can_continue_later() {
     let directory = in_memory_directory();
     let batch = plan_in(directory.path(), 5, 0);
     let texts = directory.path().join("texts");
@@ -175,7 +176,8 @@ fn where_no_host_is_left_that_is_said_and_the_rest_can_run_later() {
         &mut store,
         vec![host("n1", 2, 255), host("n2", 2, 3)],
     );
-    let told = "no host is left that could go on (n1: no route to it; n2: it is broken)";
+    let told =
+        "no host is available to run the remaining cells (n1: no route to it; n2: it is broken)";
     assert_eq!(ended, Err(told.to_owned()));
     let (_, ended) = on_hosts(&batch, &mut store, vec![host("n3", u32::MAX, 0)]);
     assert_eq!(ended, Ok(CampaignEnd::Complete));
@@ -183,7 +185,7 @@ fn where_no_host_is_left_that_is_said_and_the_rest_can_run_later() {
 }
 
 #[test]
-fn a_machine_of_two_names_checks_nothing_of_its_own() {
+fn a_machine_with_two_names_cannot_check_its_results() {
     let directory = in_memory_directory();
     let batch = plan_in(directory.path(), 2, 1);
     let texts = directory.path().join("texts");
@@ -193,7 +195,7 @@ fn a_machine_of_two_names_checks_nothing_of_its_own() {
     assert!(
         ended
             .unwrap_err()
-            .starts_with("cells are to be checked on a second host")
+            .starts_with("the plan has checks, which need a second host")
     );
     let same = Simulated {
         machine: "n1",

@@ -1,19 +1,19 @@
-//! What names a place in a store: `s3://BUCKET/PREFIX`.
+//! Addresses of buckets in an object store: `s3://BUCKET/PREFIX`.
 
-/// A bucket, and where in it.
+/// A bucket and a prefix in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BucketUrl {
     /// The bucket.
     pub bucket: String,
-    /// What the names of all objects begin with, without `/` at its ends; empty for the whole bucket.
+    /// Prefix of all object names, without leading or trailing `/`; empty for the whole bucket.
     pub prefix: String,
 }
 
 impl BucketUrl {
-    /// What an address says; nothing where it is none of a bucket's, but perhaps that of a directory.
+    /// Parses an address. Returns `None` if it does not start with `s3://` and may be a directory.
     ///
     /// # Errors
-    /// When it names no bucket, in one line.
+    /// Returns a one-line error if the address has no valid bucket name.
     pub fn parse(text: &str) -> Option<Result<Self, String>> {
         let rest = text.strip_prefix("s3://")?;
         let (bucket, prefix) = rest.split_once('/').unwrap_or((rest, ""));
@@ -34,7 +34,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_bucket_and_a_prefix_are_read_and_a_directory_is_none() {
+    fn parses_bucket_and_prefix_but_not_directories() {
         let address = |bucket: &str, prefix: &str| BucketUrl {
             bucket: bucket.to_owned(),
             prefix: prefix.to_owned(),
@@ -56,7 +56,7 @@ mod tests {
 
     #[cfg(not(feature = "s3"))]
     #[test]
-    fn a_program_without_s3_says_how_to_build_one() {
+    fn a_build_without_s3_explains_how_to_enable_it() {
         let address = BucketUrl::parse("s3://cells").unwrap().unwrap();
         let error = crate::open(&address, &Default::default())
             .unwrap_err()

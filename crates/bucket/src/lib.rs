@@ -25,9 +25,7 @@ pub enum BucketError {
     )]
     FeatureDisabled,
     /// It would be reached over the network as plain text.
-    #[error(
-        "{0} is not encrypted: name it as https://, or set AWS_ALLOW_HTTP=true where nobody else hears the network"
-    )]
+    #[error("{0} is not encrypted: use https://, or set AWS_ALLOW_HTTP=true on a trusted network")]
     Unencrypted(String),
     /// The environment does not say all.
     #[error(
@@ -36,7 +34,7 @@ pub enum BucketError {
     InvalidSettings {
         /// The bucket.
         bucket: String,
-        /// What is wrong.
+        /// The cause.
         why: String,
     },
 }
@@ -44,10 +42,12 @@ pub enum BucketError {
 /// Variables of the environment, by name.
 pub type Environment = BTreeMap<String, String>;
 
-/// The bucket at an address, as the environment says to reach it. Nothing is asked of it yet.
+/// Opens the bucket at an address with the settings of the environment. Does not connect to the
+/// store.
 ///
 /// # Errors
-/// When the environment does not say all, or this program was built without.
+/// Returns an error if a setting is missing or invalid, or if this program was built without S3
+/// support.
 #[cfg(feature = "s3")]
 pub fn open(
     address: &BucketUrl,

@@ -15,14 +15,14 @@ use tokio::runtime::{Builder, Runtime};
 
 use crate::{BucketError, BucketUrl, Environment};
 
-/// So long a store may take to answer.
+/// Timeout of a request.
 const ANSWERS: Duration = Duration::from_secs(30);
-/// What fails is tried again for so long.
+/// Maximum time for retries of a failed request.
 const RETRIED: Duration = Duration::from_secs(20);
 /// No entry is larger, in bytes.
 const MAX_S3_SIZE: u64 = 1 << 30;
 
-/// A bucket, or what lies in it below a prefix.
+/// A bucket, or the objects in it below a prefix.
 #[derive(Debug)]
 pub struct S3Store {
     store: AmazonS3,
@@ -31,7 +31,7 @@ pub struct S3Store {
 }
 
 impl S3Store {
-    /// The bucket, as the environment says to reach it.
+    /// Opens a bucket with the settings of the environment.
     pub fn open(address: &BucketUrl, environment: &Environment) -> Result<Self, BucketError> {
         let given = |name: &str| environment.get(name).map_or("", String::as_str);
         let endpoint = given("AWS_ENDPOINT_URL");
@@ -40,7 +40,8 @@ impl S3Store {
         if is_plain && !is_allowed && !is_here(endpoint) {
             return Err(BucketError::Unencrypted(endpoint.to_owned()));
         }
-        // Amazon's own machines may use their roles; elsewhere nobody would answer who was asked for one.
+        // Machines at Amazon may use their roles instead of a key; other stores have no service
+        // that provides a role.
         let mut needed = ["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"].into_iter();
         if !endpoint.is_empty()
             && let Some(name) = needed.find(|name| given(name).is_empty())
@@ -50,7 +51,7 @@ impl S3Store {
                 why: format!("{name} is not set"),
             });
         }
-        // That one is there already is no error.
+        // An already installed provider is not an error.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let settings = |error: &dyn std::error::Error| BucketError::InvalidSettings {
             bucket: address.bucket.clone(),
@@ -97,7 +98,7 @@ impl S3Store {
         }
     }
 
-    /// Waits for an answer; what the store says of something that is not there is nothing.
+    /// Waits for an answer. Returns `None` if the object does not exist.
     fn ask<T>(&self, question: impl Future<Output = Result<T, Error>>) -> io::Result<Option<T>> {
         match self.runtime.block_on(question) {
             Ok(answer) => Ok(Some(answer)),
@@ -117,7 +118,7 @@ impl S3Store {
         }
     }
 
-    /// What has a name, with what tells this version of it.
+    /// Returns the content and the version of an object.
     fn version(&self, name: &str) -> io::Result<Option<(String, UpdateVersion)>> {
         let path = self.path(name);
         let question = async {
@@ -191,7 +192,7 @@ fn is_here(endpoint: &str) -> bool {
     host == "localhost" || address.is_ok_and(|address| address.is_loopback())
 }
 
-/// What is wrong, in one line: what the store says, and else the innermost cause.
+/// Formats an error as one line: the message of the store, or else the innermost cause.
 fn words(error: &dyn std::error::Error) -> String {
     let all: Vec<String> = std::iter::successors(Some(error), |error| error.source())
         .map(ToString::to_string)
@@ -204,7 +205,7 @@ fn words(error: &dyn std::error::Error) -> String {
         rest.split_once('<').map(|(content, _)| content.to_owned())
     };
     match (element("Code"), element("Message")) {
-        (Some(code), Some(message)) => format!("the store says {code}: {message}"),
+        (Some(code), Some(message)) => format!("object store returned {code}: {message}"),
         _ => all.last().cloned().unwrap_or_default().replace('\n', " "),
     }
 }
@@ -233,11 +234,14 @@ mod tests {
     }
 
     #[test]
-    fn what_a_store_says_is_one_line() {
+    fn an_error_of_the_store_becomes_one_line() {
         let said =
             "failed: <Error>\n<Code>NoSuchBucket</Code><Message>There is none</Message></Error>";
         let error = io::Error::other(said);
-        assert_eq!(words(&error), "the store says NoSuchBucket: There is none");
+        assert_eq!(
+            words(&error),
+            "object store returned NoSuchBucket: There is none"
+        );
         assert_eq!(words(&io::Error::other("a\nb")), "a b");
     }
 }

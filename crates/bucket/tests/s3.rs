@@ -10,8 +10,8 @@ use std::thread;
 use bucket::{BucketUrl, Environment};
 use run::{BlobStore, CellCache, SECRET};
 
-/// Starts the server, with `tls` behind a certificate of a new authority, makes a bucket and a user of it, and says where that
-/// is; ends when nobody listens any more.
+/// Starts the server, over TLS with a new certificate authority if the argument is `tls`, creates a
+/// bucket and a user, and prints the address and credentials. Exits when its standard input closes.
 const SERVER: &str = r#"
 import json, os, subprocess, sys, tempfile, threading
 os.environ.update(AWS_ACCESS_KEY_ID='root', AWS_SECRET_ACCESS_KEY='root', AWS_DEFAULT_REGION='us-east-1')
@@ -48,9 +48,9 @@ os._exit(0)
 
 struct Server {
     child: Child,
-    /// Where it is, and who may use it.
+    /// Address and credentials.
     access: [String; 3],
-    /// The certificate of the authority, where it has one.
+    /// Certificate of the authority, if the server uses TLS.
     authority: String,
 }
 
@@ -70,7 +70,7 @@ impl Server {
         let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
         let words: [String; 4] = words
             .try_into()
-            .expect("it says where it is: `make s3-test` brings it");
+            .expect("the server prints its address; install it with `make s3-test`");
         let [url, id, secret, authority] = words;
         Self {
             child,
@@ -106,7 +106,7 @@ fn environment(url: &str, id: &str, secret: &str) -> Environment {
 }
 
 #[test]
-fn a_bucket_is_a_shelf_and_whoever_may_not_use_it_is_told_in_one_line() {
+fn a_bucket_is_a_blob_store_and_reports_errors_in_one_line() {
     let server = Server::start(&[]);
     let [url, id, secret] = server.access.each_ref().map(String::as_str);
     let shelf = bucket([url, id, secret], "cells");
@@ -176,11 +176,11 @@ fn a_bucket_is_a_shelf_and_whoever_may_not_use_it_is_told_in_one_line() {
     }
 }
 
-/// How [`a_certificate_is_believed_where_its_authority_is_known`] starts itself again, since SSL_CERT_FILE is of a process.
+/// How [`accepts_a_certificate_only_of_a_known_authority`] starts itself again, since SSL_CERT_FILE is of a process.
 const AGAIN: &str = "FSARENA_S3_ACCESS";
 
 #[test]
-fn a_certificate_is_believed_where_its_authority_is_known() {
+fn accepts_a_certificate_only_of_a_known_authority() {
     if let Ok(access) = std::env::var(AGAIN) {
         let words: Vec<&str> = access.split_whitespace().collect();
         let [url, id, secret] = words[..] else {
@@ -195,7 +195,7 @@ fn a_certificate_is_believed_where_its_authority_is_known() {
     let says = |authority: Option<&str>| {
         let mut again = Command::new(std::env::current_exe().unwrap());
         again.args(["--exact", "--nocapture"]);
-        again.arg("a_certificate_is_believed_where_its_authority_is_known");
+        again.arg("accepts_a_certificate_only_of_a_known_authority");
         again.env(AGAIN, &access).env_remove("SSL_CERT_FILE");
         again.envs(authority.map(|file| ("SSL_CERT_FILE", file)));
         String::from_utf8(again.output().unwrap().stdout).unwrap()

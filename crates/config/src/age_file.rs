@@ -1,4 +1,4 @@
-//! One file of `ages/`: raw TOML → a checked [`AgeProfile`]; and how much of it a campaign asks for.
+//! One file of `ages/`: raw TOML → a checked [`AgeProfile`], and the age settings of a campaign.
 
 use model::{AgeBin, AgeProfile, AgeingSpec, Bytes, Churn, DepthBin, PerMille, SizeBin};
 
@@ -10,7 +10,7 @@ const KEYS: [&str; 9] = [
 ];
 const BIN: [&str; 2] = ["up_to", "weight"];
 const DEPTH: [&str; 3] = ["depth", "directories", "weight"];
-/// What a campaign says of an age.
+/// Keys of an age in a campaign file.
 const AGE: [&str; 4] = ["profile", "fill", "operations", "layout"];
 
 /// More is a slip of the finger, and sums of weights have to fit.
@@ -75,7 +75,8 @@ fn bins<'a, T: PartialOrd + Copy, B>(
     Ok(bins)
 }
 
-/// Depths from 1 on without a gap, for each directory lies in one of the depth above.
+/// Reads the directory depths. They must count up from 1 without a gap, because the parent of each
+/// directory is one level up.
 fn depths(top: &TomlTable<'_>) -> Result<Vec<DepthBin>, CatalogError> {
     let (mut all, mut bins) = (0, Vec::new());
     let listed = top.required("depths")?;
@@ -117,7 +118,8 @@ fn narrow(number: u64) -> u32 {
     u32::try_from(number).unwrap_or(u32::MAX)
 }
 
-/// Reads `age = { profile = "agrawal", fill = "80%" }`; several fills where a campaign has them.
+/// Reads `age = { profile = "agrawal", fill = "80%" }`. `fill` may be a list; each value is a
+/// separate age.
 pub(crate) fn ages(
     value: &TomlValue<'_>,
     catalog: &Catalog,
@@ -216,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_distribution_could_be_is_told_with_its_line() {
+    fn impossible_distributions_are_rejected_with_their_line() {
         for (line, wrong, expected) in [
             (
                 3,

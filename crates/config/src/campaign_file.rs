@@ -1,4 +1,4 @@
-//! A campaign as a file of the user's own: who competes, by which tests, how large and where.
+//! A campaign file of the user: contenders, tests, sizes and backend.
 
 use std::path::{Path, PathBuf};
 
@@ -62,14 +62,15 @@ const BACKENDS: [(&str, BackendKind); 3] = [
 ];
 const CLOCKS: [(&str, Clock); 2] = [("real", Clock::Real), ("virtual", Clock::Virtual)];
 
-/// What a campaign file says; `None` and empty lists are left to the command line and the defaults.
+/// The contents of a campaign file. The command line and the defaults fill in every `None` and
+/// empty list.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Settings {
-    /// A name for people.
+    /// The display name.
     pub name: Option<String>,
-    /// Who competes, checked against the catalog.
+    /// The contenders, checked against the catalog.
     pub contenders: Vec<Contender>,
-    /// Ages at which every contender competes beside a fresh one.
+    /// Ages at which every contender competes, in addition to a fresh one.
     pub ages: Vec<AgeingSpec>,
     /// Groups of contenders, which are not held against the contenders yet: the command line may name others.
     pub groups: Vec<ContenderGroup>,
@@ -89,7 +90,7 @@ pub struct Settings {
     pub size: Option<Bytes>,
     /// Memory that a cell may use.
     pub memory: Option<Bytes>,
-    /// How far ahead of a sequential reader the kernel reads on an image.
+    /// Maximum readahead of the kernel on an image.
     pub readahead: Option<Bytes>,
     /// The most that may be written to disks of this machine's.
     pub max_written: Option<Bytes>,
@@ -99,13 +100,14 @@ pub struct Settings {
     pub backend: Option<BackendKind>,
     /// The block device to use instead of an image.
     pub device: Option<PathBuf>,
-    /// Another disk that is copied from, or `image`; a relative path is taken from the campaign file's own directory.
+    /// Source disk for copies, or `image`. A relative path is relative to the directory of the
+    /// campaign file.
     pub source: Option<PathBuf>,
     /// The machine that a guest is.
     pub machine: GuestSettings,
 }
 
-/// What a campaign file says of the machine that a guest is.
+/// The guest machine settings of a campaign file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GuestSettings {
     /// The clock that times are in.
@@ -114,7 +116,7 @@ pub struct GuestSettings {
     pub processors: Option<u32>,
     /// The models of its disks, checked against the catalog: of several, each contender competes on each.
     pub disk: Vec<String>,
-    /// How many disks it has: of several numbers, each test is run over each.
+    /// Number of disks; with several numbers, each test runs on each of them.
     pub disks: Vec<u32>,
     /// How this machine caches what they hold.
     pub disk_cache: Option<DiskCache>,
@@ -123,7 +125,7 @@ pub struct GuestSettings {
 /// When rounds are added; `None` is left to the command line and the defaults.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct RoundSettings {
-    /// While ends of intervals lie farther than this share from their medians.
+    /// Add rounds while the ends of an interval are farther from the median than this share of it.
     pub until_width: Option<f64>,
     /// Share of the results that must be so narrow.
     pub until_share: Option<f64>,
@@ -138,18 +140,19 @@ pub struct RoundSettings {
 /// A mounted directory that competes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DirectoryContender {
-    /// What the tables call it; after its path where absent.
+    /// The name in tables [default: derived from the path].
     pub name: Option<String>,
     /// The directory; a relative path is taken from the campaign file's own directory.
     pub path: PathBuf,
-    /// Memory that its cells may use, where that is not the campaign's.
+    /// Memory limit of its cells [default: the limit of the campaign].
     pub memory: Option<Bytes>,
 }
 
-/// Reads a campaign from the text of a file.
+/// Reads a campaign from the text of a file. Resolves relative paths against the directory of the
+/// file.
 ///
 /// # Errors
-/// When the text says anything that cannot be: one line with file and line.
+/// Returns a one-line error with file and line if the text is invalid.
 pub fn load(path: &Path, text: &str, catalog: &Catalog) -> Result<Settings, CatalogError> {
     let mut campaign = parse(text, &path.display().to_string(), catalog)?;
     if let Some(base) = path.parent() {
@@ -167,10 +170,10 @@ pub fn load(path: &Path, text: &str, catalog: &Catalog) -> Result<Settings, Cata
     Ok(campaign)
 }
 
-/// Reads a campaign from text; `file` is what errors call it.
+/// Reads a campaign from text. `file` is the file name for errors.
 ///
 /// # Errors
-/// When the text says anything that cannot be.
+/// Returns an error if the text is invalid.
 pub fn parse(text: &str, file: &str, catalog: &Catalog) -> Result<Settings, CatalogError> {
     let source = TomlSource { file, text };
     let document = source.parse()?;
@@ -231,7 +234,7 @@ fn rule(top: &TomlTable<'_>) -> Result<RoundSettings, CatalogError> {
     Ok(rule)
 }
 
-/// Keys of a guest's machine say nothing of any other.
+/// Rejects keys of a guest machine if the backend is not `vm`.
 fn check_machine(campaign: &Settings, top: &TomlTable<'_>) -> Result<(), CatalogError> {
     // Where the file leaves the backend to the command line, so is this.
     if matches!(campaign.backend, None | Some(BackendKind::Vm)) {
@@ -245,7 +248,7 @@ fn check_machine(campaign: &Settings, top: &TomlTable<'_>) -> Result<(), Catalog
     Ok(())
 }
 
-/// What keys mean for each other: there is one backend in a campaign.
+/// Checks combinations of keys: a campaign has exactly one backend.
 fn check_together(campaign: &Settings, top: &TomlTable<'_>) -> Result<(), CatalogError> {
     let in_directories = !campaign.directories.is_empty();
     if campaign.contenders.is_empty() && !in_directories {
@@ -258,11 +261,11 @@ fn check_together(campaign: &Settings, top: &TomlTable<'_>) -> Result<(), Catalo
         ),
         _ if in_directories && !campaign.ages.is_empty() => (
             "age",
-            "`age` means nothing for `directories`: what lies in them is yours, and stays as it is",
+            "`age` cannot be used with `directories`: fsarena does not modify their contents",
         ),
         _ if in_directories && campaign.device.is_some() => (
             "device",
-            "`device` means nothing for `directories`; leave it out",
+            "`device` cannot be used with `directories`; remove it",
         ),
         Some(BackendKind::Loop) if in_directories => (
             "backend",
@@ -274,7 +277,7 @@ fn check_together(campaign: &Settings, top: &TomlTable<'_>) -> Result<(), Catalo
         ),
         Some(BackendKind::Dir) if !in_directories => (
             "backend",
-            "`backend` is `dir`; expected `directories` beside it, not `contenders`",
+            "`backend` is `dir`; expected `directories` instead of `contenders`",
         ),
         _ => return Ok(()),
     };
@@ -340,7 +343,7 @@ fn contenders(top: &TomlTable<'_>, catalog: &Catalog) -> Result<Vec<Contender>, 
         let contender = contender(&value, catalog)?;
         if contenders.iter().any(|c| c.name == contender.name) {
             return Err(value.error(format!(
-                "two contenders are called `{}`; give one of them a name of its own",
+                "two contenders are named `{}`; rename one of them",
                 contender.name
             )));
         }

@@ -1,4 +1,4 @@
-//! The catalog as a whole: what is compiled in, and what a user's own files add or override.
+//! The catalog: built-in entries, and user files that add or override entries.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -45,7 +45,7 @@ struct Files {
     studies: Vec<StudyText>,
 }
 
-/// What a file of a catalog describes; files of a kind lie in a directory of their own.
+/// The kind of catalog entry that a file describes. Each kind has its own directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CatalogKind {
     /// A filesystem, in `filesystems/`.
@@ -79,7 +79,7 @@ pub struct Catalog {
     /// Texts of suites, which studies resolve in their own sizes.
     texts: BTreeMap<String, (String, String)>,
     defaults: Defaults,
-    /// What is not to be believed in virtual time.
+    /// Results that are withheld in virtual time, with reasons.
     withheld: Vec<ExcludedPhase>,
 }
 
@@ -138,11 +138,12 @@ impl Catalog {
         }
     }
 
-    /// A catalog of one file alone, with the profiles of this one; a study also has its filesystems and suites.
-    /// `file` is what errors call it.
+    /// Returns a catalog of a single file, with the profiles of this catalog. If the file is a
+    /// study, the result also includes the filesystems and suites of this catalog. `file` is the
+    /// file name for errors.
     ///
     /// # Errors
-    /// When the text says anything that cannot be.
+    /// Returns an error if the text is invalid.
     pub fn from_file(
         &self,
         kind: CatalogKind,
@@ -152,10 +153,12 @@ impl Catalog {
         self.of_files(kind, file, text, None)
     }
 
-    /// The same of a study with its figures: what errors call them, and their text.
+    /// Returns a catalog of a single study with its figures. `figures` is a pair of file name, for
+    /// errors, and text.
     ///
     /// # Errors
-    /// When the text says anything that cannot be; what figures say is not read here.
+    /// Returns an error if the text of the study is invalid. The text of the figures is not parsed
+    /// here.
     pub fn from_study(
         &self,
         file: &str,
@@ -182,7 +185,8 @@ impl Catalog {
             CatalogKind::Age => catalog.take_ages(&only),
             CatalogKind::Machine => catalog.take_machines(&only),
             CatalogKind::Study => {
-                // Most texts of a fuzzer's are none, and a whole catalog is much to copy.
+                // Read before cloning the catalog: most fuzzer inputs are invalid, and cloning is
+                // expensive.
                 let study = StudyText {
                     file: file.to_owned(),
                     text: text.to_owned(),
@@ -199,15 +203,17 @@ impl Catalog {
         Ok(catalog)
     }
 
-    /// Adds the files of a user's directory; an entry of the same name is replaced.
+    /// Adds the files of a user directory. An entry replaces an existing entry of the same name.
     ///
-    /// Read are `DIR/filesystems/*.toml`, `DIR/suites/*.toml`, `DIR/uses/*.toml`, `DIR/disks/*.toml`,
-    /// `DIR/ages/*.toml`, `DIR/machines/*.toml`, `DIR/studies/*.toml` and `DIR/studies/*/study.toml` with the
-    /// `figures.csv` beside it; a directory that has none of these is taken to hold filesystems itself. Nothing is
-    /// taken over when any file is wrong.
+    /// Reads `DIR/filesystems/*.toml`, `DIR/suites/*.toml`, `DIR/uses/*.toml`, `DIR/disks/*.toml`,
+    /// `DIR/ages/*.toml`, `DIR/machines/*.toml`, `DIR/studies/*.toml` and
+    /// `DIR/studies/*/study.toml`, the last with the `figures.csv` in the same directory. If none
+    /// of these exists, the files of the directory itself are read as filesystems. If any file is
+    /// invalid, the catalog is unchanged.
     ///
     /// # Errors
-    /// When the directory is no catalog, or a file cannot be read or is wrong.
+    /// Returns an error if the directory contains no catalog files, or if a file cannot be read or
+    /// is invalid.
     pub fn overlay(&mut self, directory: &Path) -> Result<(), CatalogError> {
         let below = |name: &str| {
             let path = directory.join(name);
@@ -348,7 +354,7 @@ impl Catalog {
         merge(&mut self.ages, new)
     }
 
-    /// Studies are kept as texts: what one says depends on suites, which may be replaced later.
+    /// Stores studies as text, because a study depends on suites that a later overlay may replace.
     fn take_studies(&mut self, files: &[StudyText]) -> Result<(), CatalogError> {
         let mut new = Entries::new();
         let mut names = Vec::new();
@@ -367,10 +373,10 @@ impl Catalog {
         self.filesystems.values().map(|e| &e.value)
     }
 
-    /// The filesystem of a name or alias.
+    /// Finds a filesystem by its name or an alias.
     ///
     /// # Errors
-    /// When there is none; the error names the nearest.
+    /// Returns an error with the nearest names if no filesystem has this name.
     pub fn filesystem(&self, name: &str) -> Result<&Filesystem, CatalogError> {
         self.filesystems()
             .find(|f| f.name == name || f.aliases.iter().any(|a| a == name))
@@ -396,10 +402,10 @@ impl Catalog {
         names.filter_map(|n| self.suite(n, profile).ok()).collect()
     }
 
-    /// A suite as a profile resolves it.
+    /// Finds a suite by name, with its parameters resolved for a profile.
     ///
     /// # Errors
-    /// When there is none of that name; the error names the nearest.
+    /// Returns an error with the nearest names if no suite has this name.
     pub fn suite(&self, name: &str, profile: SizeProfile) -> Result<&Suite, CatalogError> {
         match self.suites.get(name) {
             Some(entry) => Ok(&entry.value[position(profile)]),
@@ -410,11 +416,12 @@ impl Catalog {
         }
     }
 
-    /// Suites as a profile resolves them, each by its name, or some of its tests by `SUITE/TEST`: tests of one suite
-    /// come together, in the order in which they are named. All points of a sweep go by the sweep's name.
+    /// Finds suites, resolved for a profile. A name selects a whole suite, or one of its tests as
+    /// `SUITE/TEST`. Tests of one suite are grouped, in the order in which they are named. The name
+    /// of a sweep selects all its points.
     ///
     /// # Errors
-    /// When there is none of such a name, or one is named twice.
+    /// Returns an error if a name is unknown or duplicated.
     pub fn chosen_suites(
         &self,
         names: &[String],
@@ -458,10 +465,10 @@ impl Catalog {
         uses.into_iter()
     }
 
-    /// The use of a name.
+    /// Finds a use case by name.
     ///
     /// # Errors
-    /// When there is none; the error names the nearest.
+    /// Returns an error with the nearest names if no use case has this name.
     pub fn use_case(&self, name: &str) -> Result<&UseCase, CatalogError> {
         let known = self.uses.keys().map(String::as_str);
         self.uses
@@ -475,10 +482,10 @@ impl Catalog {
         self.disks.values().map(|e| &e.value)
     }
 
-    /// The model of a disk of a name: `sata-ssd`, or with what was written to it before, `sata-ssd-steady`.
+    /// Finds a disk model by name: `sata-ssd`, or preconditioned, `sata-ssd-steady`.
     ///
     /// # Errors
-    /// When there is none; the error names the nearest.
+    /// Returns an error with the nearest names if no disk has this name.
     pub fn disk(&self, name: &str) -> Result<DiskModel, CatalogError> {
         if let Some(entry) = self.disks.get(name) {
             return Ok(entry.value.model.clone());
@@ -496,10 +503,10 @@ impl Catalog {
         self.machines.values().map(|e| &e.value)
     }
 
-    /// The machine of a name.
+    /// Finds a machine model by name.
     ///
     /// # Errors
-    /// When there is none; the error names the nearest.
+    /// Returns an error with the nearest names if no machine has this name.
     pub fn machine(&self, name: &str) -> Result<&VirtualTimeMachine, CatalogError> {
         let known = self.machines.keys().map(String::as_str);
         self.machines
@@ -513,10 +520,10 @@ impl Catalog {
         self.ages.values().map(|e| &e.value)
     }
 
-    /// The profile of ageing of a name.
+    /// Finds an age profile by name.
     ///
     /// # Errors
-    /// When there is none; the error names the nearest.
+    /// Returns an error with the nearest names if no age profile has this name.
     pub fn age(&self, name: &str) -> Result<&AgeProfile, CatalogError> {
         let known = self.ages.keys().map(String::as_str);
         self.ages
@@ -534,10 +541,10 @@ impl Catalog {
         entries.map(|entry| self.read_study(entry)).collect()
     }
 
-    /// The study of a name.
+    /// Finds a study by name.
     ///
     /// # Errors
-    /// When there is none; the error names the nearest.
+    /// Returns an error with the nearest names if no study has this name.
     pub fn study(&self, name: &str) -> Result<StudySource, CatalogError> {
         let known = self.studies.keys().map(String::as_str);
         let entry = self.studies.get(name);
@@ -556,13 +563,13 @@ impl Catalog {
         Ok((file.as_str(), text.as_str()))
     }
 
-    /// What a profile sets where the user does not.
+    /// Returns the default settings of a profile.
     pub fn profile(&self, profile: SizeProfile) -> ProfileDefaults {
         self.defaults.profile(profile)
     }
 }
 
-/// Adds an entry to those of one directory, where each name is described once.
+/// Adds an entry to the entries of one directory. Rejects duplicate names.
 fn add<T>(
     new: &mut Entries<T>,
     name: String,
@@ -627,7 +634,8 @@ fn builtin_studies() -> Vec<StudyText> {
     studies.filter_map(read).collect()
 }
 
-/// The studies of a directory: files, which are campaigns alone, and directories with `study.toml` and `figures.csv`.
+/// Reads the studies of a directory: single files, which contain only a campaign, and directories
+/// with `study.toml` and `figures.csv`.
 fn read_studies(directory: &Path) -> Result<Vec<StudyText>, CatalogError> {
     let files = read_directory(directory)?.into_iter();
     let mut studies: Vec<StudyText> = files
@@ -664,7 +672,7 @@ fn read_directory(directory: &Path) -> Result<Vec<(String, String)>, CatalogErro
         .collect()
 }
 
-/// What a directory holds and does not hide, by name.
+/// Returns the entries of a directory, sorted by name, without hidden files.
 fn entries(directory: &Path) -> Result<Vec<PathBuf>, CatalogError> {
     let unreadable = |path: &Path| {
         let path = path.to_owned();

@@ -1,30 +1,30 @@
-//! Command lines of filesystems: which placeholders may stand where, and filling them in.
+//! Command lines of filesystems: validates placeholders and fills them in.
 //!
-//! Pure: nothing is run here.
+//! Pure: runs no programs.
 
 use model::{Bytes, Commands, Contender};
 
-/// Options that every mount begins with, whatever the catalog or a user says.
+/// Options at the start of every mount, regardless of the catalog and the user.
 const SAFE_OPTIONS: &str = "nosuid,nodev";
 
-/// What the placeholders stand for.
+/// Values of the placeholders.
 #[derive(Clone, Copy, Debug)]
 pub struct Placeholders<'a> {
-    /// The block devices, the first of which is `{device}`; none for a filesystem that
-    /// needs none, and one for one that makes no pools.
+    /// The block devices; the first is `{device}`. Empty for a filesystem without a device; exactly
+    /// one unless the filesystem supports pools.
     pub devices: &'a [&'a str],
     /// The directory to mount on.
     pub mountpoint: &'a str,
-    /// Size of the device, or what a filesystem without one may take.
+    /// Size of the device, or space limit of a filesystem without a device.
     pub size: Bytes,
     /// This very program, which makes filesystems that nothing else makes.
     pub fsarena: &'a str,
 }
 
-/// The contender's command lines with every placeholder filled in.
+/// Fills in all placeholders of the contender's command lines.
 ///
-/// Options of the filesystem come before those of the contender, so that the latter win where a
-/// program takes the last of several. The option lists of the answer hold both.
+/// Options of the filesystem precede the options of the contender, so that the latter win in
+/// programs that use the last of several. The option lists in the result contain both.
 pub fn expand_commands(contender: &Contender, place: &Placeholders<'_>) -> Commands {
     let raw = &contender.filesystem.commands;
     let filled = |words: &[String]| -> Vec<String> {
@@ -113,15 +113,15 @@ const OPTIONS: &str = "{options}";
 pub(crate) const FSARENA: &str = "{fsarena}";
 const PLACEHOLDERS: [&str; 6] = [DEVICE, DEVICES, MOUNTPOINT, SIZE, OPTIONS, FSARENA];
 
-/// A command line of the catalog, and what has to hold for it.
+/// A command line of the catalog and its constraints.
 pub(crate) struct PlaceholderRule {
-    /// The key under which it stands.
+    /// The key in the filesystem file.
     pub key: &'static str,
     /// Placeholders that it may hold.
     allowed: &'static [&'static str],
     /// Placeholders that it must hold: of each of these, one.
     needed: &'static [&'static [&'static str]],
-    /// Placeholders that must be words of their own.
+    /// Placeholders that must be whole words.
     alone: &'static [&'static str],
 }
 
@@ -194,7 +194,7 @@ impl PlaceholderRule {
             return match PLACEHOLDERS.iter().find(|p| holds(p)) {
                 None => Ok(()),
                 Some(placeholder) => Err(format!(
-                    "{placeholder} stands inside a script; hand it over as a word behind the script and use \"$1\""
+                    "{placeholder} cannot be used inside a script; pass it as an argument after the script and use \"$1\""
                 )),
             };
         }
@@ -208,7 +208,7 @@ impl PlaceholderRule {
         }
         let mut alone = self.alone.iter();
         match alone.find(|placeholder| holds(placeholder) && word != **placeholder) {
-            Some(part) => Err(format!("`{word}`: {part} must be a word of its own here")),
+            Some(part) => Err(format!("`{word}`: {part} must be a separate word")),
             None => Ok(()),
         }
     }
@@ -353,7 +353,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pool_of_several_devices_has_options_of_its_own_and_the_contenders_win() {
+    fn options_for_several_devices_precede_options_of_the_contender() {
         let devices = &["/dev/a", "/dev/b"];
         let several = expand_commands(&contender(), &Placeholders { devices, ..PLACE });
         assert_eq!(several.mkfs_options, words("-E lazy=0 -d raid0 -b 1024"));
@@ -367,14 +367,14 @@ mod tests {
     }
 
     #[test]
-    fn placeholders_are_refused_where_they_mean_nothing() {
+    fn placeholders_are_refused_in_wrong_places() {
         let error = |rule: &PlaceholderRule, line: &str| rule.check(&words(line)).unwrap_err();
         assert!(error(&MKFS, "mkfs {disk}").contains(
             "expected {device}, {devices}, {mountpoint}, {size}, {options} or {fsarena}"
         ));
         assert!(error(&MKFS, "mkfs").contains("does not say {device} or {devices}"));
-        assert!(error(&MKFS, "mkfs x{devices}").contains("word of its own"));
-        assert!(error(&MKFS, "mkfs -o{options} {device}").contains("word of its own"));
+        assert!(error(&MKFS, "mkfs x{devices}").contains("must be a separate word"));
+        assert!(error(&MKFS, "mkfs -o{options} {device}").contains("must be a separate word"));
         assert!(error(&MOUNT, "mount {device} {mountpoint}").contains("does not say {options}"));
         assert!(error(&FSCK, "fsck {mountpoint}").contains("unknown placeholder"));
         assert!(error(&VERSION, "x {device}").contains("no placeholder"));

@@ -12,12 +12,13 @@ use crate::options::{check_mkfs_options, check_mount_option};
 use crate::{Catalog, CatalogError, contender_overrides};
 
 impl Catalog {
-    /// The contender that a word on the command line means: a filesystem, after `@` what of the campaign's
-    /// setting is another one for it, and after a colon the options it is mounted with, both separated by commas.
-    /// `NAME=` before it gives it another name, so that one filesystem can compete twice.
+    /// Parses a contender of the command line: `[NAME=]FILESYSTEM[@SETTING,...][:OPTION,...]`.
+    /// Settings override campaign settings for this contender; options are mount options. With
+    /// `NAME=`, one filesystem can compete twice.
     ///
     /// # Errors
-    /// When the filesystem is not in the catalog, the name is none, or an option or setting is refused.
+    /// Returns an error if the filesystem is not in the catalog, the name is invalid, or an option
+    /// or setting is refused.
     pub fn contender(&self, spec: &str) -> Result<Contender, CatalogError> {
         // Options and settings may hold the sign, too: `ext4:data=journal`, `zfs@disks=4`.
         match spec.split_once('=') {
@@ -76,13 +77,14 @@ impl Catalog {
         Ok(contender)
     }
 
-    /// The contender that a mounted directory is.
+    /// Creates the contender for a mounted directory.
     ///
-    /// It is called by `name`, or else after its path. `kind` is what the system says is mounted
-    /// there (`ext4`, `fuseblk`, `nfs4`); where the catalog knows that, its entry says the rest.
+    /// `name` is its name; if absent, the name is derived from the path. `kind` is the filesystem
+    /// type reported by the system (`ext4`, `fuseblk`, `nfs4`). If the catalog contains this type,
+    /// its entry provides the other details.
     ///
     /// # Errors
-    /// When the name is none, or a path has nothing to make one of.
+    /// Returns an error if the name is invalid, or if no name can be derived from the path.
     pub fn directory_contender(
         &self,
         path: &Path,
@@ -111,7 +113,7 @@ fn check_alias(spec: &str, name: &str) -> Result<(), CatalogError> {
     })
 }
 
-/// Checks the options of a contender, whoever gave them.
+/// Checks the options of a contender, from a file or the command line.
 pub(crate) fn check_options(contender: &Contender) -> Result<(), String> {
     let own = &contender.filesystem.commands;
     if !contender.mkfs_options.is_empty() && !own.mkfs.iter().any(|w| w == "{options}") {
@@ -149,7 +151,7 @@ fn name_of(path: &Path) -> String {
     name
 }
 
-/// A filesystem of which only the name that the system gives it is known.
+/// Creates a filesystem entry for a type that the catalog does not contain.
 fn mounted(kind: Option<&str>) -> Filesystem {
     let kind = kind.unwrap_or("mounted directory");
     Filesystem {

@@ -1,4 +1,5 @@
-//! What stands behind `@` in a contender: `ext4@sata-ssd`, `zfs@disks=4`, `jfs@memory=64MiB`, `xfs@age=agrawal,fill=80%`.
+//! Settings after `@` in a contender: `ext4@sata-ssd`, `zfs@disks=4`, `jfs@memory=64MiB`,
+//! `xfs@age=agrawal,fill=80%`.
 
 use model::{AgeingSpec, Bytes, ContenderOverrides, GuestConfig, PerMille};
 
@@ -18,8 +19,7 @@ pub(crate) fn read(text: &str, catalog: &Catalog) -> Result<ContenderOverrides, 
             Some(("layout", text)) => age.layout.replace(text.parse()?).is_some(),
             Some((key, _)) => {
                 return Err(format!(
-                    "`@{key}=` is nothing that a contender can have of its own: `disks=N`, `memory=SIZE`, \
-                     `age=PROFILE` with `fill=PERCENT`, `operations=N` and `layout=PERCENT`, or the name of a disk"
+                    "`@{key}=` is not a setting of a contender; use `disks=N`, `memory=SIZE`, `age=PROFILE` with `fill=PERCENT`, `operations=N` and `layout=PERCENT`, or the name of a disk"
                 ));
             }
             None => {
@@ -28,14 +28,14 @@ pub(crate) fn read(text: &str, catalog: &Catalog) -> Result<ContenderOverrides, 
             }
         };
         if taken {
-            return Err(format!("`@{text}` says the same thing twice"));
+            return Err(format!("`@{text}` has a duplicate setting"));
         }
     }
     own.age = age.together(catalog)?;
     Ok(own)
 }
 
-/// What words say of an age.
+/// The settings of an age.
 #[derive(Default)]
 struct AgeSpecText<'a> {
     profile: Option<&'a str>,
@@ -53,9 +53,9 @@ impl AgeSpecText<'_> {
                 ("layout", self.layout.is_some()),
             ];
             return match more.into_iter().find(|(_, given)| *given) {
-                Some((word, _)) => Err(format!(
-                    "`{word}=` says how it is aged: give `age=PROFILE`, too"
-                )),
+                Some((word, _)) => {
+                    Err(format!("`{word}=` needs an age profile; add `age=PROFILE`"))
+                }
                 None => Ok(None),
             };
         };

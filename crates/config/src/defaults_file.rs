@@ -6,12 +6,12 @@ use crate::CatalogError;
 use crate::document::{TomlSource, TomlTable, TomlValue};
 use crate::study_file::StudySource;
 
-/// What a profile sets where the user does not.
+/// The default settings of a profile.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ProfileDefaults {
-    /// Size of the image: room for the largest test of the profile, and for what a filesystem takes.
+    /// Size of the image: room for the largest test of the profile and for filesystem overhead.
     pub size: Bytes,
-    /// How often each test is repeated.
+    /// Number of rounds.
     pub rounds: u32,
     /// Memory of a cell; all of it where absent.
     pub memory: Option<Bytes>,
@@ -20,7 +20,7 @@ pub struct ProfileDefaults {
 }
 
 impl ProfileDefaults {
-    /// The same with what a study states.
+    /// Returns these defaults, overridden by the settings of a study.
     #[must_use]
     pub fn with_study(self, study: Option<&StudySource>) -> Self {
         match study {
@@ -62,7 +62,7 @@ impl Defaults {
         })
     }
 
-    /// What a profile sets.
+    /// Returns the defaults of a profile.
     pub fn profile(&self, profile: SizeProfile) -> ProfileDefaults {
         self.profiles[position(profile)]
     }

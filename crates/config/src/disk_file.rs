@@ -1,5 +1,5 @@
-//! One file of `disks/`: raw TOML → a checked [`DiskModel`], with the source of each of its numbers and what is
-//! published of the disk that it stands for.
+//! One file of `disks/`: raw TOML → a checked [`DiskModel`], with the source of each number and the
+//! published metrics of the real disk.
 
 use std::collections::BTreeMap;
 
@@ -49,36 +49,37 @@ const FLASH: [&str; 12] = [
     "spare",
     "protected",
 ];
-/// Keys of the top level that are numbers, each of which has a source.
+/// Numeric keys of the top level. Each needs a source.
 const NUMBERS: [&str; 5] = ["command", "link", "queue", "cache", "forced"];
 /// A time is less than a second: what is longer is a mistake in the unit.
 const MAX_DISK_FILE: Nanos = Nanos(1_000_000_000);
-/// What a disk that does not say counts of the time that a request has waited, in thousandths.
+/// Default weight of the waiting time of a request, in thousandths.
 const AGE_WEIGHT: u32 = 6;
 /// Commands that a disk holds at most.
 const MAX_COMMANDS: u64 = 64;
-/// More lies in no disk's memory, and a guest keeps a list of what does.
+/// Maximum size of a disk cache. Larger caches do not exist, and a guest stores a list of the
+/// cached blocks.
 const MAX_CACHE: Bytes = Bytes::mib(4096);
-/// With less a second, a filesystem would wait for its disk for longer than anybody waits for a filesystem.
+/// Minimum rate of a disk in bytes per second, so that a test ends in a reasonable time.
 const SLOWEST: Bytes = Bytes::kib(10);
 /// Fewer pages of a block, or less that is spare, and flash collects for ever.
 const FEWEST_PAGES: u64 = 4;
 const MIN_SPARE: u64 = 10;
-/// What `--disk` takes for every disk.
+/// The value of `--disk` that selects all disks.
 const EVERY_DISK: &str = "all";
 
-/// A model of a disk with what is known of the disk that it stands for.
+/// A disk model and the known facts about the real disk.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DiskEntry {
     /// The model.
     pub model: DiskModel,
     /// The source of each of its numbers, by key.
     pub sources: BTreeMap<String, String>,
-    /// What is published of it, that the model can be held against.
+    /// Published metrics of the real disk, for comparison with the model.
     pub published: DataSheet,
 }
 
-/// What is published of a disk.
+/// Published metrics of a disk.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct DataSheet {
     /// Where.
@@ -94,7 +95,7 @@ pub enum DataSheetMetric {
     SeekAverageRead,
     /// Sustained rate at the outer edge, bytes a second.
     SustainedOuter,
-    /// The same at the inner edge.
+    /// Sustained rate at the inner edge, bytes a second.
     SustainedInner,
     /// Random reads of 4 KiB a second, one at a time.
     RandomRead1,
@@ -116,7 +117,8 @@ pub enum DataSheetMetric {
     ReadLatency1,
     /// One write of 4 KiB, in seconds.
     WriteLatency1,
-    /// What is programmed for each byte written, 32 random writes of 4 KiB at a time in the steady state.
+    /// Bytes programmed for each byte written, for 32 concurrent random writes of 4 KiB in the
+    /// steady state.
     WriteAmplification,
 }
 
@@ -193,7 +195,7 @@ fn mechanism(top: &TomlTable<'_>) -> Result<Mechanism, CatalogError> {
     let kind = top.required("kind")?.one_of(&kinds)?;
     for other in ["rotating", "flash"].into_iter().filter(|k| *k != kind) {
         if let Some(value) = top.get(other)? {
-            return Err(value.error(format!("`{other}` is no part of a disk of this `kind`")));
+            return Err(value.error(format!("`{other}` does not apply to a disk of this `kind`")));
         }
     }
     match kind {
@@ -203,7 +205,7 @@ fn mechanism(top: &TomlTable<'_>) -> Result<Mechanism, CatalogError> {
     }
 }
 
-/// What a controller does for one command is a part of that command's overhead.
+/// Checks that the controller time is not longer than the command overhead, which includes it.
 fn require_controller_within(model: &DiskModel, top: &TomlTable<'_>) -> Result<(), CatalogError> {
     match &model.mechanism {
         Mechanism::Flash(flash) if flash.controller > model.command => Err(top.error(format!(
@@ -300,7 +302,7 @@ fn rate(value: TomlValue<'_>) -> Result<Bytes, CatalogError> {
     }
 }
 
-/// A time; none where it is left out.
+/// Reads a time; zero if the key is missing.
 fn time(table: &TomlTable<'_>, key: &'static str) -> Result<Nanos, CatalogError> {
     let read = |value: TomlValue<'_>| match value.time()? {
         time if time < MAX_DISK_FILE => Ok(time),
@@ -359,9 +361,7 @@ fn sources(top: &TomlTable<'_>) -> Result<BTreeMap<String, String>, CatalogError
         .find(|number| !sources.contains_key(number))
     {
         None => Ok(sources),
-        Some(number) => Err(top.error(format!(
-            "`{number}` has no source: say in [sources] where it comes from"
-        ))),
+        Some(number) => Err(top.error(format!("`{number}` has no source: add it to [sources]"))),
     }
 }
 
@@ -435,7 +435,7 @@ mod tests {
         let error = reading(&format!("{FLASH_DISK}{}", sources_of(&keys[1..]))).unwrap_err();
         assert_eq!(
             error,
-            "it.toml:1: `flash.read` has no source: say in [sources] where it comes from"
+            "it.toml:1: `flash.read` has no source: add it to [sources]"
         );
         let error = reading(&format!(
             "{FLASH_DISK}{}",
@@ -449,7 +449,7 @@ mod tests {
     }
 
     #[test]
-    fn a_time_of_zero_is_one_that_may_be_left_out() {
+    fn times_of_zero_may_be_omitted() {
         let keys = [
             "read",
             "program",
@@ -473,7 +473,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_model_could_keep_is_told_with_its_line() {
+    fn impossible_models_are_rejected_with_their_line() {
         for (wrong, expected) in [
             (
                 "kind = \"ideal\"\ncache = \"7 EiB\"",
@@ -498,7 +498,7 @@ mod tests {
             ),
             (
                 "kind = \"ideal\"\n[flash]\nread = \"1 us\"",
-                "it.toml:5: `flash` is no part of a disk of this `kind`",
+                "it.toml:5: `flash` does not apply to a disk of this `kind`",
             ),
             (
                 "kind = \"ideal\"\nseek = \"4 ms\"",

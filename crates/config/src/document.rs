@@ -1,6 +1,7 @@
-//! Reads TOML with the place of every key and value kept, so that each error can say file and line.
+//! Reads TOML and keeps the position of every key and value, so that each error can name file and
+//! line.
 //!
-//! Knows nothing of filesystems or suites: what keys there are is the caller's.
+//! Independent of filesystems and suites: callers define the keys.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -21,7 +22,7 @@ const MAX_LISTED_WORDS: usize = 13;
 pub(crate) struct TomlSource<'a> {
     /// The name by which errors call it.
     pub file: &'a str,
-    /// What it holds.
+    /// The text of the file.
     pub text: &'a str,
 }
 
@@ -47,7 +48,7 @@ impl<'a> TomlSource<'a> {
         }
     }
 
-    /// The line, from 1, on which a place lies.
+    /// Returns the line of a position, from 1.
     pub fn line(self, span: &Range<usize>) -> usize {
         let before = span.start.min(self.text.len());
         1 + self.text.as_bytes()[..before]
@@ -57,7 +58,7 @@ impl<'a> TomlSource<'a> {
     }
 }
 
-/// Names that a file takes for itself, each with the line that says so.
+/// Names that a file defines, each with its line.
 pub(crate) type NameRegistry = Vec<(String, usize)>;
 
 /// A table whose keys are known.
@@ -79,7 +80,7 @@ impl<'a> TomlTable<'a> {
     ) -> Result<Self, CatalogError> {
         let table = Self {
             source,
-            // What is missing at the top level is missing from the file: say line 1.
+            // A key that is missing at the top level is reported on line 1.
             span: 0..0,
             entries: document.get_ref(),
             keys: keys.to_vec(),
@@ -89,14 +90,14 @@ impl<'a> TomlTable<'a> {
         Ok(table)
     }
 
-    /// The same table with other keys allowed.
+    /// Replaces the allowed keys of the table.
     pub fn with_keys(mut self, keys: &[&[&'static str]]) -> Result<Self, CatalogError> {
         self.keys = keys.concat();
         self.refuse_unknown_keys()?;
         Ok(self)
     }
 
-    /// The same table, where a value `"$name"` stands for a parameter.
+    /// Enables parameters: a value `"$name"` is replaced by the value of the parameter.
     pub fn with_parameters(mut self, parameters: &'a Parameters<'a>) -> Self {
         self.parameters = Some(parameters);
         self
@@ -121,7 +122,7 @@ impl<'a> TomlTable<'a> {
         }
     }
 
-    /// The value of a key, or `None` where the table does not hold it.
+    /// Returns the value of a key, or `None` if the table does not contain it.
     pub fn get(&self, key: &'static str) -> Result<Option<TomlValue<'a>>, CatalogError> {
         let Some(value) = self.entries.get(key) else {
             return Ok(None);
@@ -144,13 +145,13 @@ impl<'a> TomlTable<'a> {
         self.entries.contains_key(key)
     }
 
-    /// The value of a key that must be there.
+    /// Returns the value of a required key.
     pub fn required(&self, key: &'static str) -> Result<TomlValue<'a>, CatalogError> {
         self.get(key)?
             .ok_or_else(|| self.error(format!("missing key `{key}`")))
     }
 
-    /// Reads a key where it is there.
+    /// Reads an optional key.
     pub fn read<T>(
         &self,
         key: &'static str,
@@ -159,7 +160,7 @@ impl<'a> TomlTable<'a> {
         self.get(key)?.map(read).transpose()
     }
 
-    /// A text that must be there and say something.
+    /// Reads a required, non-empty text.
     pub fn text(&self, key: &'static str) -> Result<String, CatalogError> {
         self.required(key)?.text()
     }
@@ -200,7 +201,8 @@ impl<'a> TomlTable<'a> {
     }
 }
 
-/// Whether this may be one side of a product or quotient: a parameter or a number, in one word.
+/// Returns true if the text is a valid operand of a product or quotient: a single word, which may
+/// be a parameter or a number.
 fn is_operand(text: &str) -> bool {
     let word = text.strip_prefix('$').unwrap_or(text);
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
@@ -224,7 +226,7 @@ impl<'a> TomlValue<'a> {
         self.source.line(&self.value.span())
     }
 
-    /// The same value under another key: a parameter in the place where it is used.
+    /// Returns the value under another key, to use a parameter at the place of its reference.
     pub fn under_key(self, key: &'a str) -> Self {
         Self { key, ..self }
     }
@@ -234,7 +236,7 @@ impl<'a> TomlValue<'a> {
         self.key
     }
 
-    /// The same place with a number that the file does not spell out: a point of a range.
+    /// Returns a value at the same place with a computed number, such as a point of a range.
     pub fn with_number(self, number: u64) -> Self {
         Self {
             instead: Some(number),
@@ -242,8 +244,8 @@ impl<'a> TomlValue<'a> {
         }
     }
 
-    /// What the value stands for: `"$name"` for a parameter, `"17 * $name"` and `"$name / $other"` for
-    /// a product and a quotient, rounded down, of which one side at least is a parameter.
+    /// Resolves the value: `"$name"` is a parameter; `"17 * $name"` and `"$name / $other"` are a
+    /// product and a quotient, rounded down. At least one side must be a parameter.
     fn meant(self, parameters: &Parameters<'a>) -> Result<Self, CatalogError> {
         let Some(text) = self.raw_text().filter(|text| text.contains('$')) else {
             return Ok(self);
@@ -333,7 +335,7 @@ impl<'a> TomlValue<'a> {
         }
     }
 
-    /// A text that says something.
+    /// Reads a non-empty text.
     pub fn text(&self) -> Result<String, CatalogError> {
         match self.raw_text() {
             Some(text) if !text.trim().is_empty() => Ok(text.trim().to_owned()),
@@ -366,7 +368,7 @@ impl<'a> TomlValue<'a> {
         self.list("texts")?.iter().map(TomlValue::text).collect()
     }
 
-    /// A whole number within bounds; `u64::MAX` as their end is none.
+    /// Reads a whole number in a range. A range that ends at `u64::MAX` has no maximum.
     pub fn count(&self, allowed: Range<u64>) -> Result<u64, CatalogError> {
         let is_allowed = |n: &u64| allowed.contains(n) || allowed.end == u64::MAX && *n == u64::MAX;
         self.number().filter(is_allowed).ok_or_else(|| {
@@ -454,7 +456,7 @@ impl<'a> TomlValue<'a> {
         })
     }
 
-    /// One of a few words, each with its meaning.
+    /// Reads one of the given words and returns its meaning.
     pub fn one_of<T: Copy>(&self, words: &[(&str, T)]) -> Result<T, CatalogError> {
         self.raw_text()
             .and_then(|text| words.iter().find(|(word, _)| *word == text))
@@ -465,7 +467,7 @@ impl<'a> TomlValue<'a> {
             })
     }
 
-    /// Says which words there are; of many, the ones that may have been meant.
+    /// Returns an error that lists the valid words, or only similar words if the list is long.
     fn no_such_word(&self, words: &[&str]) -> CatalogError {
         let many = words.len() > MAX_LISTED_WORDS;
         let text = self.raw_text().filter(|_| many).unwrap_or_default();

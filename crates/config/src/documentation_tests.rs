@@ -46,7 +46,7 @@ fn the_example_of_a_suite_loads_in_every_profile() {
     }
 }
 
-/// Three commands of the user's in ten lines, each with what brings its programs.
+/// The example suite with three user commands, each with its packages, is valid.
 #[test]
 fn commands_are_a_suite_of_ten_lines() {
     let (_, page) = SUITE.split_once("## Commands of your own").unwrap();
@@ -82,7 +82,7 @@ fn commands_are_a_suite_of_ten_lines() {
         };
         assert_eq!(exec.packages, ["coreutils"]);
     }
-    // A line that holds `/` or `*` beside `$` is a command all the same, and no quotient or product.
+    // A command may contain `/` or `*` next to `$`; it is not a quotient or product.
     let line = "sh -c 'cp *.o /bin/true $TMPDIR'";
     let text = text.replace("rm numbers sorted", line);
     let source = TomlSource {

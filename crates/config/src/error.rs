@@ -1,19 +1,19 @@
-//! What can be wrong with data files and with names that users type: one line each.
+//! Errors in data files and in names that users type, one line each.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
-/// An error of the catalog; its text is one line that says where and what was expected.
+/// An error of the catalog. Its text is one line with the place and the expected value.
 #[derive(Debug, thiserror::Error)]
 pub enum CatalogError {
-    /// A data file says something that cannot be.
+    /// A data file contains an invalid value.
     #[error("{}:{line}: {}", one_line(file), one_line(message))]
     InFile {
-        /// The file, as it was named to us.
+        /// The file, as the caller named it.
         file: String,
         /// The line, from 1.
         line: usize,
-        /// What is wrong there and what was expected.
+        /// The problem and the expected value.
         message: String,
     },
     /// A file or directory could not be read.
@@ -24,7 +24,7 @@ pub enum CatalogError {
         /// Why.
         error: std::io::Error,
     },
-    /// A directory that was named as a catalog holds nothing of one.
+    /// A directory that was named as a catalog contains no catalog files.
     #[error(
         "{}: no catalog; expected filesystems/*.toml, suites/*.toml, uses/*.toml, disks/*.toml, ages/*.toml, machines/*.toml, studies/*.toml, studies/*/study.toml or *.toml in it",
         one_line(&path.display().to_string())
@@ -36,7 +36,7 @@ pub enum CatalogError {
     /// A name that is not in the catalog.
     #[error("there is no {kind} `{}` in the catalog; {hint}", one_line(name))]
     Unknown {
-        /// What was looked for: `filesystem`, `suite`.
+        /// The kind of entry: `filesystem`, `suite`.
         kind: &'static str,
         /// The name.
         name: String,
@@ -54,7 +54,7 @@ pub enum CatalogError {
     BadContender {
         /// The contender as written.
         spec: String,
-        /// What is wrong with it.
+        /// The reason why it is invalid.
         reason: String,
     },
 }
@@ -74,7 +74,7 @@ impl CatalogError {
     }
 }
 
-/// `did you mean …?`, or the command that lists all where nothing is near.
+/// Returns `did you mean …?`, or the command that lists all names if none is similar.
 fn hint<'a>(name: &str, known: impl Iterator<Item = &'a str>, kind: &str) -> String {
     let all = match (kind, kind.strip_suffix('y')) {
         // They are listed below their suites.
@@ -85,7 +85,7 @@ fn hint<'a>(name: &str, known: impl Iterator<Item = &'a str>, kind: &str) -> Str
     did_you_mean(name, known).unwrap_or_else(|| format!("`fsarena list {all}` shows all"))
 }
 
-/// The question with the words most like one, where any is like it.
+/// Returns a question with the most similar words, or `None` if no word is similar.
 pub fn did_you_mean<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<String> {
     let mut near: Vec<(f64, &str)> = known
         .map(|k| (strsim::jaro_winkler(name, k), k))
@@ -131,7 +131,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_unknown_name_comes_with_the_nearest_ones() {
+    fn unknown_names_suggest_the_nearest_ones() {
         let known = ["ext2", "ext3", "ext4", "xfs", "btrfs"];
         let error = |name| CatalogError::unknown("filesystem", name, known.into_iter()).to_string();
         assert_eq!(
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_stays_one_line_whatever_the_file_holds() {
+    fn errors_are_one_line_despite_line_breaks_in_the_file() {
         let error = CatalogError::InFile {
             file: "a\nb.toml".into(),
             line: 3,

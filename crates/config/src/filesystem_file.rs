@@ -65,7 +65,7 @@ const LIMIT: [&str; 2] = ["size", "source"];
 const DRIVERS: [(&str, DriverKind); 2] =
     [("kernel", DriverKind::Kernel), ("fuse", DriverKind::Fuse)];
 
-/// Programs that every machine has: no package brings them for the sake of a filesystem.
+/// Programs of the base system: no package needs to be listed for them.
 const BASE_PROGRAMS: [&str; 3] = ["mount", "umount", "sh"];
 
 /// Reads one filesystem; it claims its name and aliases.
@@ -114,7 +114,7 @@ pub(crate) fn read(source: TomlSource<'_>) -> Result<(Filesystem, NameRegistry),
     Ok((filesystem, claims))
 }
 
-/// What is known of it and cannot be found by trying; each fact with its source.
+/// Reads facts that cannot be found by testing, each with its source.
 fn facts(top: &TomlTable<'_>) -> Result<FilesystemFacts, CatalogError> {
     let limit = |key| top.read(key, |v| limit(&v));
     Ok(FilesystemFacts {
@@ -126,7 +126,7 @@ fn facts(top: &TomlTable<'_>) -> Result<FilesystemFacts, CatalogError> {
     })
 }
 
-/// The elements of a list; none where the key is missing.
+/// Reads the elements of a list; returns an empty list if the key is missing.
 fn each<T>(
     top: &TomlTable<'_>,
     key: &'static str,
@@ -177,7 +177,7 @@ fn limit(value: &TomlValue<'_>) -> Result<FormatLimit, CatalogError> {
     })
 }
 
-/// What cannot be run need not say how small it may be.
+/// Reads the requirements. The minimum size may be omitted if the filesystem is unavailable.
 fn requirements(top: &TomlTable<'_>, unavailable: bool) -> Result<Requirements, CatalogError> {
     let table = top.required("requires")?.table(&REQUIRES)?;
     let smallest = match table.read("smallest", |v| v.size())? {
@@ -202,7 +202,7 @@ fn requirements(top: &TomlTable<'_>, unavailable: bool) -> Result<Requirements, 
     })
 }
 
-/// Programs that no package brings, each with what does.
+/// Reads the programs that are in no package, each with its installation instructions.
 fn unpackaged(
     table: &TomlTable<'_>,
     programs: &[String],

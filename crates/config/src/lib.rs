@@ -1,8 +1,8 @@
-//! Filesystems, suites, uses, disks and studies as data: TOML in, checked model out.
+//! Filesystems, suites, use cases, disks and studies as data: TOML in, checked model out.
 //!
-//! The catalog is compiled in and overlaid by files of the user's own. Whatever is wrong with a
-//! file is said in one line with file, line and what was expected. This crate runs nothing, mounts
-//! nothing and knows no particular filesystem.
+//! The catalog is compiled in and can be overlaid by user files. Every error in a file is reported
+//! in one line with file, line and the expected value. This crate runs no programs, mounts no
+//! filesystems and has no code for a particular filesystem.
 
 mod age_file;
 pub mod campaign_file;

@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn an_instruction_takes_what_the_emulator_can_count() {
+    fn instruction_times_are_limited_to_shifts_of_the_emulator() {
         assert_eq!(reading("1 ns"), Ok(0));
         assert_eq!(reading("2 ns"), Ok(1));
         assert_eq!(reading("1024 ns"), Ok(10));

@@ -1,15 +1,15 @@
-//! The phases that a mix brings along: each role alone before it, and what each role came to behind it.
+//! The phases derived from a mix: each role alone before it, and the result of each role after it.
 
 use model::{Mix, Op, Phase, RoleResult};
 
-/// The mix with its roles, as phases. A mix of one role is its own result.
+/// Returns the mix and its roles as phases. A mix with a single role has no separate role results.
 ///
 /// # Errors
-/// When the name of such a phase would be none.
+/// Returns an error if the name of such a phase would be invalid.
 pub(crate) fn phases(phase: &Phase, mix: &Mix, alone: bool) -> Result<Vec<Phase>, String> {
     if mix.roles.len() < 2 {
         return match alone {
-            true => Err("`alone` means nothing for a mix of one role".into()),
+            true => Err("`alone` cannot be used for a mix with one role".into()),
             false => Ok(vec![phase.clone()]),
         };
     }
@@ -77,7 +77,7 @@ phase = [
     }
 
     #[test]
-    fn roles_run_alone_before_their_mix_and_have_results_behind_it() {
+    fn roles_run_alone_before_their_mix_and_report_after_it() {
         let test = read(SUITE).unwrap();
         let names: Vec<&str> = test.phases.iter().map(|p| p.name.as_str()).collect();
         assert_eq!(
@@ -109,11 +109,11 @@ phase = [
     }
 
     #[test]
-    fn what_is_no_mix_is_told_on_its_line() {
+    fn invalid_mixes_are_rejected_with_their_line() {
         for (from, to, line, why) in [
             ("\"stat\"", "\"stare\"", 15, "`stare` is no step"),
             ("think 2 ms", "think soon", 15, "a time such as"),
-            ("think 2 ms", "log 4 KiB", 13, "goes on until another"),
+            ("think 2 ms", "log 4 KiB", 13, "runs until another"),
             ("cycles = 7", "cycles = 0", 15, "`cycles` is `0`"),
             ("cycles = 7", "cycle = 7", 15, "unknown key `cycle`"),
             (
@@ -141,12 +141,12 @@ phase = [
     }
 
     #[test]
-    fn a_mix_of_one_role_is_its_own_result() {
+    fn mix_of_one_role_has_no_separate_role_results() {
         let (before, rest) = SUITE.split_once("        { name = \"look\"").unwrap();
         let (_, behind) = rest.split_once("\n").unwrap();
         let one = format!("{before}{behind}");
         let refused = read(&one).unwrap_err().to_string();
-        assert!(refused.contains("`alone` means nothing"), "{refused}");
+        assert!(refused.contains("`alone` cannot be used"), "{refused}");
         let test = read(&one.replace("alone = true, ", "")).unwrap();
         assert_eq!(test.phases.len(), 2);
     }

@@ -30,7 +30,7 @@ fn wrong(error: CatalogError) -> KeyError {
 }
 
 impl TomlTable<'_> {
-    /// Reads a key that must be there.
+    /// Reads a required key.
     fn key<T>(
         &self,
         key: &'static str,

@@ -1,6 +1,7 @@
-//! What users may hand to mkfs and mount: plain options, nothing that reaches beyond the cell.
+//! Validation of user options for mkfs and mount: only plain options that cannot affect anything
+//! outside the cell.
 
-/// Mount options that undo `nosuid,nodev`, or that make a mount something else than one of its own.
+/// Mount options that undo `nosuid,nodev`, or that do not create a new independent mount.
 const FORBIDDEN: [&str; 27] = [
     "dev",
     "suid",
@@ -67,8 +68,8 @@ pub(crate) fn check_pool_mount_option(option: &str) -> Result<(), String> {
     }
 }
 
-/// Checks the words that are added to a mkfs command line: each is an option or stands behind one, as its value.
-/// Any other word would be taken for a device or a size.
+/// Checks additional words of a mkfs command line: each must be an option or the value after an
+/// option. mkfs would interpret any other word as a device or a size.
 pub(crate) fn check_mkfs_options(words: &[String]) -> Result<(), String> {
     let mut before = None;
     for word in words {

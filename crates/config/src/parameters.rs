@@ -10,7 +10,7 @@ use crate::CatalogError;
 use crate::document::{TomlTable, TomlValue};
 use crate::sweep::{ParsedPoint, RANGE};
 
-/// What a study sets in place of a profile, by test.
+/// Parameters that a study overrides, by test.
 pub(crate) type StudyOverrides<'a> = BTreeMap<&'a str, TomlTable<'a>>;
 
 /// The parameters of a test as one profile sets them.
@@ -20,8 +20,8 @@ pub(crate) struct Parameters<'a> {
 }
 
 impl<'a> Parameters<'a> {
-    /// Reads `[test.parameters]`, where there are any, and adds those of a point; a study has its own values in
-    /// place of some.
+    /// Reads `[test.parameters]`, if present, and adds the parameters of a sweep point. A study may
+    /// override some of the values.
     pub fn read(
         test: &TomlTable<'a>,
         profile: SizeProfile,
@@ -55,7 +55,7 @@ impl<'a> Parameters<'a> {
         })
     }
 
-    /// What `"$name"` stands for at the place where it is written.
+    /// Returns the value of `"$name"`, placed at the reference.
     pub fn look_up(
         &self,
         name: &str,
@@ -79,7 +79,7 @@ impl<'a> Parameters<'a> {
         match self.values.iter().find(|(name, _)| !used.contains(**name)) {
             None => Ok(()),
             Some((name, value)) => Err(value.error(format!(
-                "parameter `{name}` is not used; write \"${name}\" where it belongs"
+                "parameter `{name}` is not used; use \"${name}\" in a phase or remove it"
             ))),
         }
     }

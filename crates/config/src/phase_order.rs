@@ -13,7 +13,7 @@ pub(crate) struct PhaseOrder {
 }
 
 impl PhaseOrder {
-    /// Takes in the next phase, or says why it cannot come here.
+    /// Adds the next phase. Returns an error if the phase is not valid at this position.
     pub fn check_next(&mut self, phase: &Phase) -> Result<(), String> {
         self.same_for_all(phase)?;
         check_end(phase)?;
@@ -27,9 +27,10 @@ impl PhaseOrder {
         }
     }
 
-    /// What a time limit left undone would be missing for later phases, with slow contenders only.
+    /// Checks that no phase follows a modifying phase with a time limit: slow contenders would
+    /// leave less work for it than fast ones.
     fn same_for_all(&mut self, phase: &Phase) -> Result<(), String> {
-        // The roles of a mix come behind it and do nothing.
+        // The role results follow their mix and do no work.
         let works = !phase.op.is_command() && !matches!(phase.op, Op::RoleResult(_));
         if let Some(bounded) = self.bounded.as_ref().filter(|_| works) {
             return Err(format!(
@@ -48,7 +49,7 @@ impl PhaseOrder {
         matches!(&phase.op, Op::Io(io) if io.exceeds_file(&self.things))
     }
 
-    /// The most that lies on the filesystem at once, as files have it.
+    /// Returns the maximum total size of files on the filesystem at any time.
     pub fn max_bytes_on_disk(&self) -> Bytes {
         self.most
     }

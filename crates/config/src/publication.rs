@@ -1,5 +1,5 @@
-//! What a study published, as its two files say it: the tables of `study.toml` beside the campaign, and the text of
-//! `figures.csv`. The crate `studies` gives it a meaning; here is only what can be wrong with TOML.
+//! The publication part of a study: the tables of `study.toml` other than the campaign, and the
+//! text of `figures.csv`. Only TOML is validated here; the crate `studies` interprets the contents.
 
 use crate::CatalogError;
 use crate::document::{TomlTable, TomlValue};
@@ -22,12 +22,12 @@ const CHECK: [&str; 7] = [
 ];
 const CLAIM: [&str; 5] = ["id", "text", "says", "in", "undecidable"];
 
-/// A text of a file, and where it stands.
+/// A text of a file with its line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SpannedText {
     /// The text.
     pub text: String,
-    /// Its line, from 1.
+    /// The line, from 1.
     pub line: usize,
 }
 
@@ -36,11 +36,11 @@ pub struct SpannedText {
 pub struct NamedEntry<T> {
     /// The name.
     pub name: SpannedText,
-    /// What it means.
+    /// The value of the name.
     pub means: T,
 }
 
-/// What a study published; texts are as they stand in its files.
+/// The published content of a study, as unparsed text of its files.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Publication {
     /// The name of `study.toml`, for errors.
@@ -51,7 +51,7 @@ pub struct Publication {
     pub figures: String,
     /// The machine, the versions and the command lines, in the order of the file.
     pub hardware: Vec<NamedEntry<String>>,
-    /// What the catalog calls a filesystem of the figures; `none` where it has none like it.
+    /// Catalog names of the filesystems in the figures; `none` if the catalog has no equivalent.
     pub filesystems: Vec<NamedEntry<String>>,
     /// Contenders of one filesystem that differ by its version: the filesystem and the version in the figures.
     pub variants: Vec<NamedEntry<Vec<String>>>,
@@ -65,7 +65,7 @@ pub struct Publication {
     pub doubts: Vec<CaveatSource>,
     /// Arithmetic that the figures should fulfil.
     pub checks: Vec<ConsistencyCheck>,
-    /// What the study concludes.
+    /// The conclusions of the study.
     pub claims: Vec<ClaimSource>,
 }
 
@@ -81,11 +81,11 @@ pub struct CaveatSource {
 /// Arithmetic that the figures should fulfil.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ConsistencyCheck {
-    /// What is checked, in words.
+    /// Description of the check.
     pub description: SpannedText,
     /// How.
     pub sum: SumRuleSource,
-    /// How far both sides may be apart: an amount, or a share in percent.
+    /// Tolerance: an absolute amount, or a share in percent.
     pub within: SpannedText,
 }
 
@@ -96,10 +96,10 @@ pub enum SumRuleSource {
     Total {
         /// The sum.
         total: SpannedText,
-        /// Its parts, as patterns.
+        /// The parts, as patterns.
         parts: Vec<SpannedText>,
     },
-    /// Two have the same product for everybody.
+    /// The product of two figures is the same for all contenders.
     Product(Vec<SpannedText>),
     /// A time is that of passing some bytes once at each of some rates.
     Time {
@@ -115,7 +115,7 @@ pub enum SumRuleSource {
 /// A claim as it is written.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ClaimSource {
-    /// What it is called.
+    /// The identifier of the claim.
     pub id: SpannedText,
     /// The claim in a sentence.
     pub text: String,
@@ -127,7 +127,7 @@ pub struct ClaimSource {
     pub undecidable: Option<String>,
 }
 
-/// Reads the tables; `figures` are name and text of the CSV file beside them.
+/// Reads the tables. `figures` is the name and the text of the CSV file in the same directory.
 pub(crate) fn read(
     top: &TomlTable<'_>,
     file: &str,

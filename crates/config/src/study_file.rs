@@ -1,4 +1,5 @@
-//! One study of `studies/`: a published comparison as a campaign, in the sizes that it had, and what it published.
+//! One file of `studies/`: a published comparison as a campaign in its original sizes, and its
+//! published results.
 
 use std::collections::BTreeSet;
 
@@ -25,41 +26,43 @@ const KEYS: [&str; 12] = [
     "parameters",
 ];
 
-/// A published comparison as a campaign: profile `study`, with its own sizes where it had others.
+/// A published comparison as a campaign: profile `study`, overridden by the sizes of the
+/// publication.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StudySource {
     /// The word that names it.
     pub name: String,
     /// Its title.
     pub title: String,
-    /// Where it was published.
+    /// Reference to the publication.
     pub source: String,
-    /// What of it is run, what is left out, and which sizes it does not state.
+    /// Explains which part is run, which part is omitted, and which sizes the publication does not
+    /// state.
     pub rationale: String,
     /// Names of the filesystems that it compared, as the catalog has them.
     pub contenders: Vec<String>,
-    /// Its tests, by suite.
+    /// The tests, by suite.
     pub suites: Vec<Suite>,
     /// Size of the volume.
     pub size: Bytes,
-    /// Memory of its machine, where it states that.
+    /// Memory of the test machine, if the publication states it.
     pub memory: Option<Bytes>,
-    /// How often it ran each test, where it states that.
+    /// Number of runs of each test, if the publication states it.
     pub rounds: Option<u32>,
     /// The machine of the catalog that is like its own, for guests in virtual time.
     pub machine: Option<String>,
-    /// Its figures and claims, where there are any beside the campaign.
+    /// The published figures and claims. `None` if the study is only a campaign.
     pub published: Option<Publication>,
 }
 
 /// A study as its files have it.
 #[derive(Clone, Debug)]
 pub(crate) struct StudyText {
-    /// What errors call its TOML file.
+    /// The name of the TOML file, for errors.
     pub file: String,
     /// Its TOML.
     pub text: String,
-    /// Name and text of its `figures.csv`, where it is a directory.
+    /// Name and text of `figures.csv`, if the study is a directory.
     pub figures: Option<(String, String)>,
 }
 
@@ -183,7 +186,7 @@ fn suites(top: &TomlTable<'_>, catalog: &Catalog) -> Result<Vec<Suite>, CatalogE
     }
 }
 
-/// What a test is called in its suite's file: a point of a sweep after its sweep.
+/// Returns the name of a test in its suite file; for a point of a sweep, the name of the sweep.
 fn called(test: &Test) -> &str {
     let sweep = test.sweep.as_ref();
     sweep.map_or(&test.name, |point| &point.sweep)

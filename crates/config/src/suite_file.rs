@@ -32,7 +32,7 @@ const TEST: [&str; 7] = [
 const PHASE: [&str; 8] = [
     "name", "op", "step", "needs", "cache", "ends", "at_most", "repeat",
 ];
-/// Keys that mean something only where files are touched.
+/// Keys that are only valid for phases that access files.
 const FILES_ONLY: [&str; 4] = ["cache", "ends", "at_most", "repeat"];
 
 const CACHES: [(&str, CacheState); 4] = [
@@ -47,8 +47,8 @@ const ENDS: [(&str, SyncAtEnd); 3] = [
     ("syncfs", SyncAtEnd::Syncfs),
 ];
 
-/// Reads one suite as a profile sets its parameters; it claims the names of its tests and sweeps.
-/// Phases that end too soon are repeated as `scaling` says.
+/// Reads one suite with its parameters resolved for a profile. It defines the names of its tests
+/// and sweeps. `scaling` controls the repetition of phases that end too soon.
 pub(crate) fn read(
     source: TomlSource<'_>,
     profile: SizeProfile,
@@ -57,7 +57,7 @@ pub(crate) fn read(
     read_with_overrides(source, profile, scaling, &StudyOverrides::new())
 }
 
-/// The same with the values that a study has in place of the profile's.
+/// Reads one suite with parameters that a study overrides.
 pub(crate) fn read_with_overrides(
     source: TomlSource<'_>,
     profile: SizeProfile,
@@ -103,7 +103,8 @@ pub(crate) fn read_with_overrides(
     Ok((suite, claims))
 }
 
-/// The programs that the suite's commands need, and what brings them: for all profiles, or for each its own.
+/// Reads the programs that the suite's commands need and their packages, for all profiles or for
+/// one.
 fn requires(
     top: &TomlTable<'_>,
     profile: SizeProfile,
@@ -150,7 +151,8 @@ fn archive(table: &TomlTable<'_>) -> Result<SourceArchive, CatalogError> {
     })
 }
 
-/// The archives that commands name, each of which must be one of the suite's.
+/// Returns the archives that commands use. Returns an error if the suite does not define one of
+/// them.
 fn used(archives: Vec<SourceArchive>, tests: &[Test]) -> Result<Vec<SourceArchive>, String> {
     let phases = tests.iter().flat_map(|test| &test.phases);
     let names: BTreeSet<&str> = phases.flat_map(|phase| phase.op.archives()).collect();
@@ -159,7 +161,7 @@ fn used(archives: Vec<SourceArchive>, tests: &[Test]) -> Result<Vec<SourceArchiv
         .find(|name| !archives.iter().any(|a| a.name == **name))
     {
         Some(name) => Err(format!(
-            "a command names $ARCHIVES/{name}, and no [[archive]] is called so"
+            "a command uses $ARCHIVES/{name}, but no [[archive]] has this name"
         )),
         None => Ok(archives
             .into_iter()
@@ -168,7 +170,7 @@ fn used(archives: Vec<SourceArchive>, tests: &[Test]) -> Result<Vec<SourceArchiv
     }
 }
 
-/// Tells commands what brings their programs, so that they can say it where one is missing.
+/// Adds the package names to commands, for the message about a missing program.
 fn name_packages(test: &mut Test, packages: &[String]) {
     for phase in &mut test.phases {
         if let Op::Exec(exec) = &mut phase.op {
@@ -235,8 +237,8 @@ fn read_test(
     Ok(test)
 }
 
-/// The phases of a test, and the most that they have on the filesystem at once. At a point of a
-/// sweep, a phase whose steps its file does not hold is left out.
+/// Reads the phases of a test and their maximum space on the filesystem. Omits a phase at points of
+/// a sweep at which its stride exceeds the file.
 fn read_phases(
     test: &TomlTable<'_>,
     scaling: Option<IterationPolicy>,
@@ -267,7 +269,7 @@ fn read_phases(
     Ok((phases, order.max_bytes_on_disk()))
 }
 
-/// A phase needs some that come before it, and the phases of a step stand side by side.
+/// Checks that needed phases precede this phase, and that the phases of a step are adjacent.
 fn require_place(
     table: &TomlTable<'_>,
     phase: &Phase,
@@ -290,7 +292,7 @@ fn require_place(
     }
 }
 
-/// Reads a phase, with those that it brings along.
+/// Reads a phase and the phases derived from it.
 fn read_phase(
     raw: &TomlTable<'_>,
     scaling: Option<IterationPolicy>,
@@ -314,9 +316,7 @@ fn read_phase(
         for key in FILES_ONLY {
             if let Some(value) = table.get(key)? {
                 let word = operation.name;
-                return Err(
-                    value.error(format!("`{key}` means nothing for `{word}`; leave it out"))
-                );
+                return Err(value.error(format!("`{key}` cannot be used for `{word}`; remove it")));
             }
         }
         (CacheState::None, SyncAtEnd::Call)
@@ -344,7 +344,7 @@ fn read_phase(
     }
 }
 
-/// Every key that such a file may hold, but for those of the operations.
+/// Returns all valid keys of such a file, without the keys of operations.
 #[cfg(test)]
 pub(crate) fn all_keys() -> impl Iterator<Item = &'static str> {
     let sweep = sweep::AXES.into_iter().chain(sweep::RANGE);

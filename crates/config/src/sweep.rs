@@ -1,6 +1,6 @@
-//! `[test.sweep]`: the points at which a test is run, each as a test of its own.
+//! `[test.sweep]`: the points of a sweep. Each point is a separate test.
 //!
-//! Knows axes and numbers only: what a phase makes of them is the phase's.
+//! Knows only axes and numbers; phases interpret them.
 
 use std::collections::BTreeMap;
 
@@ -27,7 +27,7 @@ pub(crate) const AXES: [&str; 8] = {
 /// Keys of an axis that is a range.
 pub(crate) const RANGE: [&str; 3] = ["from", "to", "times"];
 
-/// One point: on each axis the value, at the place of the file that says so.
+/// One point: the value on each axis and its place in the file.
 #[derive(Clone, Default)]
 pub(crate) struct ParsedPoint<'a>(Vec<(SweepAxis, u64, TomlValue<'a>)>);
 
@@ -47,7 +47,7 @@ impl<'a> ParsedPoint<'a> {
         })
     }
 
-    /// What tells the point from the others, for people: `size 64 KiB, block 8 KiB`.
+    /// Returns the coordinates as readable text: `size 64 KiB, block 8 KiB`.
     pub fn label(&self) -> String {
         let values = self.0.iter();
         let values =
@@ -161,7 +161,7 @@ fn range<'a>(
     let numbers: Vec<u64> = steps.take_while(|n| *n <= to).collect();
     if numbers.last() != Some(&to) {
         return Err(end.error(format!(
-            "`to` is {}, which {} by steps of ×{times} does not come to",
+            "`to` is {}, which {} does not reach in steps of ×{times}",
             axis.format_long(to),
             axis.format_long(from)
         )));

@@ -29,7 +29,7 @@ const WRITE: &str = "op = \"write\"\nfile = \"f\"\nsize = \"$size\"\nblock = \"$
                      cache = \"warm\"\nends = \"call\"";
 
 #[test]
-fn each_point_is_a_test_of_its_own() {
+fn each_sweep_point_is_a_separate_test() {
     let sweep = "size = [\"64 KiB\", \"1 MiB\"]\nblock = { from = \"16 KiB\", to = \"256 KiB\", times = 4 }";
     let tests = tests(sweep, WRITE, SizeProfile::Smoke).unwrap();
     let names: Vec<&str> = tests.iter().map(|t| t.name.as_str()).collect();
@@ -83,7 +83,7 @@ fn products_and_quotients_follow_the_point() {
 }
 
 #[test]
-fn a_phase_that_steps_out_of_its_file_is_left_out_of_that_point() {
+fn phases_with_strides_beyond_the_file_are_omitted() {
     let phases = format!(
         "{WRITE}\n[[test.phase]]\nname = \"strided\"\nop = \"read-stride\"\nfile = \"f\"\n\
          block = \"$block\"\nstride = \"17 * $block\"\ncache = \"warm\"\nends = \"call\""

@@ -1,4 +1,4 @@
-//! Files that people wrote: their text, of which there is not much.
+//! Reads text files of limited size.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -6,14 +6,14 @@ use std::path::Path;
 
 use crate::CatalogError;
 
-/// Bytes beyond which a file is not taken for one that people wrote.
+/// Maximum size of a text file, in bytes.
 const MAX_TEXT_FILE_SIZE: u64 = 1 << 20;
 
-/// The text of a file, or of what comes out of a pipe; `fsarena run /dev/sdX` shall not read a whole disk into
-/// memory.
+/// Reads the text of a file or pipe. The size limit prevents `fsarena run /dev/sdX` from reading a
+/// whole disk into memory.
 ///
 /// # Errors
-/// When it cannot be read, is no text or is longer than 1 MiB.
+/// Returns an error if the file cannot be read, is not UTF-8 text or is longer than 1 MiB.
 pub fn read_text(path: &Path) -> Result<String, CatalogError> {
     read(path).map_err(|error| CatalogError::Unreadable {
         path: path.to_owned(),
@@ -34,7 +34,7 @@ fn read(path: &Path) -> io::Result<String> {
     String::from_utf8(bytes).map_err(|_| io::Error::other("it is no text in UTF-8"))
 }
 
-/// The same of a plain file: in a directory nobody waits for what a pipe may bring.
+/// Reads a plain file. In a directory, a pipe is an error, because reading it could block.
 pub(crate) fn read_regular_file(path: &Path) -> Result<String, CatalogError> {
     match path.metadata() {
         Ok(found) if !found.is_file() => Err(CatalogError::Unreadable {

@@ -43,7 +43,8 @@ pub(crate) fn read(source: TomlSource<'_>) -> Result<(UseCase, NameRegistry), Ca
     Ok((read, claims))
 }
 
-/// The systems of which one must read it, and why; none where the file does not say.
+/// Reads the list of systems and the reason; at least one of them must support the filesystem.
+/// Returns `None` if the file has no list.
 fn readers(top: &TomlTable<'_>) -> Result<Option<RequiredReaders>, CatalogError> {
     let Some(value) = top.get("readers")? else {
         return Ok(None);

@@ -1,5 +1,5 @@
-//! The catalog that is compiled in: every file loads, says where its facts come from and what it
-//! requires, and every suite resolves in every profile.
+//! The built-in catalog: every file loads and lists its sources and requirements, and every suite
+//! resolves for every profile.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,7 +15,7 @@ fn catalog() -> Catalog {
 }
 
 #[test]
-fn every_filesystem_names_its_source_and_says_what_it_requires() {
+fn every_filesystem_has_a_source_and_requirements() {
     for f in catalog().filesystems() {
         assert!(f.source.len() > 10, "{}: {}", f.name, f.source);
         if f.unavailable.is_some() {
@@ -31,7 +31,7 @@ fn every_filesystem_names_its_source_and_says_what_it_requires() {
 }
 
 #[test]
-fn every_filesystem_says_where_it_comes_from_and_every_fact_has_its_source() {
+fn every_filesystem_has_an_origin_and_sources_of_its_facts() {
     for f in catalog().filesystems() {
         assert!(f.facts.origin.is_some(), "{}", f.name);
         for ((fact, said), sources) in FACT_TITLES
@@ -53,7 +53,7 @@ fn every_filesystem_says_where_it_comes_from_and_every_fact_has_its_source() {
 }
 
 #[test]
-fn a_removable_disk_is_for_what_another_system_reads() {
+fn removable_disks_need_support_by_another_system() {
     let catalog = catalog();
     let removable = catalog.use_case("removable").unwrap();
     let readers = removable.readers.as_ref().unwrap();
@@ -78,7 +78,7 @@ fn a_removable_disk_is_for_what_another_system_reads() {
 }
 
 #[test]
-fn every_file_is_called_after_what_it_describes() {
+fn file_names_match_entry_names() {
     let data = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../catalog");
     let names = |directory: &str| -> Vec<String> {
         let mut names: Vec<String> = std::fs::read_dir(data.join(directory))
@@ -135,7 +135,8 @@ fn every_system_of_the_studies_has_its_row() {
     }
 }
 
-/// Two implementations of one format, of which one has results in the study and the other locked the machine up.
+/// Two implementations of one format: one has results in the study, the other locked up the
+/// machine.
 #[test]
 fn chunkfs_has_a_row_for_each_of_its_drivers() {
     let catalog = catalog();
@@ -188,7 +189,7 @@ fn no_command_line_keeps_a_placeholder_and_every_mount_is_nosuid_and_nodev() {
 }
 
 #[test]
-fn lazy_initialisation_is_off_and_said() {
+fn lazy_initialisation_is_off_and_documented() {
     let catalog = catalog();
     for name in ["ext2", "ext3", "ext4"] {
         let f = catalog.filesystem(name).unwrap();
@@ -309,9 +310,9 @@ fn profile_study_of_iozone_is_the_published_grid() {
     assert!(largest.phases.iter().all(|p| p.cache == CacheState::Warm));
 }
 
-/// Every access, every way to the file, each alone at least, whatever the profile.
+/// In every profile, each access pattern and each I/O method occurs at least once separately.
 #[test]
-fn the_suite_data_goes_every_way_once() {
+fn data_suite_covers_every_access_pattern_and_method() {
     let catalog = catalog();
     for profile in SizeProfile::ALL {
         let suite = catalog.suite("data", profile).unwrap();
@@ -341,7 +342,7 @@ fn the_suite_data_goes_every_way_once() {
 
 /// One pass is repeated where files are touched, and nowhere else.
 #[test]
-fn phases_that_touch_files_are_repeated_when_they_end_too_soon() {
+fn phases_on_files_are_repeated_if_too_short() {
     let catalog = catalog();
     for profile in SizeProfile::ALL {
         let scaling = catalog.profile(profile).scaling;
@@ -391,7 +392,7 @@ fn profile_study_has_the_published_parameters() {
     let op = |test: &str, phase: &str| -> Op {
         let test = tests.iter().find(|t| t.name == test).unwrap();
         let phase = test.phases.iter().find(|p| p.name == phase).unwrap();
-        assert_eq!(phase.at_most, None, "nothing is cut short");
+        assert_eq!(phase.at_most, None, "phase has no time limit");
         phase.op.clone()
     };
     let written = |test: &str, phase: &str| match op(test, phase) {
@@ -433,9 +434,9 @@ fn profile_study_has_the_published_parameters() {
     );
 }
 
-/// What the suites' files say of the programs that they follow.
+/// Parameters from the suite files, which follow the original programs.
 #[test]
-fn profile_study_has_the_parameters_of_the_programs_that_it_follows() {
+fn study_profile_has_parameters_of_original_programs() {
     let catalog = catalog();
     let study = |suite| catalog.suite(suite, SizeProfile::Study).unwrap();
     let threads: Vec<u64> = study("tiobench")
@@ -464,7 +465,8 @@ fn profile_study_has_the_parameters_of_the_programs_that_it_follows() {
     );
 }
 
-/// Sizes in which the published comparisons differ from each other; the rest is what profile study has.
+/// The sizes in which the published comparisons differ; all other sizes come from the study
+/// profile.
 #[test]
 fn every_study_has_its_published_sizes() {
     let catalog = catalog();
@@ -538,7 +540,7 @@ fn every_study_has_its_published_sizes() {
 }
 
 #[test]
-fn every_study_fits_its_volume_and_says_what_it_leaves_out() {
+fn every_study_fits_its_volume_and_lists_omissions() {
     for study in catalog().studies().unwrap() {
         for test in study.suites.iter().flat_map(|suite| &suite.tests) {
             assert!(test.space <= study.size, "{}: {}", study.name, test.name);
@@ -584,11 +586,12 @@ fn every_use_gives_its_reasons_and_weighs_groups_that_a_suite_has() {
 }
 
 #[test]
-fn what_no_package_brings_and_what_no_module_names_is_in_its_field() {
+fn unpackaged_programs_and_undeclared_modules_are_listed() {
     let catalog = Catalog::builtin().unwrap();
     let requires = |name| &catalog.filesystem(name).unwrap().requires;
     assert!(requires("fuse-ufs").unpackaged["fuse-ufs"].contains("cargo install"));
-    // The kernel asks for them by name when bcachefs is mounted, so that no dependency tells of them.
+    // The kernel requests these modules by name when bcachefs is mounted, so module dependencies do
+    // not list them.
     for module in ["crc32c_generic", "xxhash"] {
         assert!(
             requires("bcachefs").modules.iter().any(|m| m == module),
@@ -611,7 +614,7 @@ fn a_test_of_a_suite_is_chosen_by_both_names() {
     let some = chosen(&["traces/mail", "tree", "traces/git"]).unwrap();
     assert_eq!(names(&some)[0], ["mail", "git"]);
     assert_eq!(names(&some)[1], ["tree"]);
-    // What the others unpack is not brought.
+    // Archives of other tests are omitted.
     let read = chosen(&["os2-shootout/read-600"]).unwrap();
     assert!(read[0].archives.is_empty());
     assert!(
@@ -637,7 +640,7 @@ fn a_test_of_a_suite_is_chosen_by_both_names() {
 
 /// Below 512 MiB, mke2fs takes blocks of 1 KiB and a journal to match (`small` of mke2fs.conf(5)).
 #[test]
-fn no_image_is_what_mke2fs_calls_small() {
+fn no_image_is_small_for_mke2fs() {
     let catalog = catalog();
     for profile in SizeProfile::ALL {
         assert!(
@@ -648,7 +651,7 @@ fn no_image_is_what_mke2fs_calls_small() {
 }
 
 #[test]
-fn what_is_withheld_in_virtual_time_names_phases_of_suites_and_gives_its_reason_and_evidence() {
+fn withheld_results_have_phases_reasons_and_evidence() {
     let catalog = catalog();
     let suites = catalog.suites(SizeProfile::Smoke).into_iter();
     let tests: Vec<Test> = suites.flat_map(|suite| suite.tests.clone()).collect();
@@ -656,7 +659,7 @@ fn what_is_withheld_in_virtual_time_names_phases_of_suites_and_gives_its_reason_
         let names = |test: &Test| test.phases.iter().any(|phase| one.matches(test, phase));
         assert!(tests.iter().any(names), "{} names no phase", one.phase);
         assert!(one.reason.len() > 10, "{}: {}", one.phase, one.reason);
-        // What is in order in five pairs of six is to be believed.
+        // If five of six pairs are in order, the result is reliable and should not be withheld.
         let share = f64::from(one.same_order) / f64::from(one.pairs);
         assert!(
             share < 0.85,

@@ -16,7 +16,7 @@ fn catalog() -> &'static Catalog {
 }
 
 #[test]
-fn a_contender_is_a_filesystem_with_options_behind_a_colon() {
+fn contender_is_a_filesystem_with_options_after_a_colon() {
     let catalog = catalog();
     let plain = catalog.contender("ext4").unwrap();
     assert_eq!(
@@ -39,7 +39,7 @@ fn a_contender_is_a_filesystem_with_options_behind_a_colon() {
 }
 
 #[test]
-fn a_contender_may_be_given_another_name_and_so_compete_twice() {
+fn renamed_contender_can_compete_twice() {
     let catalog = catalog();
     let again = catalog.contender("again=ext4:data=journal").unwrap();
     assert_eq!(again.name, "again");
@@ -59,7 +59,7 @@ fn a_contender_may_be_given_another_name_and_so_compete_twice() {
 }
 
 #[test]
-fn a_contender_may_have_memory_and_disks_of_its_own() {
+fn contender_can_override_memory_and_disks() {
     let catalog = catalog();
     let one = catalog
         .contender("ext4@sata-ssd,disks=2,memory=1GiB:data=journal")
@@ -84,8 +84,8 @@ fn a_contender_may_have_memory_and_disks_of_its_own() {
         ("ext4@", "there is no disk ``"),
         ("ext4@disks=9", "a whole number from 1 to 8"),
         ("ext4@memory=0", "a size such as 64MiB"),
-        ("ext4@size=1GiB", "`@size=` is nothing"),
-        ("ext4@nvme-consumer,ideal", "the same thing twice"),
+        ("ext4@size=1GiB", "`@size=` is not a setting"),
+        ("ext4@nvme-consumer,ideal", "has a duplicate setting"),
     ] {
         let error = catalog.contender(spec).unwrap_err().to_string();
         assert!(error.contains(complaint), "{spec}: {error}");
@@ -111,7 +111,7 @@ fn a_contender_or_all_of_a_campaign_may_have_an_age() {
         ),
         (
             "ext4@fill=80%",
-            "`fill=` says how it is aged: give `age=PROFILE`, too",
+            "`fill=` needs an age profile; add `age=PROFILE`",
         ),
         (
             "ext4@age=agrawal,fill=99%",
@@ -121,7 +121,7 @@ fn a_contender_or_all_of_a_campaign_may_have_an_age() {
             "ext4@age=agrawal,operations=x",
             "`operations=x`: expected a whole number",
         ),
-        ("ext4@age=agrawal,age=wang-os", "the same thing twice"),
+        ("ext4@age=agrawal,age=wang-os", "has a duplicate setting"),
         (
             "tmpfs@age=agrawal",
             "`tmpfs` is on no device that could be aged",
@@ -145,7 +145,7 @@ fn a_contender_or_all_of_a_campaign_may_have_an_age() {
         ),
         (
             "directories = [\"/\"]\nage = { profile = \"agrawal\" }",
-            "c.toml:2: `age` means nothing for `directories`",
+            "c.toml:2: `age` cannot be used with `directories`",
         ),
         (
             "contenders = [{ name = \"a\", filesystem = \"ext4\",\n age = { profile = \"agrawal\", fill = [\"9%\", \"8%\"] } }]",
@@ -231,7 +231,7 @@ fn a_mounted_directory_is_a_contender() {
 }
 
 #[test]
-fn a_campaign_file_says_all_or_little() {
+fn campaign_file_may_set_all_or_few_keys() {
     let catalog = catalog();
     let all = r#"
 name = "Journals"
@@ -283,7 +283,7 @@ device = "/dev/sdz"
 }
 
 #[test]
-fn a_campaign_file_says_what_machine_a_guest_is() {
+fn campaign_file_sets_the_guest_machine() {
     let text = "contenders = [\"jfs\"]\nbackend = \"vm\"\nclock = \"real\"\nprocessors = 2\n\
                 disks = 3\ndisk = \"sata-ssd\"\ndisk_cache = \"none\"";
     let campaign = campaign_file::parse(text, "c.toml", catalog()).unwrap();
@@ -296,7 +296,7 @@ fn a_campaign_file_says_what_machine_a_guest_is() {
 }
 
 #[test]
-fn what_is_far_too_large_is_not_read_to_its_end() {
+fn oversized_files_are_not_read_to_the_end() {
     let error = config::read_text(Path::new("/dev/zero")).unwrap_err();
     assert_eq!(
         error.to_string(),
@@ -305,7 +305,7 @@ fn what_is_far_too_large_is_not_read_to_its_end() {
 }
 
 #[test]
-fn relative_directories_are_taken_from_the_file() {
+fn relative_directories_are_relative_to_the_file() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("c.toml");
     let text = "directories = [\"a\", { name = \"b\", path = \"/mnt/b\", memory = \"64 MiB\" }]";

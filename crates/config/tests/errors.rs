@@ -1,4 +1,4 @@
-//! What a user is told of a file that is wrong: one line with file, line and what was expected.
+//! Error messages for invalid files: one line with file, line and the expected value.
 
 use std::fmt::Write as _;
 
@@ -21,7 +21,7 @@ fn told(texts: &[&str], error: impl Fn(&str) -> String) -> String {
     })
 }
 
-/// The error of a text that is put in the place of another in a right file.
+/// Returns the error of an overlay whose only file contains `text`.
 fn in_overlay(directory: &str, text: &str) -> String {
     let dir = tempfile::tempdir().unwrap();
     std::fs::create_dir(dir.path().join(directory)).unwrap();
@@ -322,7 +322,7 @@ fn sweeps() {
 }
 
 #[test]
-fn a_campaign_file_that_is_not_there() {
+fn missing_campaign_file_is_an_error() {
     let path = std::path::Path::new("/nonexistent/campaign.toml");
     let error = config::read_text(path).unwrap_err().to_string();
     assert_eq!(

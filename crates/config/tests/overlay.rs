@@ -1,4 +1,5 @@
-//! A user's own directory beside the catalog: it adds, it overrides, and it is refused as a whole.
+//! User directories in addition to the catalog: they add and override entries, and are refused as a
+//! whole.
 
 use std::path::Path;
 
@@ -86,7 +87,7 @@ fn a_directory_of_files_holds_filesystems() {
 }
 
 #[test]
-fn nothing_is_taken_over_when_any_file_is_wrong() {
+fn catalog_is_unchanged_if_any_file_is_invalid() {
     let dir = tempfile::tempdir().unwrap();
     write(
         dir.path(),
@@ -100,7 +101,7 @@ fn nothing_is_taken_over_when_any_file_is_wrong() {
 }
 
 #[test]
-fn a_name_means_one_thing() {
+fn names_are_unique() {
     let refused = |files: &[(&str, String)]| -> String {
         let dir = tempfile::tempdir().unwrap();
         for (file, text) in files {
@@ -240,7 +241,7 @@ fn ages_add_and_override() {
 }
 
 #[test]
-fn what_is_wrong_with_a_use_is_told_with_its_line() {
+fn invalid_use_cases_are_rejected_with_their_line() {
     let cases = [
         (
             "parts = 3",
@@ -296,7 +297,7 @@ size = "7 MiB"
 "#;
 
 #[test]
-fn a_study_has_its_own_values_in_place_of_the_profiles() {
+fn study_values_override_profile_values() {
     let dir = tempfile::tempdir().unwrap();
     write(dir.path(), "suites/mine.toml", SUITE);
     write(dir.path(), "studies/ours.toml", STUDY);
@@ -309,7 +310,8 @@ fn a_study_has_its_own_values_in_place_of_the_profiles() {
     assert_eq!(suite.tests[0].space, model::Bytes::mib(4));
 }
 
-/// A study is a directory of two files; a campaign alone is one file, and holds no claims.
+/// A study is a directory with two files. A file without figures is only a campaign and has no
+/// claims.
 #[test]
 fn a_study_is_two_files_and_a_campaign_alone_is_one() {
     let dir = tempfile::tempdir().unwrap();
@@ -336,7 +338,7 @@ fn a_study_is_two_files_and_a_campaign_alone_is_one() {
 }
 
 #[test]
-fn what_is_wrong_with_a_study_is_told_with_its_line() {
+fn invalid_studies_are_rejected_with_their_line() {
     let dir = tempfile::tempdir().unwrap();
     write(dir.path(), "suites/mine.toml", SUITE);
     for (right, wrong, told) in [

@@ -1,4 +1,4 @@
-//! A campaign from the plan to its last cell: what it works on is taken, its cells run, and nothing is left behind.
+//! Runs a campaign: acquires its resources, runs its cells, and cleans up.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -22,15 +22,15 @@ use crate::output::exit::EnvironmentError;
 use crate::past_durations;
 use crate::traces::Traces;
 
-/// What the user gives a run of a campaign beside the campaign itself.
+/// Inputs of a campaign run that are not part of the stored campaign.
 pub struct RunContext<'a> {
-    /// What may be erased.
+    /// Device that the user allows to erase.
     pub consent: EraseConsent,
-    /// How many cells may run side by side, where any may.
+    /// Maximum number of cells to run in parallel, if the backend can run several.
     pub jobs: Option<u32>,
-    /// The most that may be written from now on, in place of what the campaign began with.
+    /// Maximum number of bytes to write in this run. Overrides the limit stored with the campaign.
     pub max_written: Option<Bytes>,
-    /// Brings the place where results are kept that need not be brought about twice; asked for guests only.
+    /// Opens the cell cache. Called only for guests.
     pub cache: &'a dyn Fn() -> Option<CellCache>,
     /// Where the traces of campaigns are kept.
     pub traces: &'a Path,
@@ -38,11 +38,11 @@ pub struct RunContext<'a> {
     pub uses: Vec<UseCase>,
     /// Whether a machine that does something else ends the campaign.
     pub exclusive: bool,
-    /// Brings the guest in which cells run; not asked where they run elsewhere, or all have.
+    /// Opens the guest in which cells run. Not called if cells run elsewhere or all have a result.
     pub guest: &'a dyn Fn(&Campaign) -> anyhow::Result<Arc<Guest>>,
 }
 
-/// What a campaign works on, held from the first look at it to its last cell.
+/// Resources of a campaign, held until its last cell has finished.
 pub enum AcquiredMachine<'a> {
     /// By the agent of the machine on whose kernel cells run.
     Host(Box<AgentBackend<'a>>),
@@ -51,8 +51,8 @@ pub enum AcquiredMachine<'a> {
 }
 
 impl<'a> AcquiredMachine<'a> {
-    /// Finds out whether the campaign can run at all, and takes what it works on; gives what does not fit, a line
-    /// each, where it has not run before. Changes nothing.
+    /// Checks whether the campaign can run, and acquires its resources. Returns one line per
+    /// misfit, or no lines if the campaign ran before (`again`). Changes nothing on disk.
     pub fn acquire(
         campaign: &Campaign,
         consent: &EraseConsent,
@@ -85,7 +85,8 @@ impl<'a> AcquiredMachine<'a> {
     }
 }
 
-/// Stores a new campaign with its plan, unless something would refuse it anyway, and takes what it works on.
+/// Acquires the resources of a new campaign, then stores the campaign with its plan. Stores nothing
+/// if a check fails.
 pub fn store_and_acquire<'a>(
     store: &mut Store,
     campaign: &Campaign,
@@ -103,8 +104,8 @@ pub fn store_and_acquire<'a>(
     Ok((id, taken))
 }
 
-/// Runs every cell of a stored campaign that has no result yet, and leaves nothing behind. What it works on is
-/// taken where it is not taken already.
+/// Runs every cell of a stored campaign that has no result yet, and cleans up. Acquires the
+/// resources of the campaign if `taken` is `None`.
 pub fn run_to_end<'a>(
     store: &mut Store,
     id: CampaignId,
@@ -125,7 +126,7 @@ pub fn run_to_end<'a>(
         let own = CampaignDir::directory(&campaign, id);
         machine::remove_stale(reach, &own, Some((id, &campaign)))?;
         asked.progress.note(&format!(
-            "campaign {id} is complete: nothing is left to run"
+            "campaign {id} is complete: all cells have results"
         ));
         return Ok(CampaignEnd::Complete);
     }
@@ -186,7 +187,7 @@ pub fn run_to_end<'a>(
     }
 }
 
-/// Why a campaign ended matters more than what could not be removed behind it.
+/// Reports the error of the campaign in preference to the error of the cleanup.
 fn and_clear(
     ended: anyhow::Result<CampaignEnd>,
     cleared: anyhow::Result<()>,
@@ -195,10 +196,11 @@ fn and_clear(
     cleared.map(|()| ended)
 }
 
-/// Runs the cells of a stored campaign on a backend; a command goes on with it where it ends before.
+/// Runs the cells of a stored campaign on a backend. `go_on` is the command that resumes the
+/// campaign after a failure.
 ///
 /// # Errors
-/// When a result cannot be kept, or the backend cannot go on.
+/// Returns an error if a result cannot be stored, or if the backend fails.
 pub fn cells<B>(
     store: &mut Store,
     id: CampaignId,
@@ -218,13 +220,13 @@ where
         CampaignError::Ledger(error) => error.into(),
         CampaignError::Backend(error) => error.into(),
         CampaignError::EnvironmentFault(reason) => EnvironmentError(format!(
-            "{reason} (the campaign ends here; `{go_on}` goes on once that is mended)"
+            "{reason}; the campaign stopped; fix this, then resume with `{go_on}`"
         ))
         .into(),
     })
 }
 
-/// A campaign goes on on the disk on which it began, as far as disks can be told by size and number.
+/// Refuses to resume a campaign on another disk. Compares size, serial number and WWN, if known.
 fn require_same_disk(
     campaign: &Campaign,
     disk: Option<&DiskIdentity>,
@@ -235,7 +237,7 @@ fn require_same_disk(
     let difference = difference.and_then(|(before, now)| before.explain_permanent_change(now));
     match (&campaign.device, difference) {
         (Some(device), Some(difference)) => Err(EnvironmentError(format!(
-            "{} is not the disk on which the campaign began: {difference}; attach that one, or run anew",
+            "cannot resume on {}: not the disk on which the campaign started: {difference}; attach that disk, or run a new campaign",
             device.display()
         ))),
         _ => Ok(()),

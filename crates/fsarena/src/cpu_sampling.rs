@@ -1,4 +1,5 @@
-//! Cells of a campaign in virtual time once more, with the processor sampled: everything else is as it was.
+//! Reruns cells of a campaign in virtual time with processor sampling; all other settings are
+//! unchanged.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::path::Path;
@@ -17,11 +18,11 @@ use crate::output::erase_question::EraseConfirmation;
 use crate::output::exit::{EnvironmentError, UserInterrupt};
 use crate::traces::Traces;
 
-/// What it takes beside the campaign.
+/// Inputs of a sampled rerun in addition to the campaign.
 pub struct SamplingContext<'a> {
     /// The guest in which the campaign ran.
     pub guest: Arc<Guest>,
-    /// Where results are kept that need not be brought about twice.
+    /// Cell cache.
     pub cache: Option<CellCache>,
     /// Where the traces of campaigns are kept.
     pub traces: &'a Path,

@@ -1,4 +1,5 @@
-//! Faults of fsarena itself: a panic, in whichever thread, is told in one line that asks for a report.
+//! Reports a panic of any thread as an internal error of fsarena, in one line that asks for a bug
+//! report.
 
 use std::panic::{self, AssertUnwindSafe, PanicHookInfo};
 use std::sync::Arc;
@@ -6,7 +7,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::output::exit;
 
-/// Runs the program. `None` where there was a panic, of which the first is told: others follow from it.
+/// Runs the program. Returns `None` if any thread panicked. Reports only the first panic, since
+/// others follow from it.
 pub fn watched<T>(program: impl FnOnce() -> T) -> Option<T> {
     let told = Arc::new(AtomicBool::new(false));
     let telling = Arc::clone(&told);
@@ -15,7 +17,7 @@ pub fn watched<T>(program: impl FnOnce() -> T) -> Option<T> {
             exit::print_error(&words(panic), exit::json_is_asked_for());
         }
     }));
-    // What it was at is given up, whatever state that is in.
+    // The state of the unwound program is discarded, so broken invariants cannot matter.
     let outcome = panic::catch_unwind(AssertUnwindSafe(program));
     outcome.ok().filter(|_| !told.load(Ordering::SeqCst))
 }
@@ -42,7 +44,8 @@ mod tests {
     /// Set in the process in which a test panics: the hook is the process's.
     const CHILD: &str = "FSARENA_TEST_OF_FAULTS";
 
-    /// Runs this test again in a process of its own; `None` there.
+    /// Runs this test again in a child process and returns its output. Returns `None` in the child
+    /// process.
     fn child(test: &str) -> Option<Output> {
         if std::env::var_os(CHILD).is_some() {
             return None;
@@ -76,9 +79,8 @@ mod tests {
     }
 
     #[test]
-    fn a_panic_of_any_thread_counts_and_what_follows_from_it_is_not_told() {
-        let name =
-            "fault::tests::a_panic_of_any_thread_counts_and_what_follows_from_it_is_not_told";
+    fn reports_only_the_first_panic_of_any_thread() {
+        let name = "fault::tests::reports_only_the_first_panic_of_any_thread";
         match child(name) {
             Some(output) => assert_told_once(&output),
             None => end(watched(|| {

@@ -1,16 +1,17 @@
-//! What cells took in earlier campaigns: the best that can be said of a campaign's time before it has begun.
+//! Run times of cells in earlier campaigns, used to estimate the time of a new one.
 
 use model::{Campaign, CampaignId, Contender, Nanos, Test};
 use plan::PastDurations;
 use store::Store;
 
-/// How many campaigns are looked at, the newest first.
+/// Maximum number of earlier campaigns to use, newest first.
 const CAMPAIGNS: usize = 5;
 
-/// What equal cells took in the newest campaigns under the same conditions; `own` is none of them.
+/// Returns the run times of equal cells in the newest campaigns under the same conditions, except
+/// campaign `own`.
 pub fn load(store: &Store, campaign: &Campaign, own: Option<CampaignId>) -> PastDurations {
     let mut experience = PastDurations::default();
-    // What cannot be read tells no times; the campaign does not depend on it.
+    // A campaign that cannot be read contributes no times; they only improve the estimate.
     let definitions = store.definitions().unwrap_or_default();
     let earlier = definitions.into_iter().rev();
     let alike = earlier.filter(|(id, earlier)| Some(*id) != own && are_alike(earlier, campaign));

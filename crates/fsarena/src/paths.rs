@@ -1,4 +1,4 @@
-//! Where things are kept, and opening what is kept there.
+//! Locations of databases, work directories, reports and catalogs, and functions that open them.
 
 use std::collections::BTreeSet;
 use std::env;
@@ -17,7 +17,7 @@ use crate::args::cli::GlobalArgs;
 use crate::output::exit::{EnvironmentError, UsageError};
 use crate::settings::external_programs;
 
-/// What a database is called of which nobody says where it is.
+/// File stem of the default database.
 const DEFAULT_PATHS: &str = "fsarena";
 
 /// The database of campaigns: `--db`, or `fsarena.db` in the user's data directory.
@@ -37,10 +37,11 @@ pub fn data_directory() -> anyhow::Result<PathBuf> {
     })
 }
 
-/// Where images and mount points are made on another machine, unless the user says otherwise.
+/// Default directory of images and mount points on another host.
 const FAR_WORK_DIRECTORY: &str = "/var/lib/fsarena";
 
-/// Where images and mount points are made unless the user says otherwise: beside the database, where it is this machine.
+/// Returns the default directory of images and mount points: on this machine, the directory of the
+/// database.
 pub fn work_directory(host: Option<&str>, globals: &GlobalArgs) -> anyhow::Result<PathBuf> {
     if host.is_some() {
         return Ok(FAR_WORK_DIRECTORY.into());
@@ -49,14 +50,15 @@ pub fn work_directory(host: Option<&str>, globals: &GlobalArgs) -> anyhow::Resul
     Ok(database.parent().unwrap_or(Path::new("/")).to_owned())
 }
 
-/// The directory of the pages that are written after runs, which is made where there is none.
+/// Returns the directory of the report pages that are written after runs. Creates it if it does not
+/// exist.
 pub fn reports(globals: &GlobalArgs) -> anyhow::Result<SafeDir> {
     let (directory, _) = place_of(&database(globals)?)?;
     Ok(SafeDir::make(&directory)?.subdirectory("reports")?)
 }
 
-/// What the page of a campaign is called: of another database than the usual one, it bears that one's name, for both may
-/// lie in one directory.
+/// Returns the file name of the page of a campaign. The name includes the stem of a database other
+/// than the default one, because both databases may be in the same directory.
 pub fn page(globals: &GlobalArgs, id: CampaignId) -> anyhow::Result<String> {
     let database = database(globals)?;
     let stem = database.file_stem().unwrap_or_default().to_string_lossy();
@@ -66,7 +68,7 @@ pub fn page(globals: &GlobalArgs, id: CampaignId) -> anyhow::Result<String> {
     })
 }
 
-/// The absolute path of what an option names. A campaign, which is stored, holds paths in UTF-8 alone.
+/// Returns the absolute path of an option's value. Stored campaigns can contain only UTF-8 paths.
 pub fn absolute(option: &str, path: &Path) -> anyhow::Result<PathBuf> {
     let absolute = std::path::absolute(path)
         .with_context(|| format!("{option} {}: the working directory is gone", path.display()))?;
@@ -103,21 +105,22 @@ pub fn transport(host: Option<&str>) -> anyhow::Result<Box<dyn AgentTransport>> 
     })
 }
 
-/// The store, made where there is none, in a place that nobody else can tamper with.
+/// Opens the store, which must be in a directory that no other user can write to. Creates the store
+/// if it does not exist.
 pub fn store(globals: &GlobalArgs) -> anyhow::Result<Store> {
     let path = own_database(&database(globals)?, true)?;
     Ok(Store::open(&path)?)
 }
 
-/// The path of a database that belongs to this user, with all that SQLite keeps beside it; made, where there is none,
-/// for who writes to it.
+/// Returns the path of a database after checking that the user owns it and its SQLite side files.
+/// With `writes`, creates the directory and the file if they do not exist.
 fn own_database(path: &Path, writes: bool) -> anyhow::Result<PathBuf> {
     let (directory, name) = place_of(path)?;
     let directory = match writes {
         true => SafeDir::make(&directory)?,
         false => SafeDir::open(&directory)?,
     };
-    // SQLite takes whatever lies beside a database for its own journal, and rolls it back.
+    // SQLite would use a planted side file as its own journal and roll it back.
     if directory.is_sticky_shared()? {
         return Err(common(&directory, &name).into());
     }
@@ -125,7 +128,8 @@ fn own_database(path: &Path, writes: bool) -> anyhow::Result<PathBuf> {
         let mut file = name.clone();
         file.push(suffix);
         match directory.file(&file) {
-            // Nobody can change it; who wants to write to it is told by the store what to do.
+            // No user can change a read-only filesystem. The store reports an error on the first
+            // write.
             Err(UntrustedPath::Io { source, .. })
                 if source.kind() == ErrorKind::ReadOnlyFilesystem =>
             {
@@ -140,12 +144,11 @@ fn own_database(path: &Path, writes: bool) -> anyhow::Result<PathBuf> {
     Ok(directory.path().join(name))
 }
 
-/// A database has to lie where nobody else can make files.
+/// The error for a database in a directory that other users can write to.
 fn common(directory: &SafeDir, name: &OsStr) -> EnvironmentError {
     let (place, name) = (directory.path().display(), Path::new(name).display());
     EnvironmentError(format!(
-        "anybody can make files in {place}, which SQLite would take for its own: give the database a directory of its \
-         own, such as --db {place}/fsarena/{name}"
+        "cannot use a database in {place}: all users can create files there, which SQLite would use as its journal; use a private directory, such as --db {place}/fsarena/{name}"
     ))
 }
 
@@ -157,13 +160,15 @@ fn place_of(path: &Path) -> anyhow::Result<(PathBuf, OsString)> {
     Ok((path.parent().unwrap_or(Path::new("/")).to_owned(), name))
 }
 
-/// The store of earlier campaigns, to look at; where there is none, that is said and nothing is made.
+/// Opens the store of earlier campaigns for reading. Returns an error if it does not exist; creates
+/// nothing.
 pub fn existing_store(globals: &GlobalArgs) -> anyhow::Result<Store> {
     let none = no_campaign(&database(globals)?);
     Ok(store_if_any(globals)?.ok_or(none)?)
 }
 
-/// The same, where there is one. What belongs to somebody else is left as it is.
+/// Opens the store for reading. Returns `None` if it does not exist. A store of another user is
+/// opened without any change.
 pub fn store_if_any(globals: &GlobalArgs) -> anyhow::Result<Option<Store>> {
     let path = database(globals)?;
     let is_there = path.try_exists();
@@ -191,7 +196,8 @@ fn no_campaign(path: &Path) -> UsageError {
     ))
 }
 
-/// The campaign to go on with: the one named, or the latest of this file's own that is not complete, or else the latest.
+/// Returns the campaign to resume: the named one, else the latest incomplete one of this database
+/// (imported ones excluded), else the latest.
 pub fn campaign_to_resume(store: &Store, named: Option<i64>) -> anyhow::Result<CampaignId> {
     if named.is_none() {
         let campaigns = store.campaigns()?;
@@ -204,7 +210,7 @@ pub fn campaign_to_resume(store: &Store, named: Option<i64>) -> anyhow::Result<C
     campaign_id(store, named)
 }
 
-/// The campaign that is meant: the one named, which need not be there, or the latest.
+/// Returns the campaign with this number, which may not exist, or the latest campaign.
 pub fn campaign_id(store: &Store, named: Option<i64>) -> anyhow::Result<CampaignId> {
     let id = match named {
         Some(id) => Some(CampaignId(id)),
@@ -222,12 +228,13 @@ pub fn catalog(globals: &GlobalArgs) -> anyhow::Result<Catalog> {
     Ok(catalog)
 }
 
-/// A path as one would type it into a shell.
+/// Quotes a path for a shell, if necessary.
 pub fn shell_path(path: &Path) -> String {
     report::shell_quote(&path.to_string_lossy())
 }
 
-/// The command that goes on with a campaign; what a device of the user's holds by then is fsarena's.
+/// Returns the command that resumes a campaign. It contains `--erase` for a device, because the
+/// device now contains data of fsarena.
 pub fn resume_line(globals: &GlobalArgs, id: CampaignId, device: Option<&Path>) -> String {
     let erase = device
         .map(|device| format!(" --erase {}", shell_path(device)))

@@ -1,4 +1,5 @@
-//! A host that ssh reaches, on which cells of a plan run: it gets a copy of what is planned, and sends results.
+//! A host reached through ssh that runs cells of a plan. It receives a copy of the plan and sends
+//! results.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -20,20 +21,20 @@ pub struct SshHost {
     ssh: SshTransport,
     /// The directory that is copied.
     directory: PathBuf,
-    /// What the copy is called there.
+    /// Path of the plan's copy on the host.
     called: String,
-    /// What a task takes of memory.
+    /// Memory of a task, in bytes.
     memory: Bytes,
     /// Further options of the worker.
     options: Vec<String>,
-    /// Where the copy is, once it is there.
+    /// Location of the copy, set when the copy exists.
     copy: Mutex<Option<String>>,
     /// Whether it was asked before; then ssh's complaints are known.
     was_asked: AtomicBool,
 }
 
 impl SshHost {
-    /// A host of which nothing is asked yet.
+    /// Creates a host without contacting it.
     pub fn new(
         name: &str,
         batch: &Batch,
@@ -100,7 +101,8 @@ impl SshHost {
         let sent = tar.stdin(Stdio::null()).stdout(Stdio::piped()).spawn();
         let mut sent = sent.context("cannot start tar")?;
         let archive = sent.stdout.take().map_or_else(Stdio::null, Stdio::from);
-        // Hosts that share a home bring it to the same place, and one of them comes second.
+        // Hosts with a shared home directory copy to the same path; one of them finishes second and
+        // removes its copy.
         let script = format!(
             "umask 077; p={copy}.$(uname -n).$$; mkdir -p \"$p\" && tar -C \"$p\" --no-same-owner -xf - && \
              {{ mv -T \"$p\" {copy} || {{ rm -rf \"$p\"; test -f {copy}/plan.json; }}; }}"
@@ -130,7 +132,7 @@ impl WorkerHost for SshHost {
     }
 
     fn start_worker(&self, part: EntryRange) -> Result<Command, String> {
-        let copy = self.copy().ok_or("nothing was copied to it")?;
+        let copy = self.copy().ok_or("no copy of the plan on the host")?;
         let EntryRange { first, count } = part;
         let (program, copy) = (Path::new(&copy).join("fsarena"), shell_quote(&copy));
         let program = shell_quote(&program.to_string_lossy());
@@ -147,7 +149,7 @@ impl WorkerHost for SshHost {
 
     fn clean_up(&self) {
         if let Some(copy) = self.copy() {
-            // What is left where the host has just gone away is in its cache.
+            // If the host is unreachable, only files in its cache directory remain.
             let _ = self
                 .ssh
                 .run_script(&format!("rm -rf {}", shell_quote(&copy)), Stdio::null());

@@ -1,5 +1,5 @@
-//! What campaigns that were killed have left in work directories: images, most of all. The next campaign removes what
-//! those of its own database have left, and names the rest.
+//! Directories that killed campaigns left in work directories, mostly images. The next campaign
+//! removes those that belong to its database and lists the others.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -13,14 +13,14 @@ use crate::args::cli::GlobalArgs;
 use crate::output::exit;
 use crate::paths;
 
-/// Where to look for what was left.
+/// Places to search for leftover directories.
 #[derive(Clone, Copy)]
 pub struct SearchDirs<'a> {
     /// The machine.
     pub reach: &'a dyn AgentTransport,
-    /// Its name, where it is another one.
+    /// Name of the host, or `None` for this machine.
     pub host: Option<&'a str>,
-    /// A directory in which campaigns work, beside those of the stored ones.
+    /// Work directory to search in addition to the work directories of stored campaigns.
     pub work_dir: &'a Path,
 }
 
@@ -30,20 +30,20 @@ pub struct Leftover {
     whose: Owner,
 }
 
-/// Who made it.
+/// Creator of a leftover directory.
 enum Owner {
     /// A campaign of this database.
     Campaign(CampaignId, Box<Campaign>),
     Calibration,
-    /// A campaign of which nothing is known here.
+    /// A campaign that is not in this database.
     Unknown,
 }
 
-/// What is left on a machine in the work directories of all stored campaigns that ran there, and in one more. Where
-/// nothing can be looked at, nothing is found.
+/// Finds leftover directories on a machine, in `work_dir` and in the work directories of all stored
+/// campaigns that ran there. A directory that cannot be read counts as empty.
 ///
 /// # Errors
-/// When the machine cannot be reached.
+/// Returns an error if the machine cannot be reached.
 pub fn find(store: Option<&Store>, searched: &SearchDirs<'_>) -> anyhow::Result<Vec<Leftover>> {
     let campaigns = store.and_then(|store| store.definitions().ok());
     let mut campaigns = campaigns.unwrap_or_default();
@@ -71,10 +71,11 @@ fn whose(found: &StaleDirectory, campaigns: &[(CampaignId, Campaign)]) -> Owner 
     }
 }
 
-/// Removes what is left on a machine of this database's campaigns but one, and says so; names what else is left.
+/// Removes the leftovers of campaigns of this database, except campaign `but`, and reports each
+/// removal. Lists the leftovers of other databases.
 ///
 /// # Errors
-/// When the machine cannot be reached.
+/// Returns an error if the machine cannot be reached.
 pub fn remove(
     store: &Store,
     searched: &SearchDirs<'_>,
@@ -93,7 +94,7 @@ pub fn remove(
 }
 
 impl Leftover {
-    /// Removes it, and says in a line that this was done, or why not.
+    /// Removes the directory. Returns a one-line report of the removal or of its failure.
     fn removed(&self, reach: &dyn AgentTransport) -> String {
         let campaign = match &self.whose {
             Owner::Campaign(id, campaign) => Some((*id, &**campaign)),
@@ -110,14 +111,14 @@ impl Leftover {
         }
     }
 
-    /// What it is, how large, and what removes it, in a line.
+    /// Describes the leftover in one line: path, size, creator, and the command that removes it.
     pub fn describe(&self, globals: &GlobalArgs) -> String {
         let shown = self.found.directory.display();
         let (whose, size) = (self.whose(), self.found.size);
         let advice = match &self.whose {
             Owner::Campaign(id, campaign) => {
                 let resume = paths::resume_line(globals, *id, campaign.device.as_deref());
-                format!("`{resume}` goes on with it, the next run in this database removes it")
+                format!("`{resume}` resumes it, the next run with this database removes it")
             }
             Owner::Calibration => "the next `fsarena run` removes it".to_owned(),
             Owner::Unknown => format!("to remove it: rm -r {shown}"),

@@ -1,5 +1,5 @@
-//! Signals: Ctrl-C and its relatives, a flag that whoever works looks at, to clean up; and one that would end the
-//! program without a word.
+//! Signal handling. Termination signals (Ctrl-C and others) set a flag that running work checks, so
+//! that it can clean up. SIGXFSZ, which would kill the program without a message, is caught.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -23,19 +23,22 @@ pub fn install_handlers() -> std::io::Result<Arc<AtomicBool>> {
     Ok(stop)
 }
 
-/// Lets a write beyond the limit of file sizes (`RLIMIT_FSIZE`) fail with EFBIG, which can be told; unheard, the
-/// signal kills. Programs that are started get its default back, which a signal that is ignored would not.
+/// Makes a write beyond the maximum file size (`RLIMIT_FSIZE`) fail with EFBIG, which can be
+/// reported; without a handler, SIGXFSZ kills the program. A handler is used because child
+/// processes reset it to the default, unlike an ignored signal.
 ///
 /// # Errors
-/// When the handler cannot be installed.
+/// Returns an error if the handler cannot be installed.
 pub fn ignore_sigxfsz() -> std::io::Result<()> {
     flag::register(SIGXFSZ, Arc::default()).map(drop)
 }
 
-/// Does something that looks at such a flag; before and afterwards a signal ends the program as it would anyway.
+/// Runs `work` with a flag that termination signals set. Before and after, a signal ends the
+/// program as usual.
 ///
 /// # Errors
-/// Those of the work, and [`GuestError::Interrupted`] where a signal came that it did not notice any more.
+/// Returns the error of the work, or [`GuestError::Interrupted`] if a signal arrived that the work
+/// did not notice.
 pub fn with_stop_flag<T>(
     work: impl FnOnce(&Arc<AtomicBool>) -> anyhow::Result<T>,
 ) -> anyhow::Result<T> {

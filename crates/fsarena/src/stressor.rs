@@ -1,5 +1,5 @@
-//! What may go on around a guest and must not reach its results: load, want of memory, and an emulator that is
-//! stopped or woken at moments of no meaning.
+//! Disturbances of the host that must not change the results of a guest: load, memory pressure, and
+//! an emulator that is stopped or woken at random moments.
 
 use std::io;
 use std::sync::Arc;
@@ -14,9 +14,9 @@ use sys::process;
 
 use crate::args::guest_args::SelftestCondition;
 
-/// Of the memory that is free, one part in so many is taken and given back, again and again.
+/// Divisor of the free memory: one part of this many is repeatedly allocated and freed.
 const SHARE_OF_MEMORY: u64 = 3;
-/// Where nobody knows how much is free.
+/// Bytes to allocate if the free memory is unknown.
 const DEFAULT_STRESS_MEMORY: u64 = 256 << 20;
 /// The longest that memory is held, in microseconds.
 const HELD: u64 = 1_000_000;
@@ -26,17 +26,18 @@ const RUNNING: u64 = 300_000;
 /// The longest between two signals that wake the emulator's main loop, in microseconds.
 const MAX_WAKE_INTERVAL_US: u64 = 60;
 
-/// Something that goes on until this is dropped.
+/// A disturbance that continues until it is dropped.
 pub struct Stressor {
     stop: Arc<AtomicBool>,
     threads: Vec<JoinHandle<()>>,
 }
 
 impl Stressor {
-    /// Begins what a condition says; what is stopped or woken is the emulator below a process.
+    /// Starts the disturbance of a condition. The emulator to stop or wake is a descendant of the
+    /// process `below`.
     ///
     /// # Errors
-    /// When a thread cannot be started.
+    /// Returns an error if a thread cannot be started.
     pub fn start(condition: SelftestCondition, below: Pid, seed: u64) -> io::Result<Self> {
         let mut disturbance = Self {
             stop: Arc::default(),
@@ -94,7 +95,7 @@ impl Drop for Stressor {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
         for thread in self.threads.drain(..) {
-            // It does nothing that could fail.
+            // The thread cannot panic.
             let _ = thread.join();
         }
     }
@@ -113,13 +114,14 @@ fn memory() -> Vec<u8> {
 
 fn signal(below: Pid, signal: Signal) {
     if let Some(emulator) = emulator(below) {
-        // It may have ended meanwhile.
+        // The emulator may have exited already.
         let _ = kill(emulator, signal);
     }
 }
 
-/// Whether QEMU has come to its main loop, which takes SIGIO and does nothing about it. Before that SIGIO ends it,
-/// though it blocks that for a moment while it starts a thread, with all other signals.
+/// Returns true if QEMU has entered its main loop, which handles SIGIO by ignoring it. Earlier,
+/// SIGIO would kill QEMU, except for the moments in which it blocks all signals to start a thread;
+/// a blocked SIGPROF reveals these.
 fn takes_io(emulator: &Pid) -> bool {
     let survives = |signal| process::ignores_signal(*emulator, signal);
     survives(Signal::SIGIO) && !survives(Signal::SIGPROF)
@@ -157,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn what_goes_on_ends_when_it_is_dropped() {
+    fn disturbance_stops_when_dropped() {
         for condition in [
             SelftestCondition::Busy,
             SelftestCondition::Paused,

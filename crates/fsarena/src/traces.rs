@@ -1,5 +1,5 @@
-//! Traces on their way from files to cells: a campaign knows a trace by its digest, and keeps a copy of the file beside the
-//! database.
+//! Passes traces from files to cells. A campaign identifies a trace by its digest and keeps a copy
+//! of the file next to the database.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -29,7 +29,8 @@ pub const SUITE: &str = "traces";
 pub const ENDING: &str = "trace";
 /// The largest file that is read: no trace is larger.
 const MAX_TRACES_SIZE: u64 = 512 << 20;
-/// The most room for what operations make and remove again; what they write where that is less.
+/// Maximum space for temporary data of operations, in bytes. Traces that write less need only that
+/// much.
 const ROOM: u64 = 64 << 20;
 /// Room for names and small files, whose blocks are larger than they are.
 const NAMES: u64 = 8 << 20;
@@ -57,10 +58,10 @@ pub fn read_named(file: &Path, globals: &GlobalArgs) -> anyhow::Result<(Vec<u8>,
     }
 }
 
-/// The bytes of a file of the user's.
+/// Reads a file of the user.
 pub fn bytes(path: &Path) -> anyhow::Result<Vec<u8>> {
     let cannot = |e| UsageError(format!("cannot read {}: {e}", path.display()));
-    // Whoever opens a pipe waits for somebody to write, and a device may never end.
+    // Opening a pipe would block until it has a writer, and reading a device may never end.
     if !fs::metadata(path).map_err(cannot)?.is_file() {
         return Err(UsageError(format!("{} is no file", path.display())).into());
     }
@@ -75,7 +76,7 @@ pub fn bytes(path: &Path) -> anyhow::Result<Vec<u8>> {
     }
 }
 
-/// What a trace holds, as campaigns know it.
+/// Returns the summary of a trace that a campaign stores.
 pub fn facts(bytes: &[u8], trace: &Trace) -> TraceStats {
     let summary = TraceSummary::from_trace(trace);
     TraceStats {
@@ -139,10 +140,10 @@ pub fn require_known(
     Ok(suites)
 }
 
-/// The traces that the suite of traces replays: those that are asked for, or all.
+/// Returns the traces that the suite `traces` replays: the requested ones, or all.
 ///
 /// # Errors
-/// When there is none of such a name, or one is named twice.
+/// Returns an error if a name is unknown or repeated.
 pub fn traces_of_suite(asked: &[String]) -> anyhow::Result<BTreeSet<String>> {
     let catalog = Catalog::builtin()?;
     let wanted: Vec<String> = match asked {
@@ -155,7 +156,7 @@ pub fn traces_of_suite(asked: &[String]) -> anyhow::Result<BTreeSet<String>> {
     Ok(suites.iter().flat_map(unread).collect())
 }
 
-/// The traces that a suite replays and nobody has read yet.
+/// Returns the traces that a suite replays and that have not been read yet.
 fn unread(suite: &Suite) -> impl Iterator<Item = String> {
     let phases = suite.tests.iter().flat_map(|test| &test.phases);
     phases.filter_map(|phase| match &phase.op {
@@ -164,7 +165,7 @@ fn unread(suite: &Suite) -> impl Iterator<Item = String> {
     })
 }
 
-/// The file of a trace that a suite names, where there is one.
+/// Returns the file of a trace named by a suite. Returns `None` if it does not exist.
 fn found(name: &str, globals: &GlobalArgs) -> anyhow::Result<Option<PathBuf>> {
     let of_user = globals.catalog.as_ref();
     let of_user = of_user.map(|catalog| catalog.join(SUITE));
@@ -179,7 +180,8 @@ fn named(name: &str, globals: &GlobalArgs) -> anyhow::Result<PathBuf> {
     found(name, globals)?.with_context(|| format!("the trace `{name}` is gone"))
 }
 
-/// All that are missing in one line, with the command that brings them.
+/// Returns an error if traces are missing. It lists all of them in one line, with the command that
+/// records them.
 fn refuse_missing(suites: &[Suite], globals: &GlobalArgs) -> anyhow::Result<()> {
     let mut missing = Vec::new();
     for name in suites.iter().flat_map(unread) {
@@ -228,10 +230,10 @@ pub fn trace_files(campaign: &Campaign) -> impl Iterator<Item = String> {
 pub struct Traces(BTreeMap<String, String>);
 
 impl Traces {
-    /// Those of a campaign, which were kept when it began.
+    /// Reads the traces of a campaign, which were stored when it started.
     ///
     /// # Errors
-    /// When one is not there any more, or is another one.
+    /// Returns an error if a trace file is missing or does not match its digest.
     pub fn of(campaign: &Campaign, directory: &Path) -> anyhow::Result<Self> {
         let tests = campaign.suites.iter().flat_map(|suite| &suite.tests);
         let mut traces = BTreeMap::new();

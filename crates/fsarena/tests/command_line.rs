@@ -1,5 +1,5 @@
-//! What the command line promises: help with examples, mistakes in one line, exit codes, machine
-//! output, and quiet ends of pipes.
+//! Tests of the command line: help with examples, one-line errors, exit codes, JSON output, and
+//! closed pipes.
 
 use std::fs;
 use std::io::Read;
@@ -8,7 +8,7 @@ use std::process::{Command, Output, Stdio};
 
 use serde_json::Value;
 
-/// fsarena with a home of its own and no terminal.
+/// Returns fsarena with a new home directory and without a terminal.
 fn fsarena(home: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_fsarena"));
     command
@@ -117,14 +117,14 @@ fn a_mistake_is_one_line_and_exit_code_2() {
 }
 
 #[test]
-fn without_a_command_there_is_help_and_exit_code_2() {
+fn no_command_shows_help_and_exits_with_2() {
     let output = run(&[]);
     assert_eq!(output.status.code(), Some(2));
     assert!(text(&output.stderr).contains("Usage: fsarena"));
 }
 
 #[test]
-fn looking_at_what_is_not_there_says_so_and_makes_nothing() {
+fn missing_database_is_reported_and_not_created() {
     let home = tempfile::tempdir().unwrap();
     for command in ["show", "report", "resume"] {
         let output = fsarena(home.path(), &[command]).output().unwrap();
@@ -142,7 +142,7 @@ fn looking_at_what_is_not_there_says_so_and_makes_nothing() {
 fn a_campaign_that_is_refused_is_not_stored() {
     let home = tempfile::tempdir().unwrap();
     for place in [
-        // Nobody can write there, root included.
+        // No user can write there, not even root.
         ["--dir", "/sys/fs", "--work-dir", "/tmp"],
         ["--dir", "/tmp", "--work-dir", "/dev/null/work"],
     ] {
@@ -226,7 +226,7 @@ fn on_80_columns_no_line_is_longer_and_no_word_is_broken() {
         let told = on_a_terminal(arguments);
         assert!(!told.is_empty(), "{arguments}");
         for line in told.lines() {
-            // A name or an address that is longer than the terminal is whole all the same.
+            // A name or an address longer than the terminal is not broken.
             let words = line.split_whitespace().map(UnicodeWidthStr::width);
             let longest = words.max().unwrap_or(0);
             assert!(line.width() <= 80 || longest > 60, "{arguments}: {line}");
@@ -244,7 +244,7 @@ fn on_80_columns_no_line_is_longer_and_no_word_is_broken() {
 }
 
 #[test]
-fn without_an_emulator_the_doctor_begins_with_the_package_that_brings_it() {
+fn doctor_starts_with_the_package_of_a_missing_emulator() {
     let home = tempfile::tempdir().unwrap();
     let mut command = fsarena(home.path(), &["doctor"]);
     let output = command.env("PATH", "/nowhere").output().unwrap();
@@ -270,7 +270,7 @@ fn the_json_of_every_command_is_documented() {
         let heading = format!("\n## fsarena {name}\n");
         assert!(
             document.contains(&heading),
-            "docs/json.md says nothing of {name}"
+            "docs/json.md does not describe {name}"
         );
         count += 1;
     }
@@ -313,7 +313,7 @@ fn lists_have_the_fields_that_are_documented() {
 }
 
 #[test]
-fn every_list_is_there_for_people_and_for_programs() {
+fn every_list_exists_as_text_and_as_json() {
     assert!(said(&["list"]).contains("\next4 "));
     let long = said(&["list", "--long"]);
     let jfs = long.split("\n\n").find(|entry| entry.starts_with("jfs: "));
@@ -332,7 +332,7 @@ fn every_list_is_there_for_people_and_for_programs() {
         .collect();
     assert!(
         names.contains(&&Value::from("hpfs386")),
-        "no row is left out"
+        "no row is omitted"
     );
     assert!(json(&["list", "suites", "--json"])["study"].is_array());
     assert_eq!(json(&["list", "profiles", "--json"])[0]["name"], "smoke");
@@ -340,7 +340,7 @@ fn every_list_is_there_for_people_and_for_programs() {
 }
 
 #[test]
-fn a_catalog_of_ones_own_is_listed_and_examined() {
+fn user_catalog_is_listed_and_examined() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("mine.toml");
     let entry = include_str!("../../../catalog/filesystems/ext2.toml");
@@ -361,7 +361,7 @@ fn a_catalog_of_ones_own_is_listed_and_examined() {
         .find(|v| v["contender"] == "mine")
         .unwrap();
     assert_eq!(mine["backends"]["dir"]["verdict"], "runs");
-    // Nobody has a package for it, so that no guest has its program.
+    // No package contains it, so guests do not have its program.
     assert_eq!(mine["backends"]["vm"]["verdict"], "missing");
 }
 
@@ -401,7 +401,7 @@ fn completions_and_the_manual_know_every_option() {
 }
 
 #[test]
-fn a_reader_that_has_seen_enough_ends_it_quietly() {
+fn closed_pipe_ends_the_program_quietly() {
     let home = tempfile::tempdir().unwrap();
     for arguments in [
         vec!["list", "--json"],
@@ -433,14 +433,14 @@ fn a_reader_that_has_seen_enough_ends_it_quietly() {
 }
 
 #[test]
-fn nothing_is_coloured_when_piped() {
+fn piped_output_has_no_colours() {
     for arguments in [["list"], ["doctor"], ["--help"]] {
         assert!(!said(&arguments).contains('\u{1b}'), "{arguments:?}");
     }
 }
 
 #[test]
-fn an_error_is_json_where_json_is_asked_for() {
+fn errors_are_json_with_json_option() {
     for arguments in [
         vec!["--json", "show"],
         vec!["--json", "run", "--rounds", "0"],
@@ -451,7 +451,7 @@ fn an_error_is_json_where_json_is_asked_for() {
     }
 }
 
-/// It was said after everything had been fetched, or once for each of 34 filesystems.
+/// Earlier versions reported this only after all downloads, or once for each of 34 filesystems.
 #[test]
 fn without_an_emulator_guests_are_refused_in_one_line_before_anything_is_fetched() {
     for arguments in [

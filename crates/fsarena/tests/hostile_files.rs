@@ -1,4 +1,5 @@
-//! Campaign files and catalogs that are no plain files: pipes, directories, devices, files of any size.
+//! Campaign files and catalogs that are not regular files: pipes, directories, devices, files of
+//! any size.
 
 mod told;
 
@@ -35,7 +36,7 @@ fn pipe(directory: &Path, name: &str) -> PathBuf {
     path
 }
 
-/// The writing end of a pipe, as soon as the program has come to opening it.
+/// Opens the writing end of a pipe, as soon as the program has opened the reading end.
 fn writer(pipe: &Path, child: &mut Child) -> File {
     loop {
         let mut options = OpenOptions::new();
@@ -53,7 +54,7 @@ fn interrupt(child: &Child) {
 }
 
 #[test]
-fn who_waits_for_a_pipe_can_be_interrupted() {
+fn waiting_for_a_pipe_can_be_interrupted() {
     let directory = tempfile::tempdir().unwrap();
     let pipe = pipe(directory.path(), "campaign.toml");
     let run = || {
@@ -70,7 +71,7 @@ fn who_waits_for_a_pipe_can_be_interrupted() {
     interrupt(&child);
     assert_told(&child.wait_with_output().unwrap(), 130, "interrupted");
     drop(held);
-    // Nobody writes anything.
+    // A pipe without data.
     let mut child = run();
     drop(writer(&pipe, &mut child));
     assert_told(
@@ -115,7 +116,7 @@ fn a_campaign_can_come_out_of_a_pipe() {
 }
 
 #[test]
-fn what_is_no_campaign_file_is_told() {
+fn invalid_campaign_files_are_reported() {
     let directory = tempfile::tempdir().unwrap();
     let large = directory.path().join("large.toml");
     File::create(&large).unwrap().set_len(1 << 30).unwrap();
@@ -136,7 +137,7 @@ fn what_is_no_campaign_file_is_told() {
 }
 
 #[test]
-fn a_pipe_in_a_catalog_is_told_and_not_waited_for() {
+fn pipe_in_a_catalog_is_refused_without_waiting() {
     let directory = tempfile::tempdir().unwrap();
     pipe(directory.path(), "mine.toml");
     let mut command = fsarena(directory.path());
@@ -146,7 +147,7 @@ fn a_pipe_in_a_catalog_is_told_and_not_waited_for() {
 
 /// Where options do not say it: the environment, the working directory, what a link leads to.
 #[test]
-fn a_path_that_is_not_utf_8_is_told_wherever_it_comes_from() {
+fn non_utf8_paths_are_reported_from_any_source() {
     let directory = tempfile::tempdir().unwrap();
     let strange = directory.path().join(OsStr::from_bytes(b"\xff"));
     fs::create_dir(&strange).unwrap();
@@ -175,7 +176,7 @@ fn a_path_that_is_not_utf_8_is_told_wherever_it_comes_from() {
 }
 
 #[test]
-fn any_argument_that_is_not_utf_8_is_told() {
+fn non_utf8_arguments_are_reported() {
     let directory = tempfile::tempdir().unwrap();
     let strange = OsStr::from_bytes(b"/tmp/\xff");
     for (words, said) in [
@@ -205,7 +206,7 @@ fn changed(report: &Value, pointer: &str, value: u64) -> Value {
 }
 
 #[test]
-fn a_report_that_somebody_wrote_may_hold_any_counts_but_no_rounds_that_it_has_not() {
+fn imported_report_may_have_any_counts_but_needs_all_rounds() {
     let directory = tempfile::tempdir().unwrap();
     let place = directory.path().to_str().unwrap();
     let run = |words: &[&str]| fsarena(directory.path()).args(words).output().unwrap();
@@ -238,7 +239,7 @@ fn a_report_that_somebody_wrote_may_hold_any_counts_but_no_rounds_that_it_has_no
 }
 
 #[test]
-fn a_plan_of_too_many_cells_is_refused_before_it_is_made() {
+fn plan_with_too_many_cells_is_refused_early() {
     let directory = tempfile::tempdir().unwrap();
     let mut command = fsarena(directory.path());
     command.args(["run", "--profile", "study", "-s", "iozone"]);
@@ -264,7 +265,7 @@ fn a_plan_of_too_many_cells_is_refused_before_it_is_made() {
     }
 }
 
-/// The same command once more.
+/// Returns a copy of the command.
 fn again(command: &Command) -> Command {
     let mut again = Command::new(command.get_program());
     again.args(command.get_args()).stdin(Stdio::null());

@@ -47,7 +47,7 @@ fn count(home: &TempDir) -> usize {
 }
 
 #[test]
-fn what_a_program_printed_is_a_campaign_that_is_reported_on() {
+fn program_output_becomes_a_campaign_with_a_report() {
     let home = home();
     let bonnie = sample("bonnie-2.00.csv");
     let bonnie = bonnie.to_str().unwrap();
@@ -110,7 +110,7 @@ fn files_of_several_contenders_are_one_campaign_and_names_win() {
 }
 
 #[test]
-fn a_report_and_a_database_come_in_as_they_were() {
+fn reports_and_databases_are_imported_unchanged() {
     let (ours, theirs) = (home(), home());
     let grid = sample("iozone-489-grid.txt").display().to_string();
     said(&theirs, &["import", &grid]);
@@ -128,7 +128,7 @@ fn a_report_and_a_database_come_in_as_they_were() {
 
 /// `+++++` of bonnie++ is at least as fast as any number, and so no row with it says who is slow.
 #[test]
-fn what_ended_too_soon_to_be_timed_loses_to_nobody() {
+fn too_fast_results_do_not_rank_last() {
     let home = home();
     let line = |name: &str, files: &str| {
         let files = [files; 6].map(|rate| format!("{rate},9")).join(",");
@@ -210,7 +210,7 @@ fn an_imported_campaign_is_never_resumed() {
 }
 
 #[test]
-fn what_is_bad_is_one_line_and_nothing_changes() {
+fn bad_input_is_one_line_and_changes_no_data() {
     let home = home();
     let bad = |name: &str, content: &[u8]| {
         let path = home.path().join(name);
@@ -221,7 +221,7 @@ fn what_is_bad_is_one_line_and_nothing_changes() {
     said(&home, &["import", &good]);
     let whole = fs::read(sample("fio-3.33.json")).unwrap();
     let cases = [
-        (bad("a", b""), "is nothing that is read here"),
+        (bad("a", b""), "not a database or JSON report of fsarena"),
         (bad("b", &whole[..whole.len() / 2]), "cut off"),
         (
             bad("c", b"IOR-3\naccess bw(MiB/s)\nwrite \xff\n"),
@@ -249,7 +249,7 @@ fn what_is_bad_is_one_line_and_nothing_changes() {
     assert_told(
         &told,
         2,
-        "f.csv, read as csv: line 3: elapsed of t/p is there twice",
+        "f.csv, read as csv: line 3: elapsed of t/p occurs twice",
     );
     let report = said(&home, &["report", "1", "--format", "json"]);
     let mut report: Value = serde_json::from_str(&report).unwrap();

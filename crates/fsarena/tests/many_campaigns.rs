@@ -63,7 +63,7 @@ fn json(output: &Output) -> Value {
 }
 
 #[test]
-fn a_regression_is_found_in_the_history_and_by_comparing_across_it() {
+fn regression_is_found_by_history_and_by_compare() {
     let directory = tempfile::tempdir().expect("there is room");
     let database = directory.path().join("results.db");
     let mut open = Store::open(&database).expect("a database can be made");
@@ -108,9 +108,10 @@ fn a_regression_is_found_in_the_history_and_by_comparing_across_it() {
     }
 }
 
-/// Times of a model machine beside those of a real one: refused in one line, and left out of a history.
+/// Times of a model machine and of a real one: refused by compare in one line, and omitted from a
+/// history.
 #[test]
-fn virtual_time_is_never_set_beside_real_time() {
+fn virtual_time_is_never_compared_with_real_time() {
     let directory = tempfile::tempdir().expect("there is room");
     let database = directory.path().join("results.db");
     let mut open = Store::open(&database).expect("a database can be made");
@@ -122,23 +123,26 @@ fn virtual_time_is_never_set_beside_real_time() {
     let refused = said(&database, &["compare", "1", "2"], 3);
     assert_eq!(
         String::from_utf8_lossy(&refused.stderr),
-        "fsarena: real time and virtual time are never compared with each other; `fsarena agree` says how far \
-         they agree on who is better\n"
+        "fsarena: real time and virtual time are never compared with each other; use `fsarena agree` to compare their rankings\n"
     );
     assert!(refused.stdout.is_empty());
     let history = json(&said(&database, &["history", "file0/write", "--json"], 0));
     for series in history["series"].as_array().expect("a list") {
         let points = series["points"].as_array().expect("a list");
         let campaigns: Vec<_> = points.iter().map(|p| p["campaign"].as_i64()).collect();
-        assert_eq!(campaigns, [Some(2)], "the latest says what is comparable");
+        assert_eq!(
+            campaigns,
+            [Some(2)],
+            "the latest campaign defines comparability"
+        );
     }
     assert_eq!(history["left_out"][0]["campaign"], 1);
     assert_eq!(history["left_out"][0]["why"], "it is in real time");
 }
 
-/// What is refused to be compared can be held side by side for the order of its contenders.
+/// Campaigns with different clocks can still be compared by the order of their contenders.
 #[test]
-fn two_clocks_are_asked_how_far_they_agree_on_who_is_better() {
+fn agree_compares_the_rankings_of_two_clocks() {
     let directory = tempfile::tempdir().expect("there is room");
     let database = directory.path().join("results.db");
     let mut open = Store::open(&database).expect("a database can be made");
@@ -161,7 +165,7 @@ fn two_clocks_are_asked_how_far_they_agree_on_who_is_better() {
     assert!(complaint.ends_with("name two campaigns\n"), "{complaint}");
 }
 
-/// Who has a hard disk is not told to take a filesystem on another disk.
+/// The advice for one disk must not recommend a filesystem on another disk.
 #[test]
 fn advice_for_a_use_is_given_disk_by_disk() {
     let directory = tempfile::tempdir().expect("there is room");

@@ -33,7 +33,7 @@ fn run_job(home: &TempDir, name: &str, job: &str) {
 }
 
 #[test]
-fn what_a_program_prints_is_phases_of_its_test() {
+fn output_of_a_program_becomes_phases_of_its_test() {
     let home = tempfile::tempdir().unwrap();
     let job = "[global]\nsize=64k\n[a]\nrw=write\n[b]\nrw=randrw\nstonewall\n";
     run_job(&home, "My job.fio", job);
@@ -63,7 +63,7 @@ fn what_a_program_prints_is_phases_of_its_test() {
 
 /// Whatever quotes stand in it, a value of a job is one argument of fio and starts no program.
 #[test]
-fn no_value_of_a_job_becomes_an_option() {
+fn job_values_never_become_options() {
     let home = tempfile::tempdir().unwrap();
     let hostile = "x' '--exec_prerun=touch started' '--description=y";
     let job = format!("[don't]\nrw=write\nsize=4k\ndescription={hostile}\n");
@@ -82,7 +82,7 @@ fn no_value_of_a_job_becomes_an_option() {
 }
 
 #[test]
-fn what_cannot_run_is_refused_in_one_line() {
+fn unusable_programs_are_refused_in_one_line() {
     let home = tempfile::tempdir().unwrap();
     let elsewhere = home.path().join("elsewhere.fio");
     fs::write(&elsewhere, "[a]\nfilename=/dev/sda\n").unwrap();
@@ -102,7 +102,7 @@ fn what_cannot_run_is_refused_in_one_line() {
         (
             "bonnie++:-s64m -m a,b",
             2,
-            "a comma would be in what it prints",
+            "a comma would break the CSV output",
         ),
         ("dbench:--dir=x 1", 2, "`--dir=x` names a place"),
         ("dbench:-B sockio 4", 2, "`-B` names a place"),

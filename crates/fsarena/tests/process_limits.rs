@@ -1,4 +1,5 @@
-//! Limits of the process: what they forbid is told in one line, with an exit code, and never ends in a signal.
+//! Process limits: exceeding one is reported in one line with an exit code, and never ends in a
+//! signal.
 
 mod told;
 
@@ -46,7 +47,7 @@ fn limited(limit: &str, database: &Path, arguments: &[&str]) -> Command {
 }
 
 #[test]
-fn a_file_beyond_the_limit_of_sizes_is_told() {
+fn exceeded_file_size_limit_is_reported() {
     let directory = tempfile::tempdir().unwrap();
     let database = database(directory.path());
     let page = directory.path().join("page.html");
@@ -74,7 +75,7 @@ fn a_file_beyond_the_limit_of_sizes_is_told() {
 }
 
 #[test]
-fn help_that_cannot_be_written_is_told() {
+fn unwritable_help_is_reported() {
     let directory = tempfile::tempdir().unwrap();
     for arguments in [&["--help"][..], &["run", "--help"], &["--version"]] {
         let mut command = limited("-f unlimited", &directory.path().join("a.db"), arguments);

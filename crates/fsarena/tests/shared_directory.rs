@@ -19,14 +19,17 @@ fn run_first_campaign(directory: &Path, seed: &str) {
 }
 
 #[test]
-fn a_cell_of_another_database_is_left_alone_and_a_leftover_is_not() {
+fn leftovers_are_removed_except_those_of_other_databases() {
     let directory = tempfile::tempdir().unwrap();
     // As the first cell of the first campaign of some database leaves it that was given the seed 10.
     let other = directory.path().join("fsarena-1-a-0");
     fs::create_dir_all(other.join("work")).unwrap();
     fs::write(other.join(".made-by-fsarena"), "").unwrap();
     run_first_campaign(directory.path(), "11");
-    assert!(other.join("work").exists(), "somebody may be at work there");
+    assert!(
+        other.join("work").exists(),
+        "another process may be working in the directory"
+    );
     run_first_campaign(directory.path(), "10");
     assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0);
 }

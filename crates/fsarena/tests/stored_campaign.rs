@@ -121,7 +121,7 @@ fn said(database: &Path, arguments: &[&str]) -> String {
 }
 
 #[test]
-fn a_campaign_is_listed_with_how_far_it_came() {
+fn campaigns_are_listed_with_their_progress() {
     let stored = stored();
     insta::assert_snapshot!(
         "list-campaigns",
@@ -155,7 +155,7 @@ fn a_cell_is_shown_with_its_evidence() {
 }
 
 #[test]
-fn a_campaign_or_cell_that_is_not_there_is_bad_input() {
+fn missing_campaign_or_cell_is_a_usage_error() {
     let stored = stored();
     for (arguments, hint) in [
         (vec!["show", "9"], "list campaigns"),
@@ -173,7 +173,7 @@ fn a_campaign_or_cell_that_is_not_there_is_bad_input() {
 }
 
 #[test]
-fn a_report_comes_in_every_format_and_into_a_file() {
+fn report_writes_every_format_to_a_file() {
     let stored = stored();
     for format in ["table", "html", "csv", "json", "markdown", "bonnie-csv"] {
         let text = said(&stored.database, &["report", "--format", format]);

@@ -1,10 +1,10 @@
-//! What the documentation says of simulated disks is what the program says.
+//! Checks that the documentation of simulated disks matches the program.
 
 use std::process::Command;
 
 const PAGE: &str = include_str!("../../../docs/disks.md");
 
-/// Looks whether a table stands in the documentation, and returns the ratio of each row with the row.
+/// Checks that a table is in the documentation. Returns the ratio of each row with the row.
 fn ratios(words: &[&str]) -> Vec<(f64, String)> {
     let output = Command::new(env!("CARGO_BIN_EXE_fsarena"))
         .args(words)
@@ -29,19 +29,22 @@ fn the_table_of_the_documentation_is_that_of_the_command() {
     let ratios = ratios(&["validate"]);
     assert!(ratios.len() > 40, "{ratios:?}");
     for (ratio, row) in ratios {
-        // A bound is not a measured value: whatever is below it is right.
+        // A bound is not a measured value: any value below it is correct.
         let right = match row.contains("against its bound") {
             true => 0.0..1.0,
             false => 0.8..1.2,
         };
-        assert!(right.contains(&ratio), "far from what is published: {row}");
+        assert!(
+            right.contains(&ratio),
+            "far from the published value: {row}"
+        );
     }
 }
 
-/// MQSim places each page on the die that its number says, the model on one that is idle: only where many are written at
-/// once, or read in order, that makes a difference.
+/// MQSim assigns pages to dies by number, the model to an idle die. This matters only for many
+/// parallel writes, or for reads in order.
 #[test]
-fn the_models_come_to_what_simulators_come_to_with_the_same_parameters() {
+fn models_match_simulators_with_equal_parameters() {
     let simulators = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/simulators");
     let disks = ["disksim-cheetah-9lp", "mqsim", "mqsim-tight"];
     let ratios = ratios(&[&["--catalog", simulators, "validate"], &disks[..]].concat());
@@ -54,7 +57,7 @@ fn the_models_come_to_what_simulators_come_to_with_the_same_parameters() {
         };
         assert!(
             (1.0 / limit..limit).contains(&ratio),
-            "far from what the simulator says: {row}"
+            "far from the result of the simulator: {row}"
         );
     }
 }

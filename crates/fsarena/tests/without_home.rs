@@ -1,5 +1,6 @@
-//! Without a home, and under a user number that nobody has: commands do what needs no home, and else say in one
-//! line what to set. No name service is asked, which a static program cannot load safely.
+//! Tests without a home directory and with an unknown user number. Commands that need no home run;
+//! others name the variable to set. The program never queries a name service, because a static
+//! program cannot load it safely.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, chown};
@@ -47,7 +48,7 @@ impl Stranger {
 }
 
 #[test]
-fn what_needs_a_home_says_so_in_one_line_and_all_else_runs() {
+fn only_commands_that_need_a_home_fail_without_one() {
     let stranger = Stranger::new();
     for (arguments, code) in [
         (&["list"][..], 0),
@@ -80,7 +81,7 @@ fn what_needs_a_home_says_so_in_one_line_and_all_else_runs() {
 }
 
 #[test]
-fn a_campaign_needs_no_home_where_its_database_is_named() {
+fn campaign_with_a_named_database_needs_no_home() {
     let stranger = Stranger::new();
     let arguments = "run --dir . --db a.db --profile smoke -s lifecycle --quiet";
     let arguments: Vec<&str> = arguments.split(' ').collect();
@@ -88,7 +89,7 @@ fn a_campaign_needs_no_home_where_its_database_is_named() {
     assert_eq!(output.status.code(), Some(0), "{output:?}");
 }
 
-/// A number of so many bytes.
+/// Reads a little-endian number of `bytes` bytes.
 fn number(file: &[u8], at: usize, bytes: usize) -> usize {
     let mut value = [0; 8];
     value[..bytes].copy_from_slice(&file[at..at + bytes]);
@@ -119,7 +120,7 @@ fn symbols(file: &[u8]) -> Vec<&str> {
 }
 
 #[test]
-fn nothing_that_asks_a_name_service_is_in_the_program() {
+fn program_contains_no_name_service_functions() {
     let program = fs::read(env!("CARGO_BIN_EXE_fsarena")).unwrap();
     let linked = symbols(&program);
     assert!(linked.contains(&"main"));

@@ -1,8 +1,8 @@
-//! Writes the archives that a kernel unpacks as its first filesystem: the "newc" form of cpio, as
-//! Documentation/driver-api/early-userspace/buffer-format.rst of the kernel describes it. Archives one
-//! behind the other are one filesystem.
+//! Writes the archives that a kernel unpacks into its initramfs: the "newc" form of cpio, described
+//! in Documentation/driver-api/early-userspace/buffer-format.rst of the kernel. Concatenated
+//! archives form one filesystem.
 //!
-//! Times are zero and numbers are counted, so that the same files give the same bytes.
+//! Times are zero and inode numbers are consecutive, so that equal files give equal bytes.
 
 use std::io::{self, Write};
 
@@ -24,7 +24,7 @@ impl<W: Write> Archive<W> {
         Self { out, entries: 0 }
     }
 
-    /// A directory; the one it lies in comes first.
+    /// Adds a directory. Its parent must already have been added.
     pub fn directory(&mut self, name: &str) -> io::Result<()> {
         self.entry(name, DIRECTORY, (0, 0), &[])
     }
@@ -34,7 +34,7 @@ impl<W: Write> Archive<W> {
         self.entry(name, PROGRAM, (0, 0), content)
     }
 
-    /// A file that is no program.
+    /// Adds a file that is not executable.
     pub fn file(&mut self, name: &str, content: &[u8]) -> io::Result<()> {
         self.entry(name, PLAIN, (0, 0), content)
     }
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_put_in_comes_out() {
+    fn archive_contains_all_added_entries() {
         let found = read(&archive());
         let names: Vec<&str> = found.iter().map(|(name, ..)| name.as_str()).collect();
         assert_eq!(names, ["bin", "bin/it", "it", "console", "empty"]);

@@ -1,5 +1,5 @@
-//! Makes a guest out of packages: kernel, modules, programs and what every guest has, in one directory that
-//! holds nothing else. The same packages give the same bytes.
+//! Builds a guest from packages: kernel, modules, programs and the base archive, in a new
+//! directory. Equal packages give equal bytes.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter};
@@ -19,26 +19,27 @@ use crate::{GuestError, Recipe, dkms, driver, kernel, rebuild, source};
 
 /// The kernel, an ELF file.
 pub const KERNEL: &str = "vmlinux";
-/// What every guest has.
+/// Base archive that all guests use.
 pub const BASE: &str = "base.cpio";
 /// Modules, in a directory that is called after the kernel's release.
 pub const MODULES: &str = "modules";
-/// Programs; those of an add-on are beside them in a directory that is called after it, too.
+/// Directory of programs. Programs of an add-on are in a sibling directory whose name also contains
+/// that of the add-on.
 pub const PROGRAMS: &str = "tools";
-/// Where packages lie, while a guest is made of them and afterwards for the next.
+/// Directory of downloaded packages, used during a build and kept for the next one.
 pub const PACKAGES: &str = "packages";
-/// Everything that it was made of, a line each.
+/// List of all inputs of the guest, one per line.
 const RECIPE: &str = "recipe";
 
 const TOOLS_PROGRAM: &str = "bin/busybox";
-/// What command lines of the catalog call by these names, and what a person in a guest may want.
+/// Names of tools that command lines in the catalog use, or that a person in a guest may need.
 pub const TOOL_NAMES: [&str; 39] = [
     "[", "basename", "cat", "chmod", "cp", "cut", "dd", "df", "dirname", "dmesg", "du", "echo",
     "expr", "false", "find", "free", "grep", "head", "kill", "ln", "ls", "mkdir", "mknod",
     "mktemp", "mount", "mv", "ps", "readlink", "rm", "sed", "sh", "sleep", "stat", "sync", "tail",
     "touch", "true", "umount", "wc",
 ];
-/// Modules for what every guest has: disks and the channel to the orchestrator.
+/// Modules that every guest needs: disks and the channel to the orchestrator.
 pub const MACHINE_MODULES: [&str; 3] = ["virtio_pci", "virtio_blk", "virtio_console"];
 /// The module that puts several disks together to one.
 pub const STRIPE_MODULE: &str = "raid0";
@@ -66,8 +67,8 @@ const NOT_TO_RUN: [&str; 1] = ["usr/share"];
 const DIRECTORIES: [&str; 12] = [
     "bin", "dev", "etc", "mnt", "modules", "proc", "root", "run", "sys", "tmp", "var", "var/lib",
 ];
-/// Programs that keep a list of mounts of their own are shown the kernel's; locks and sockets lie below
-/// `/run`, wherever a program looks for them.
+/// Programs that read their own mount table get the kernel's. Locks and sockets are below `/run`,
+/// also if a program uses the older paths.
 const LINKS: [(&str, &str); 3] = [
     ("etc/mtab", "/proc/self/mounts"),
     ("var/lock", "/run/lock"),
@@ -76,7 +77,7 @@ const LINKS: [(&str, &str); 3] = [
 const CONSOLE: (u32, u32) = (5, 1);
 const NULL: (u32, u32) = (1, 3);
 
-/// A build under way: what is brought, and where things lie meanwhile.
+/// A build in progress: its inputs, its output directory and its build directory.
 pub struct Build<'a> {
     recipe: &'a Recipe,
     order: &'a PackageSelection<'a>,
@@ -86,7 +87,7 @@ pub struct Build<'a> {
 }
 
 impl<'a> Build<'a> {
-    /// One that makes a guest in a directory that is not there yet.
+    /// Prepares a build of a guest in a directory that does not exist yet.
     pub fn new(
         recipe: &'a Recipe,
         order: &'a PackageSelection<'_>,
@@ -102,7 +103,8 @@ impl<'a> Build<'a> {
         }
     }
 
-    /// Makes it, and leaves its packages in the workshop. Those that lie in `kept` are not brought again.
+    /// Builds the guest and leaves its packages in the build directory. Packages in `kept` are not
+    /// downloaded again.
     pub fn run(&self, kept: &Path, say: &mut dyn FnMut(&str)) -> Result<(), GuestError> {
         create_directory(self.into)?;
         self.bring(kept, say)?;
@@ -133,7 +135,7 @@ impl<'a> Build<'a> {
         write(&self.into.join(RECIPE), text.as_bytes())
     }
 
-    /// Where something lies while the guest is made.
+    /// Returns the path of an unpacked item in the build directory.
     fn place(&self, what: &str) -> PathBuf {
         self.workshop.place("unpacked").join(what)
     }
@@ -147,13 +149,14 @@ impl<'a> Build<'a> {
             say(&format!("{} is damaged: bringing it again", file.display()));
         }
         for Package { file, .. } in whole {
-            // What cannot be linked is brought.
+            // Packages that cannot be linked are downloaded.
             let _ = fs::hard_link(kept.join(file), self.brought.join(file));
         }
         apt.download(packages, &self.brought, say)
     }
 
-    /// The kernel's source takes longest: it is unpacked beside all else.
+    /// Unpacks all packages. The kernel source takes longest and is unpacked in parallel with the
+    /// rest.
     fn unpack(&self) -> Result<(), GuestError> {
         let order = self.order;
         thread::scope(|scope| {
@@ -251,7 +254,7 @@ impl<'a> Build<'a> {
         Ok(())
     }
 
-    /// Keeps of all modules those of the recipe and what they need, unpacked.
+    /// Extracts the modules of the recipe and their dependencies from all modules.
     fn collect_modules(&self, all: &Modules) -> Result<(), GuestError> {
         let of_add_ons = self.recipe.add_ons.iter().flat_map(|a| &a.modules);
         let ours = self.recipe.modules.iter().chain(of_add_ons);
@@ -280,7 +283,7 @@ pub fn programs_dir(add_on: &str) -> String {
     format!("{PROGRAMS}-{add_on}")
 }
 
-/// Keeps of all that packages bring these programs and what they need, and these files.
+/// Extracts these programs, their dependencies and these files from the unpacked packages.
 fn collect_tools(
     programs: &[String],
     files: &[String],
@@ -299,7 +302,8 @@ fn collect_tools(
     Ok(())
 }
 
-/// What every guest has: directories, the devices that the kernel and the agent open first, the tools.
+/// Writes the base archive: directories, the devices that the kernel and the agent open first, and
+/// the tools.
 fn write_base(to: File, tools: &[u8]) -> io::Result<()> {
     let mut archive = Archive::new(BufWriter::new(to));
     for directory in DIRECTORIES {

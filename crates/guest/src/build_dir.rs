@@ -1,5 +1,5 @@
-//! Where things are made that a cache is to hold: by one process at a time, in a place that goes with whatever
-//! happens, from which only what is whole is moved to where it stays.
+//! Build directory for the contents of a cache. One process at a time builds in a temporary
+//! directory that is removed in all cases; only complete files are moved to their final location.
 
 use std::fs::{self, File};
 use std::io;
@@ -20,33 +20,34 @@ use tempfile::TempDir;
 use crate::process_runner::{NO_ROOM, ProcessRunner};
 use crate::{GuestError, files};
 
-/// The file whose lock is held by whoever makes something; it stays.
+/// Lock file of the cache, which the building process locks. It is never removed.
 const LOCK: &str = "lock";
 /// How the names of places begin.
 const PARTIAL: &str = "partial-";
-/// What was in the names of those of earlier versions.
+/// Infix of the names used by earlier versions.
 const EARLIER_PARTIAL: &str = ".partial-";
-/// How often a lock that another process holds is tried again.
+/// Interval between attempts to acquire a lock that another process holds.
 const PAUSE: Duration = Duration::from_millis(50);
 /// With less room than this, a filesystem is full: programs that fail for it remove what they had begun.
 const DISK_FULL_BELOW: Bytes = Bytes::mib(2);
 
-/// A place for what is being made.
+/// A temporary build directory.
 pub struct BuildDir<'a> {
     programs: ProcessRunner,
     place: TempDir,
     _lock: Flock<File>,
     cache: &'a Path,
-    /// Whose it is to be, where root makes it for somebody else.
+    /// Owner of the files, if root builds them for another user.
     owner: Option<(Uid, Gid)>,
 }
 
 impl BuildDir<'_> {
-    /// Makes something for a cache, which may `need` so much room. Waits for another process that does, and removes
-    /// first what one has left that was killed. Nothing is left of what is not moved out of the place.
+    /// Runs `make`, which builds an entry of a cache and may `need` this much space. Waits for
+    /// another building process, and first removes the files of killed ones. Files that are not
+    /// moved out of the build directory are removed.
     ///
     /// # Errors
-    /// When `stop` rises, there is no room, or `make` fails.
+    /// Returns an error if `stop` becomes true, the disk is full, or `make` fails.
     pub fn open<T>(
         cache: &Path,
         need: Bytes,
@@ -91,24 +92,25 @@ impl<'a> BuildDir<'a> {
         })
     }
 
-    /// Removes the place, and says where it is if that takes longer than somebody waits who asked to stop.
+    /// Removes the build directory. Returns its path if the removal takes too long after an
+    /// interrupt.
     fn close(self, stop: &AtomicBool) -> Option<PathBuf> {
         drop(self.programs);
         let place = self.place.keep();
         (!files::remove(&place, stop)).then_some(place)
     }
 
-    /// What runs programs here.
+    /// Returns the runner for programs in this directory.
     pub const fn programs(&self) -> &ProcessRunner {
         &self.programs
     }
 
-    /// Where something lies while it is made.
+    /// Returns the path of a file in the build directory.
     pub fn place(&self, name: &str) -> PathBuf {
         self.place.path().join(name)
     }
 
-    /// Moves what is whole to where it stays, in the place of whatever was there.
+    /// Moves complete files to their final location and replaces existing ones.
     pub fn install(&self, name: &str, to: &Path) -> Result<(), GuestError> {
         let made = self.place(name);
         files::close_to_others(&made, self.owner)
@@ -117,7 +119,8 @@ impl<'a> BuildDir<'a> {
         fs::rename(&made, to).map_err(GuestError::io("rename", &made))
     }
 
-    /// Takes away whatever is there: at once, and not file by file.
+    /// Removes a path atomically: renames it into the build directory instead of deleting each
+    /// file.
     pub fn remove(&self, path: &Path) -> Result<(), GuestError> {
         let away = tempfile::Builder::new().tempdir_in(self.place.path());
         let away = away.map_err(GuestError::io("make a directory in", self.cache))?;
@@ -132,7 +135,7 @@ impl<'a> BuildDir<'a> {
 
 /// Removes what processes have left that were killed, unless one is at work now.
 pub fn remove_stale(cache: &Path, stop: &AtomicBool) {
-    // Where there is no such file, nothing was ever made.
+    // Without a lock file, no process has built in this cache.
     let file = File::open(cache.join(LOCK));
     let lock = file.map(|file| Flock::lock(file, FlockArg::LockExclusiveNonblock));
     if let Ok(Ok(_lock)) = lock {
@@ -140,7 +143,7 @@ pub fn remove_stale(cache: &Path, stop: &AtomicBool) {
     }
 }
 
-/// Whether this is the name of what is not whole.
+/// Returns true if this is the name of a build directory.
 pub fn is_partial(name: &str) -> bool {
     name.starts_with(PARTIAL) || name.contains(EARLIER_PARTIAL)
 }
@@ -150,7 +153,7 @@ fn remove_partial(cache: &Path, stop: &AtomicBool) {
     for entry in fs::read_dir(cache).into_iter().flatten().flatten() {
         let is_partial = is_partial(&entry.file_name().to_string_lossy());
         if is_partial && !stop.load(Ordering::Relaxed) {
-            // What is left is in nobody's way, and the next one tries again.
+            // Remaining files do no harm, and the next call tries again.
             files::remove(&entry.path(), stop);
         }
     }
@@ -184,7 +187,7 @@ fn wait_for_lock(
     Err(GuestError::Interrupted { left: None })
 }
 
-/// What lies behind an error, whichever step or program met it.
+/// Replaces an error by its cause if the disk is full, for errors of any step or program.
 fn explain(error: GuestError, cache: &Path, needed: Bytes) -> GuestError {
     let text = error.to_string();
     let has_room = !is_full(cache) && !NO_ROOM.iter().any(|words| text.contains(words));
@@ -198,7 +201,7 @@ fn explain(error: GuestError, cache: &Path, needed: Bytes) -> GuestError {
     }
 }
 
-/// Whether there is no room for more, or for no more files.
+/// Returns true if the filesystem has no space or no inodes for more files.
 fn is_full(cache: &Path) -> bool {
     statvfs(cache).is_ok_and(|filesystem| {
         let free = filesystem.blocks_available() * filesystem.fragment_size();
@@ -233,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_whole_is_left() {
+    fn only_complete_files_remain() {
         let cache = tempfile::tempdir().unwrap();
         let cache = cache.path();
         open(cache, |workshop| {
@@ -253,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_there_makes_way_whatever_it_is() {
+    fn replaces_existing_files_and_directories() {
         let cache = tempfile::tempdir().unwrap();
         let thing = cache.path().join("thing");
         let keep = || {
@@ -273,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_killed_one_has_left_is_removed_and_what_is_being_made_is_not() {
+    fn removes_directories_of_killed_processes_but_not_active_ones() {
         let cache = tempfile::tempdir().unwrap();
         let cache = cache.path();
         let leave = || {
@@ -318,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_asked_to_stop_waits_no_longer() {
+    fn interrupt_ends_the_wait_for_the_lock() {
         let cache = tempfile::tempdir().unwrap();
         let cache = cache.path();
         let stop = Arc::new(AtomicBool::new(false));
@@ -333,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_disk_is_told_whoever_met_it() {
+    fn full_disk_is_reported_for_errors_of_any_program() {
         let cache = tempfile::tempdir().unwrap();
         for complaint in ["cc1: No space left on device", "Disk quota exceeded"] {
             let error = open(cache.path(), |_| {

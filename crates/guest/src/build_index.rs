@@ -1,5 +1,5 @@
-//! Which guest a question comes to: a small file in the cache, which also holds what the guest's manifest must
-//! be. It is the one thing that nothing else vouches for, so that it is believed only where it is whole.
+//! Maps a question to a guest: a small file in the cache, which also contains the expected digest
+//! of the guest's manifest. No other file verifies it, so it contains its own digest.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -20,7 +20,7 @@ pub struct BuildIndexEntry {
     pub manifest: String,
 }
 
-/// The name of the guest that everything of this text goes into.
+/// Returns the name of the guest that is built from the inputs in this text.
 pub fn guest_name(text: &str) -> String {
     format!("{GUEST}{}", hash::name(text.as_bytes()))
 }
@@ -31,7 +31,8 @@ pub fn entry_path(question: &str, cache: &Path) -> PathBuf {
 }
 
 impl BuildIndexEntry {
-    /// What a file says, where it is whole and was written under this name.
+    /// Reads an answer file. Returns `None` if the file is damaged or was written under another
+    /// name.
     pub fn read(file: &Path) -> Option<Self> {
         let text = String::from_utf8(files::read(file).ok()?).ok()?;
         let mut lines = text.lines();
@@ -50,7 +51,7 @@ impl BuildIndexEntry {
         workshop.install(PARTIAL, file)
     }
 
-    /// What is known of a guest, whichever question it answers.
+    /// Returns the first answer that refers to a guest, for any question.
     pub fn about(guest: &str, cache: &Path) -> Option<Self> {
         let mut answers = all(cache).into_iter().filter_map(|file| Self::read(&file));
         answers.find(|answer| answer.guest == guest)
@@ -65,7 +66,7 @@ impl BuildIndexEntry {
     }
 }
 
-/// Takes away what is said of a guest.
+/// Removes all answers that refer to a guest, and all damaged answers.
 pub fn remove_entries(
     guest: &str,
     cache: &Path,
@@ -107,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_is_believed_where_it_is_whole_and_belongs_to_the_question() {
+    fn answer_is_valid_only_if_intact_and_for_its_question() {
         let cache = tempfile::tempdir().unwrap();
         let file = entry_path("a question", cache.path());
         in_workshop(cache.path(), |workshop| {
@@ -134,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_said_of_a_guest_is_found_and_forgotten_with_all_that_is_damaged() {
+    fn answers_of_a_guest_are_found_and_removed_with_damaged_ones() {
         let cache = tempfile::tempdir().unwrap();
         let cache = cache.path();
         let files = ["a", "b", "c", "d"].map(|question| entry_path(question, cache));

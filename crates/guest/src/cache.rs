@@ -11,21 +11,22 @@ use sys::safe_path::{SafeDir, is_trusted};
 
 use crate::{GuestError, build_dir};
 
-/// The user's cache directory for fsarena (`$XDG_CACHE_HOME/fsarena`).
+/// Returns the user's cache directory for fsarena (`$XDG_CACHE_HOME/fsarena`).
 ///
 /// # Errors
-/// When the environment does not say where it is.
+/// Returns an error if the environment does not specify it.
 pub fn directory() -> Result<PathBuf, UserDirError> {
     UserDir::Cache.resolve(|name| env::var_os(name))
 }
 
-/// Refuses a cache of which anything belongs to somebody else than this user, root, or who called sudo, or can be written by
-/// others: programs and kernels are run out of it. One that is not there yet passes.
+/// Checks the owners and permissions of the cache, because programs and kernels in it are executed.
+/// All files must belong to this user, to root or to the user of sudo, and must not be writable by
+/// others. A cache that does not exist yet is accepted.
 ///
 /// # Errors
-/// When it does, or cannot be looked through.
+/// Returns an error if a file violates this, or if the cache cannot be read.
 pub fn require_ours(cache: &Path) -> Result<(), GuestError> {
-    // It may itself be a link to where there is more room.
+    // The cache may be a link to a filesystem with more space.
     match fs::metadata(cache) {
         Ok(found) => require_ours_below(cache, &found, build_dir::is_partial)?,
         Err(error) => gone_is_fine(error).map_err(GuestError::io("look at", cache))?,
@@ -77,7 +78,7 @@ fn require_ours_alone(path: &Path, found: &Metadata) -> Result<(), GuestError> {
     let mode = found.permissions().mode() & 0o7777;
     match found.uid() {
         owner if !is_trusted(owner) => refuse(format!("belongs to user {owner}")),
-        // Nobody writes a link: its mode means nothing.
+        // The permission bits of a symbolic link have no effect.
         _ if mode & WRITABLE_BY_OTHERS != 0 && !found.is_symlink() => {
             refuse(format!("can be written by others (its mode is {mode:o})"))
         }
@@ -85,7 +86,7 @@ fn require_ours_alone(path: &Path, found: &Metadata) -> Result<(), GuestError> {
     }
 }
 
-/// Another process may have removed it meanwhile.
+/// Accepts a missing file, which another process may have removed.
 fn gone_is_fine(error: io::Error) -> io::Result<()> {
     match error.kind() {
         io::ErrorKind::NotFound => Ok(()),

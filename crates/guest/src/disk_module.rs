@@ -1,5 +1,5 @@
-//! The driver of disks in memory for a kernel of the user's own: built against that kernel's build tree or headers, and
-//! kept.
+//! Driver of disks in memory for a user-supplied kernel, built against the build tree or the
+//! headers of that kernel, and cached.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,37 +12,39 @@ use model::Bytes;
 use crate::build_dir::BuildDir;
 use crate::{GuestError, driver, files, hash, rebuild};
 
-/// What building it takes.
+/// Space needed for the build.
 const ROOM: Bytes = Bytes::mib(256);
-/// The links that `make modules_install` leaves beside the modules: to where the kernel was built, and to its source
-/// where that lies elsewhere.
+/// Links that `make modules_install` creates in the directory of the modules: to the build tree,
+/// and to the source if it is elsewhere.
 const LINKS: [&str; 2] = ["build", "source"];
-/// The file in which a build tree says of which release its modules are: `#define UTS_RELEASE "6.9.0"`.
+/// File of a build tree that contains the release of its modules: `#define UTS_RELEASE "6.9.0"`.
 const RELEASE: &str = "include/generated/utsrelease.h";
-/// Files of a build tree without which nothing is built against it.
+/// Files of a build tree that every build against it needs.
 const TOOLS: [&str; 2] = ["Makefile", "scripts/mod/modpost"];
 /// Settings from which follows what is built.
 const SETTINGS: [&str; 2] = [".config", "Module.symvers"];
-/// The file beside the module that holds its digest.
+/// File with the digest of the module, in the same directory.
 const DIGEST: &str = "digest";
-/// What the user can do where there is no tree.
+/// Hint if no headers are found.
 const ADVICE: &str =
     "give the tree that the kernel was built in, or its headers, with --headers DIR";
 
-/// What a module is built against.
+/// Headers of a kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KernelHeaders {
     /// The tree.
     tree: PathBuf,
-    /// Where the packages of the tree were unpacked to, if they were: they expect to lie in `/usr`.
+    /// Directory of the unpacked packages, if the tree comes from packages. Its files expect to be
+    /// located below `/usr`.
     unpacked: Option<PathBuf>,
 }
 
 impl KernelHeaders {
-    /// Those of the kernel with these modules; `given` is where the user says that they are.
+    /// Finds the headers of the kernel with these modules. `given` is a directory specified by the
+    /// user.
     ///
     /// # Errors
-    /// In one line, why there are none.
+    /// Returns the reason in one line if no headers are found.
     pub fn find(modules: &Path, given: Option<&Path>) -> Result<Self, String> {
         let release = modules.file_name().unwrap_or_default().to_string_lossy();
         if let Some(given) = given {
@@ -95,14 +97,15 @@ impl KernelHeaders {
         text.split('"').nth(1).map(str::to_owned)
     }
 
-    /// What packages link to lies where they were unpacked.
+    /// Returns true if the tree contains a file. Absolute links of packages are resolved later, in
+    /// the unpacked directory.
     fn has(&self, file: &str) -> bool {
         let is_there = self.tree.join(file).exists();
         let top = file.split('/').next().unwrap_or(file);
         is_there || self.unpacked.is_some() && self.tree.join(top).is_symlink()
     }
 
-    /// A tree that works where it lies.
+    /// Returns a tree that works at its current location.
     fn settled(&self, release: &str, workshop: &BuildDir<'_>) -> Result<PathBuf, GuestError> {
         let Some(unpacked) = &self.unpacked else {
             return Ok(self.tree.clone());
@@ -175,7 +178,7 @@ mod tests {
     use super::*;
     use std::os::unix::fs::symlink;
 
-    /// A tree as far as it is looked at.
+    /// Creates the files of a build tree that are checked.
     fn tree(at: &Path, release: &str) {
         for file in [RELEASE].iter().chain(&TOOLS) {
             let file = at.join(file);
@@ -185,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn headers_are_where_the_modules_lead_or_where_the_user_says() {
+    fn finds_headers_from_the_modules_or_the_option() {
         let directory = tempfile::tempdir().unwrap();
         let root = directory.path().canonicalize().unwrap();
         let modules = root.join("6.9.0");

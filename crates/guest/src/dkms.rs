@@ -1,5 +1,5 @@
-//! Drivers that come as source in a package of their own and are built against a kernel's headers, as dkms
-//! would on a machine that they are installed on: OpenZFS.
+//! Drivers that are distributed as source in a separate package and are built against the headers
+//! of a kernel, as dkms does on the machine that installs them: OpenZFS.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use crate::packages::single_file;
 use crate::process_runner::ProcessRunner;
 use crate::rebuild::{clean_command, processors};
 
-/// Who waits for hundreds of files need not read of each.
+/// Number of compiled files between two progress messages.
 const STEP: usize = 25;
 
 /// Builds all modules of a package that was unpacked in `tree`, and returns their files. `say` hears how far
@@ -54,7 +54,7 @@ fn configure(source: &Path, headers: &Path) -> Command {
 }
 
 fn make(source: &Path) -> Command {
-    // What debuggers want to know holds paths, of the files in C and of those in assembly.
+    // Debug information would contain paths of the C files and of the assembly files.
     let flags = format!("-g0 -ffile-prefix-map={}=.", source.display());
     let mut make = clean_command("make");
     make.arg("-C")
@@ -65,14 +65,16 @@ fn make(source: &Path) -> Command {
     make
 }
 
-/// Of what make says of the files of a kernel, `  CC [M]  /t/module/zfs/arc.o`.
+/// Returns true if a line of make's output reports a compiled file, such as `  CC [M]
+/// /t/module/zfs/arc.o`.
 fn is_compiled(line: &str) -> bool {
     let word = line.split_whitespace().next();
     word.is_some_and(|word| ["CC", "AS"].contains(&word))
 }
 
-/// `linux-headers-6.1.0-1-amd64` has what differs between kinds of a kernel; all else is in
-/// `linux-headers-6.1.0-1-common` beside it.
+/// Returns the common part of kernel headers. `linux-headers-6.1.0-1-amd64` contains only the files
+/// that differ between kernel flavours; the others are in `linux-headers-6.1.0-1-common` in the
+/// same directory.
 fn common(headers: &Path) -> PathBuf {
     let name = headers.file_name().unwrap_or_default().to_string_lossy();
     let (version, _) = name.rsplit_once('-').unwrap_or((&name, ""));
@@ -98,7 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_all_kinds_of_a_kernel_share_lies_beside() {
+    fn common_kernel_headers_are_in_the_same_directory() {
         let headers = Path::new("/t/usr/src/linux-headers-6.1.0-1-amd64");
         assert_eq!(
             common(headers),
@@ -106,7 +108,7 @@ mod tests {
         );
     }
 
-    /// A package whose `configure` and `make` write down what they were told.
+    /// Builds a package whose `configure` and `make` record their arguments.
     #[test]
     fn a_source_is_configured_made_and_its_modules_found() {
         let directory = tempfile::tempdir().unwrap();

@@ -11,10 +11,10 @@ pub const DRIVER: &str = "fsarena_disk";
 /// The kernel's own driver of disks in memory, which has no mechanism.
 pub const NULL_BLK: &str = "null_blk";
 
-/// Its types are described to no debugger: that would take a program more (pahole) and debug information.
+/// Disables BTF type information, which would need another program (pahole) and debug information.
 const SETTINGS: [&str; 1] = ["CONFIG_DEBUG_INFO_BTF_MODULES="];
 
-/// All of its source, since a guest is called after what it is made of.
+/// Returns the complete driver source, which is part of the guest's name.
 pub fn description() -> String {
     let files = simdisk::DRIVER_SOURCE.iter();
     files

@@ -10,7 +10,7 @@ use object::{LittleEndian, StringTable};
 type Header = FileHeader64<LittleEndian>;
 type Segment = ProgramHeader64<LittleEndian>;
 
-/// What a program or library names.
+/// Dependencies of a program or library.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct ElfDependencies {
     /// The path of its loader, without the slash it begins with.
@@ -19,7 +19,7 @@ pub struct ElfDependencies {
     pub libraries: Vec<String>,
 }
 
-/// What a file needs; one that is no ELF file, or a damaged one, needs nothing.
+/// Returns the dependencies of a file. A damaged file or one in another format than ELF has none.
 pub fn dependencies(file: &[u8]) -> ElfDependencies {
     let segments = segments(file);
     let loader = segments
@@ -52,8 +52,8 @@ fn libraries(file: &[u8], segments: &[Segment]) -> Option<Vec<String>> {
     Some(names.map(text).collect())
 }
 
-/// The file without what is never loaded: names and line numbers for debuggers lie behind all else. What is
-/// no ELF file stays as it is.
+/// Removes the parts of an ELF file that are never loaded: symbols and line numbers for debuggers
+/// at the end. Returns other files unchanged.
 pub fn strip(file: &[u8]) -> Vec<u8> {
     let segments = segments(file).iter();
     let loaded = segments.filter(|s| s.p_type(LittleEndian) == PT_LOAD);
@@ -66,7 +66,7 @@ pub fn strip(file: &[u8]) -> Vec<u8> {
         return file.to_vec();
     };
     let mut kept = kept.to_vec();
-    // Where the table of sections lies, how many there are, and which of them holds their names.
+    // Location and number of the section headers, and the index of the section with their names.
     let (table, count) = (offset_of!(Header, e_shoff), offset_of!(Header, e_shnum));
     for field in [table..table + 8, count..count + 4] {
         if let Some(bytes) = kept.get_mut(field) {
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_program_or_is_cut_off_needs_nothing_and_is_no_panic() {
+    fn scripts_and_truncated_programs_have_no_dependencies() {
         assert_eq!(dependencies(b"#!/bin/sh\n"), ElfDependencies::default());
         let program = program();
         for length in [0, 6, 40, 64, 100, 700, 5000] {
@@ -135,7 +135,7 @@ mod tests {
 
     /// This very test has names and line numbers in it, and runs without them.
     #[test]
-    fn a_program_runs_without_what_is_never_loaded() {
+    fn program_runs_without_its_unloaded_parts() {
         let whole = fs::read(std::env::current_exe().unwrap()).unwrap();
         let kept = strip(&whole);
         assert!(kept.len() < whole.len(), "{} bytes", whole.len());
@@ -146,7 +146,8 @@ mod tests {
             directory.path().join("program"),
         );
         fs::write(&data, kept).unwrap();
-        // Another test may start a program right now, which would hold a file that this one has open.
+        // A concurrent test may fork a program at this moment. The child would inherit a file that
+        // this test holds open for writing, and the file could not be executed.
         let mut install = Command::new("install");
         assert!(install.args([&data, &program]).status().unwrap().success());
         let output = Command::new(&program).arg("--list").output().unwrap();
@@ -173,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn a_kernel_that_qemu_can_start_says_where() {
+    fn startable_kernel_has_an_entry_note() {
         let note = b"\x04\0\0\0\x08\0\0\0\x12\0\0\0Xen\0\0\0\0\x01\0\0\0\0";
         let kernel = [&b"\x7fELF\x02\x01"[..], &[0; 90], note].concat();
         assert!(is_startable(&kernel));

@@ -1,4 +1,4 @@
-//! Why there is no guest, each in one line that says what to do.
+//! Errors of guest builds, each in one line with a hint.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -12,11 +12,11 @@ pub enum GuestError {
     /// A step on a file failed.
     #[error("cannot {doing} {}: {source}", path.display())]
     Io {
-        /// What was being done.
+        /// The operation that failed: a verb.
         doing: &'static str,
         /// To what.
         path: PathBuf,
-        /// What the kernel said.
+        /// Error returned by the kernel.
         source: io::Error,
     },
     /// A program that a guest is made with is not there.
@@ -24,9 +24,9 @@ pub enum GuestError {
     Program {
         /// The program.
         program: String,
-        /// The Debian package that brings it.
+        /// Debian package that contains the program.
         package: &'static str,
-        /// What the kernel said.
+        /// Error returned by the kernel.
         source: io::Error,
     },
     /// A program that a guest is made with failed.
@@ -34,18 +34,18 @@ pub enum GuestError {
     Failed {
         /// The command line.
         command: String,
-        /// What it wrote last.
+        /// Line of its output that explains the failure.
         complaint: String,
     },
     /// The packages are not what they are expected to be.
     #[error("{0}")]
     UnexpectedOutput(String),
     /// A kernel that is packed in a way that is not known.
-    #[error("{} is no kernel that can be unpacked: {why}", path.display())]
+    #[error("cannot unpack kernel {}: {why}", path.display())]
     Kernel {
         /// The kernel.
         path: PathBuf,
-        /// What is wrong with it.
+        /// Reason why it cannot be used.
         why: &'static str,
     },
     /// The guest's kernel does not have a filesystem.
@@ -53,26 +53,26 @@ pub enum GuestError {
     NoModule {
         /// The release of the kernel.
         kernel: String,
-        /// The module that was asked for.
+        /// The requested module.
         module: String,
     },
-    /// Something in a guest is not as it was made.
+    /// A file in a guest has changed since the guest was built.
     #[error("the guest in {} is damaged ({what}): `fsarena guest build` makes it again", directory.display())]
     Damaged {
-        /// Where it is.
+        /// Directory of the guest.
         directory: PathBuf,
-        /// What is wrong with which file.
+        /// Name of the damaged file and the kind of damage.
         what: String,
     },
     /// The way to the cache is not the user's own.
     #[error(transparent)]
     Untrusted(#[from] UntrustedPath),
-    /// Somebody else could have put something into the cache.
+    /// The cache is writable by other users, or belongs to another user.
     #[error("{} {why}: remove it, or set XDG_CACHE_HOME to a directory of your own", path.display())]
     ForeignOwner {
         /// The cache, or something in it.
         path: PathBuf,
-        /// Whose it is, or who may write it.
+        /// Owner or permissions that make it unsafe.
         why: String,
     },
     /// There is no room.
@@ -84,25 +84,25 @@ pub enum GuestError {
     DiskFull {
         /// The directory that is full.
         directory: PathBuf,
-        /// How much is needed, roughly.
+        /// Approximate space needed.
         needed: Bytes,
     },
     /// The user asked to stop.
     #[error(
         "interrupted; {}",
         left.as_ref().map_or_else(
-            || "nothing is left of what was being made".to_owned(),
+            || "partial files were removed".to_owned(),
             |left| format!("{} is not removed yet: the next build does that", left.display())
         )
     )]
     Interrupted {
-        /// What is left of what was being made, where that could not be removed at once.
+        /// Partial files that could not be removed yet, if any.
         left: Option<PathBuf>,
     },
 }
 
 impl GuestError {
-    /// For `map_err`: a failed step with what it was about.
+    /// Returns a closure for `map_err` that adds the operation and the path.
     pub(crate) fn io(doing: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
         move |source| Self::Io {
             doing,

@@ -1,5 +1,5 @@
-//! Files and directories of a cache: made for their user alone, whatever the umask is, and read only where
-//! they are plain files.
+//! Files and directories of a cache. They are created for their user only, independent of the
+//! umask, and only plain files are read.
 
 use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
 use std::io::{self, Read, Write};
@@ -15,10 +15,11 @@ use sys::safe_path::SafeDir;
 
 use crate::GuestError;
 
-/// How long whoever was asked to stop waits for files to be removed: Ctrl-C is to end within two seconds.
+/// Maximum wait for the removal of files after an interrupt: Ctrl-C must end the program within two
+/// seconds.
 const REMOVE_TIMEOUT: Duration = Duration::from_millis(1500);
 
-/// Makes a directory, and those that it lies in, where they are not there.
+/// Creates a directory and its missing parents.
 pub fn create_directory(directory: &Path) -> Result<(), GuestError> {
     let mut builder = DirBuilder::new();
     let created = builder.recursive(true).mode(0o700).create(directory);
@@ -38,7 +39,7 @@ pub fn write(path: &Path, content: &[u8]) -> Result<(), GuestError> {
     written.map_err(GuestError::io("write", path))
 }
 
-/// Opens a plain file. A link is not followed, and nobody is waited for who would write into a pipe.
+/// Opens a plain file. Does not follow links, and does not block on pipes.
 pub fn open(path: &Path) -> io::Result<File> {
     let flags = OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK;
     let mut options = OpenOptions::new();
@@ -56,13 +57,13 @@ pub fn read(path: &Path) -> io::Result<Vec<u8>> {
     Ok(content)
 }
 
-/// Removes whatever is there and says whether nothing is left. That may take a while: whoever is asked to stop waits
-/// for it no longer than a moment. It goes on as long as this process lives.
+/// Removes the path recursively and returns true if it no longer exists. After an interrupt it
+/// waits only a short time; the removal then continues in the background while the process lives.
 pub fn remove(path: &Path, stop: &AtomicBool) -> bool {
     let whole = path.to_owned();
     let removal = thread::Builder::new().spawn(move || remove_whole(&whole));
     let mut asked = None;
-    // Where no thread may be started, it takes as long as it takes.
+    // If no thread can be started, the removal runs here and cannot be interrupted.
     let removal = removal.inspect_err(|_| remove_whole(path));
     while removal.as_ref().is_ok_and(|removal| !removal.is_finished()) {
         let is_asked = stop.load(Ordering::Relaxed);
@@ -74,7 +75,7 @@ pub fn remove(path: &Path, stop: &AtomicBool) -> bool {
     fs::symlink_metadata(path).is_err()
 }
 
-/// That it could not be removed is seen by whether it is there.
+/// Removes a path recursively. The caller checks whether it still exists.
 fn remove_whole(path: &Path) {
     let name = path.file_name().unwrap_or_default();
     let around = path.parent().unwrap_or(Path::new("/"));
@@ -111,7 +112,7 @@ mod tests {
     use std::os::unix::fs::symlink;
 
     #[test]
-    fn what_is_made_is_for_its_user_alone() {
+    fn new_files_and_directories_are_private() {
         let directory = tempfile::tempdir().unwrap();
         let (deep, file) = (directory.path().join("a/b"), directory.path().join("a/c"));
         create_directory(&deep).unwrap();
@@ -129,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_program_has_made_is_closed_to_others() {
+    fn removes_write_permission_of_others_recursively() {
         let directory = tempfile::tempdir().unwrap();
         let path = |name: &str| directory.path().join(name);
         fs::create_dir(path("a")).unwrap();
@@ -144,12 +145,12 @@ mod tests {
         assert_ne!(
             mode("a/c") & 0o022,
             0,
-            "what a link leads to is none of ours"
+            "the target of a link must not change"
         );
     }
 
     #[test]
-    fn only_plain_files_are_read_and_nothing_is_waited_for() {
+    fn reads_only_plain_files_and_never_blocks() {
         let directory = tempfile::tempdir().unwrap();
         let path = |name: &str| directory.path().join(name);
         fs::write(path("file"), "content").unwrap();
@@ -161,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_is_there_is_removed() {
+    fn removes_files_links_and_directories() {
         let directory = tempfile::tempdir().unwrap();
         let path = |name: &str| directory.path().join(name);
         fs::write(path("file"), "content").unwrap();

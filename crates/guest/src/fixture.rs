@@ -11,7 +11,7 @@ use crate::manifest::Manifest;
 use crate::program_tree::ProgramTree;
 use crate::{Guest, Recipe};
 
-/// One that needs one module, one package and one program.
+/// Returns a filesystem that needs one module, one package and one program.
 pub fn filesystem(name: &str, module: &str, package: &str, program: &str) -> Filesystem {
     Filesystem {
         name: name.into(),

@@ -1,4 +1,4 @@
-//! The guest of a recipe: the one in the cache, where it is there and whole, or a new one.
+//! Provides the guest of a recipe: the one in the cache if it is intact, otherwise a new one.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -14,21 +14,21 @@ use crate::mirrors::AptListKind;
 use crate::package_selection::{self, PackageSelection};
 use crate::{Guest, GuestError, Recipe, cache, hash};
 
-/// Where a guest lies while it is made.
+/// Name of a guest in the build directory.
 const GUEST: &str = "guest";
-/// What making a guest takes: packages, their content, and what is built of it.
+/// Space needed to build a guest: packages, their contents, and the output.
 const ROOM: Bytes = Bytes::mib(1024);
-/// What it takes more for each driver that comes as source.
+/// Additional space for each driver that is built from source.
 const ROOM_OF_ADD_ON: Bytes = Bytes::mib(512);
 
 impl Guest {
-    /// The guest of this recipe and of the packages that apt has now: the one in the cache, or a new one. What is
-    /// damaged is removed. `say` hears what is being done, where anything is. Only one process makes something
-    /// in a cache at a time; others wait for it.
+    /// Returns the guest of this recipe and of apt's current packages, from the cache or newly
+    /// built. Damaged guests are removed. `say` receives progress messages. Only one process builds
+    /// in a cache at a time; others wait.
     ///
     /// # Errors
-    /// When `stop` rises; when apt, dpkg, a compiler that is needed or an unpacker is not there or fails; when
-    /// there is no room, or somebody else can write into the cache.
+    /// Returns an error if `stop` becomes true, if apt, dpkg, a compiler or an unpacker is missing
+    /// or fails, if the disk is full, or if another user can write to the cache.
     pub fn build(
         recipe: &Recipe,
         cache: &Path,
@@ -51,11 +51,11 @@ impl Guest {
         })
     }
 
-    /// The guest of this recipe and of the packages that apt has now, where it was made before. What a killed process
-    /// has left of another is removed; whoever lets `stop` rise does not wait for that.
+    /// Returns the guest of this recipe and of apt's current packages if the cache contains it.
+    /// Removes incomplete guests of killed processes, without delaying an interrupt.
     ///
     /// # Errors
-    /// When it is damaged, or somebody else can write into the cache.
+    /// Returns an error if the guest is damaged, or if another user can write to the cache.
     pub fn find(
         recipe: &Recipe,
         cache: &Path,
@@ -76,12 +76,13 @@ fn room(recipe: &Recipe) -> Bytes {
     Bytes(ROOM.0 + add_ons * ROOM_OF_ADD_ON.0)
 }
 
-/// The file that says which guest a recipe comes to, as long as apt is as it is.
+/// Returns the file that maps a recipe and a state of apt to a guest.
 fn file_of(recipe: &Recipe, cache: &Path, state: &str) -> PathBuf {
     build_index::entry_path(&(package_selection::request_text(recipe) + state), cache)
 }
 
-/// The guest that an answer names, where it is there: all of it is looked at.
+/// Opens the guest that an answer names, and verifies all its files. Returns `None` if it does not
+/// exist.
 fn taken(
     recipe: &Recipe,
     cache: &Path,
@@ -99,7 +100,7 @@ fn taken(
 struct GuestBuild<'a> {
     recipe: &'a Recipe,
     cache: &'a Path,
-    /// That of apt.
+    /// State of apt's settings and lists.
     state: &'a str,
     workshop: &'a BuildDir<'a>,
 }
@@ -109,7 +110,7 @@ impl GuestBuild<'_> {
         let Self { recipe, cache, .. } = self;
         let file = file_of(recipe, cache, self.state);
         match BuildIndexEntry::read(&file) {
-            // Another process may have made it meanwhile.
+            // A concurrent process may have built it since the first check.
             Some(answer) => {
                 if let Some(guest) = self.whole(&answer, say)? {
                     return Ok(guest);
@@ -125,7 +126,7 @@ impl GuestBuild<'_> {
         let kept_lists = cache.join(lists);
         let order = PackageSelection::of(recipe, &kept_lists, self.state, self.workshop, say)?;
         let name = build_index::guest_name(&order.text(recipe));
-        // apt's lists may have changed, and what they say of these packages not.
+        // Changed lists of apt may still contain the same versions of these packages.
         if let Some(answer) = BuildIndexEntry::about(&name, cache)
             && let Some(guest) = self.whole(&answer, say)?
         {
@@ -136,7 +137,7 @@ impl GuestBuild<'_> {
         let kept_packages = cache.join(PACKAGES);
         Build::new(recipe, &order, &made, self.workshop).run(&kept_packages, say)?;
         let manifest = Manifest::of(&made)?.write()?;
-        // From here on everything is whole, and nothing takes long.
+        // All files are complete, and the remaining steps are fast.
         self.workshop.programs().check_stop()?;
         if self.workshop.place(lists).exists() {
             self.workshop.install(lists, &kept_lists)?;
@@ -150,11 +151,15 @@ impl GuestBuild<'_> {
         answer.write(&file, self.workshop)?;
         taken(recipe, cache, &answer)?.ok_or_else(|| {
             let directory = cache.join(&answer.guest);
-            damaged(&directory, "it is gone as soon as it was made".to_owned())
+            damaged(
+                &directory,
+                "it disappeared immediately after the build".to_owned(),
+            )
         })
     }
 
-    /// The guest that an answer names; nothing where it is not there any more. What is damaged is removed.
+    /// Opens the guest that an answer names. Returns `None` if it no longer exists. Removes a
+    /// damaged guest.
     fn whole(
         &self,
         answer: &BuildIndexEntry,

@@ -1,4 +1,4 @@
-//! A guest that is made: what it has, and what it lacks.
+//! A guest that has been built, its features and its missing parts.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use crate::program_tree::{MissingLibrary, ProgramTree};
 use crate::user_kernel::UserKernel;
 use crate::{GuestError, Recipe, hash, memory_disk, recipe};
 
-/// A guest that is made: everything but the agent.
+/// A guest that has been built: kernel, modules and programs, without the agent.
 #[derive(Clone, Debug)]
 pub struct Guest {
     name: String,
@@ -28,18 +28,18 @@ pub struct Guest {
     pub(crate) modules: Modules,
     /// Trees of programs; what comes first goes before what comes later.
     pub(crate) tools: Vec<ProgramTree>,
-    /// Why a kernel of the user's own has no driver of disks that have a mechanism.
+    /// Reason why a user-supplied kernel has no driver for simulated disks.
     no_driver: Option<String>,
     /// Filesystems whose drivers were built for it of packages of their source.
     add_ons: Vec<String>,
-    /// Whether the user put something of their own in the place of Debian's.
+    /// True if the user replaced parts of Debian's.
     has_own: bool,
 }
 
 /// A guest that was copied to where other hosts find it: all of it that is not in the directory itself.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GuestCopy {
-    /// Its name, which is that of its directory.
+    /// Name of the guest and of its directory.
     pub name: String,
     /// The digest of its manifest (SHA-256, in hexadecimal), which vouches for every file.
     pub manifest: String,
@@ -52,7 +52,7 @@ pub struct GuestCopy {
 pub struct QemuKernel {
     /// The file.
     pub path: PathBuf,
-    /// What it must hold.
+    /// Expected digest of the file.
     pub digest: String,
 }
 
@@ -67,11 +67,11 @@ impl Guest {
         Self::of(directory, add_ons.collect(), manifest)
     }
 
-    /// Copies it into a directory for other hosts.
+    /// Copies the guest into a directory for other hosts.
     ///
     /// # Errors
-    /// When it holds something of the user's own, which lies elsewhere; a file cannot be read or written, or is no
-    /// longer what it was.
+    /// Returns an error if the guest contains user-supplied files, which are located elsewhere, if
+    /// a file cannot be read or written, or if a file has changed.
     pub fn copy_to(&self, to: &Path) -> Result<GuestCopy, GuestError> {
         if self.has_own {
             let why = "a guest with a kernel or programs of your own stays on its machine: leave --kernel and --rootfs out";
@@ -120,11 +120,11 @@ impl Guest {
         })
     }
 
-    /// The same with a kernel or programs of the user's own in the place of Debian's; `cache` is where an
-    /// unpacked kernel is put.
+    /// Replaces the kernel or the programs by user-supplied ones. An unpacked kernel is stored in
+    /// `cache`.
     ///
     /// # Errors
-    /// When `stop` rises, they are not what they should be, or cannot be read.
+    /// Returns an error if `stop` becomes true, or if the files are invalid or cannot be read.
     pub fn with_user_kernel(
         mut self,
         own: &UserKernel,
@@ -159,7 +159,8 @@ impl Guest {
         Ok(self)
     }
 
-    /// Takes the driver that was built for a kernel of the user's own; the guest is called after it.
+    /// Adds the driver that was built for a user-supplied kernel. Its digest becomes part of the
+    /// guest's name.
     fn take_driver(&mut self, module: &Path) -> Result<(), GuestError> {
         let digest = hash::sha256_file(module).map_err(GuestError::io("read", module))?;
         self.name += &format!("+{}", &digest[..16]);
@@ -167,12 +168,12 @@ impl Guest {
         Ok(())
     }
 
-    /// Its name; the same name means the same kernel, modules and programs.
+    /// Returns the name. Equal names mean equal kernels, modules and programs.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Where it is kept.
+    /// Returns the directory of the guest.
     pub fn directory(&self) -> &Path {
         &self.directory
     }
@@ -212,12 +213,13 @@ impl Guest {
         self.has(DRIVER)
     }
 
-    /// Why it has none, in one line; nothing where it has one.
+    /// Returns in one line why the guest has no disk driver. Returns `None` if it has one.
     pub fn lacks_disk_driver(&self) -> Option<&str> {
         self.no_driver.as_deref()
     }
 
-    /// Whether it can make such a disk in its memory; without the driver it makes the ideal one alone.
+    /// Returns true if the guest can simulate such a disk. Without the driver it supports only the
+    /// ideal disk.
     pub fn can_make(&self, disk: &DiskModel) -> bool {
         self.has_disk_driver() || self.has(NULL_BLK) && memory_disk::null_blk_suffices(disk)
     }
@@ -230,7 +232,7 @@ impl Guest {
         }
     }
 
-    /// What it calls so many disks in its memory.
+    /// Returns the names of `count` disks in the guest's memory.
     pub fn memory_disks(&self, count: u32) -> Vec<String> {
         memory_disk::names(self.disk_module(), count)
     }
@@ -245,7 +247,8 @@ impl Guest {
         TOOL_NAMES.contains(&program) || self.tools.iter().any(|tree| tree.has(program))
     }
 
-    /// What keeps it from driving a filesystem, and what would bring that; nothing where it can.
+    /// Returns the reason why the guest cannot use a filesystem, with a hint. Returns `None` if it
+    /// can.
     pub fn missing_for(&self, filesystem: &Filesystem) -> Option<String> {
         if let Some(why) = &filesystem.unavailable {
             return Some(why.clone());
@@ -261,8 +264,7 @@ impl Guest {
             }
             let kernel = self.release();
             return Some(format!(
-                "the guest's kernel ({kernel}) has no module {module}: bring one that has \
-                 (`fsarena guest build --kernel FILE --modules DIR`)"
+                "the guest's kernel ({kernel}) has no module {module}; use a kernel with this module (`fsarena guest build --kernel FILE --modules DIR`)"
             ));
         }
         if let Some(why) = self.lacks_module_of(requires) {
@@ -275,17 +277,18 @@ impl Guest {
         }
         let unpackaged = missing.iter().find_map(|p| requires.unpackaged.get(*p));
         let brings = match (unpackaged, requires.packages.join(", ")) {
-            (Some(brings), _) => format!("no package brings it, but {brings}"),
-            (None, none) if none.is_empty() => "no package brings it".to_owned(),
+            (Some(brings), _) => format!("no package contains it; use {brings}"),
+            (None, none) if none.is_empty() => "no package contains it".to_owned(),
             (None, some) => format!("it did not come with {some} from apt"),
         };
         let missing = missing.join(", ");
         Some(format!(
-            "the guest has no {missing}: {brings}; bring it (`fsarena guest build --rootfs DIR`)"
+            "the guest has no {missing}: {brings}; add it with `fsarena guest build --rootfs DIR`"
         ))
     }
 
-    /// A module that those of a filesystem need in turn; only a kernel of the user's own is without.
+    /// Returns the reason if a dependency of the filesystem's modules is missing. Only
+    /// user-supplied kernels can lack one.
     fn lacks_module_of(&self, requires: &Requirements) -> Option<String> {
         if self.modules.are_complete() {
             return None;
@@ -294,11 +297,12 @@ impl Guest {
         let there: Vec<&String> = there.collect();
         let error = self.modules.load_order(&there).err()?;
         Some(format!(
-            "{error}, which it needs: bring one that has (`fsarena guest build --kernel FILE --modules DIR`)"
+            "{error}, which the filesystem needs; use a kernel with this module (`fsarena guest build --kernel FILE --modules DIR`)"
         ))
     }
 
-    /// Which of the programs would not start, for want of what; that is what a tree of the user's own may come to.
+    /// Returns the programs that cannot start and their missing dependencies. This can happen with
+    /// a user-supplied tree.
     fn cannot_start(&self, programs: &[String]) -> Option<String> {
         let missing = self.tree_of(programs)?.missing(programs);
         let each = missing.iter().map(
@@ -323,7 +327,7 @@ mod tests {
     use crate::fixture::{filesystem, guest};
 
     #[test]
-    fn what_a_guest_lacks_is_said_with_what_would_bring_it() {
+    fn missing_parts_are_reported_with_a_hint() {
         let directory = tempfile::tempdir().unwrap();
         let guest = guest(directory.path(), &["jfs"], &[("tools", &["mkfs.jfs"])]);
         let jfs = filesystem("jfs", "jfs", "jfsutils", "mkfs.jfs");
@@ -388,7 +392,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_of_the_users_own_that_cannot_start_is_lacking() {
+    fn reports_user_programs_that_cannot_start() {
         let directory = tempfile::tempdir().unwrap();
         let rootfs = directory.path().join("rootfs");
         fs::create_dir_all(rootfs.join("usr/bin")).unwrap();

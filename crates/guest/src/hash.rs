@@ -1,5 +1,5 @@
-//! Names made of everything that goes into a thing, the state of this machine's apt as one of them, and digests
-//! that tell a file that was damaged.
+//! Names derived from all inputs of an artifact (including the state of this machine's apt), and
+//! digests that detect damaged files.
 
 use std::fs;
 use std::io::{self, Read};
@@ -12,7 +12,7 @@ use sha2::{Digest, Sha256};
 
 use crate::files;
 
-/// What apt's answers follow from: its settings and its lists.
+/// Files that determine apt's answers: its settings and its lists.
 const FILES: [&str; 2] = ["/etc/apt/sources.list", "/etc/apt/preferences"];
 const DIRECTORIES: [&str; 3] = [
     "/etc/apt/sources.list.d",
@@ -20,7 +20,8 @@ const DIRECTORIES: [&str; 3] = [
     "/var/lib/apt/lists",
 ];
 
-/// A name of 16 letters (FNV-1a of 64 bits: nobody is to be kept from making two things with one name).
+/// Returns a name of 16 letters for this content (64-bit FNV-1a). The hash does not protect against
+/// deliberate collisions.
 pub fn name(content: &[u8]) -> String {
     let hash = content.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
         (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
@@ -33,7 +34,7 @@ pub fn sha256_hex(content: &[u8]) -> String {
     in_hexadecimal(Sha256::digest(content).as_slice())
 }
 
-/// The same of a plain file.
+/// Returns the digest of a plain file.
 pub fn sha256_file(path: &Path) -> io::Result<String> {
     let mut file = files::open(path)?;
     let mut digest = Sha256::new();
@@ -48,7 +49,7 @@ pub fn sha256_file(path: &Path) -> io::Result<String> {
     }
 }
 
-/// The same of many files, on all processors.
+/// Returns the digests of many files, computed on all processors.
 pub fn sha256_files(paths: &[PathBuf]) -> Vec<io::Result<String>> {
     let mut left: Vec<usize> = (0..paths.len()).collect();
     // The last one is taken first: the largest takes as long as all others.
@@ -64,7 +65,7 @@ pub fn sha256_files(paths: &[PathBuf]) -> Vec<io::Result<String>> {
     };
     let processors = thread::available_parallelism().map_or(1, usize::from);
     let mut digests: Vec<(usize, io::Result<String>)> = thread::scope(|scope| {
-        // Where no thread may be started, this one does it all.
+        // If no thread can be started, this thread does all the work.
         let start = |_| thread::Builder::new().spawn_scoped(scope, work).ok();
         let workers: Vec<_> = (1..processors).filter_map(start).collect();
         let mut digests: Vec<_> = work();
@@ -97,7 +98,8 @@ pub fn directory_hash(directory: &Path) -> String {
     lines.concat()
 }
 
-/// What is no file says nothing.
+/// Returns the path, size and modification time of a plain file as one line, or an empty string for
+/// all other paths.
 fn state(path: &Path) -> String {
     let Ok(metadata) = fs::metadata(path) else {
         return String::new();
@@ -126,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn files_have_the_digests_of_what_they_hold_in_their_order() {
+    fn file_digests_match_contents_and_order() {
         let directory = tempfile::tempdir().unwrap();
         let path = |name: &str| directory.path().join(name);
         // The example of FIPS 180-2.
@@ -146,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn names_differ_where_contents_do() {
+    fn different_contents_have_different_names() {
         assert_eq!(name(b""), "cbf29ce484222325");
         assert_ne!(name(b"a"), name(b"b"));
     }

@@ -14,26 +14,28 @@ use crate::guest::Guest;
 use crate::program_tree::ProgramTree;
 use crate::{GuestError, MemoryDisk, elf, files};
 
-/// What the module of disks in memory is told: no disk but those that are asked for.
+/// Parameters of the module for disks in memory: no disks except the configured ones.
 const NO_MEMORY_DISKS: &str = "nr_devices=0";
 
-/// What is put into a guest for one cell.
+/// Contents of a guest for one cell.
 #[derive(Clone, Copy, Debug)]
 pub struct InitramfsContents<'a> {
     /// The program that is also the agent.
     pub agent: &'a Path,
-    /// Modules that load first, with what they need. Of several the last is the filesystem; those before
-    /// it that the kernel does not have are left out.
+    /// Modules to load first, with their dependencies. The last one is the filesystem's; earlier
+    /// ones are omitted if the kernel does not have them.
     pub modules: &'a [String],
-    /// Programs, with what they need: of one filesystem, for two trees may each have one of the same name.
+    /// Programs of one filesystem, with their dependencies. Two trees may contain programs of the
+    /// same name.
     pub programs: &'a [String],
-    /// Programs of the suite, with what they need; those that the guest does not have are left out.
+    /// Programs of the suite, with their dependencies. Programs that the guest does not have are
+    /// omitted.
     pub commands: &'a ProgramRequirements,
     /// Archives of sources, by name.
     pub archives: &'a [(String, PathBuf)],
     /// Disks in the guest's memory, and how much memory its kernel manages.
     pub disk: Option<(&'a MemoryDisk, Bytes)>,
-    /// The agent's job, where it does not come through the channel.
+    /// The agent's job, unless it is sent through the channel.
     pub job: Option<&'a str>,
 }
 
@@ -41,11 +43,11 @@ pub struct InitramfsContents<'a> {
 pub const ARCHIVES_DIR: &str = "archives";
 
 impl Guest {
-    /// Writes the first filesystem of a guest that boots with all that it is to have.
+    /// Writes the initramfs of a guest that boots with its complete contents.
     ///
     /// # Errors
-    /// When the kernel does not have the filesystem's module, a file cannot be read or written, or one of the
-    /// guest's is no longer what it was when the guest was taken.
+    /// Returns an error if the kernel does not have the filesystem's module, a file cannot be read
+    /// or written, or a file of the guest has changed.
     pub fn write_initramfs(
         &self,
         contents: &InitramfsContents<'_>,
@@ -105,7 +107,7 @@ impl Guest {
         write().map_err(GuestError::io("write", to))
     }
 
-    /// What is put into a guest, with these modules.
+    /// Reads the contents of a guest, with these modules.
     fn parts(
         &self,
         contents: &InitramfsContents<'_>,
@@ -145,8 +147,8 @@ impl Guest {
         machine.chain(helpers).chain(filesystem).collect()
     }
 
-    /// Programs with what they need, all out of one tree: the first that has them all. Two trees may each
-    /// have a program of the same name.
+    /// Reads programs and their dependencies from the first tree that has all of them. Two trees
+    /// may contain programs of the same name.
     fn programs(&self, names: &[String]) -> Result<BTreeMap<String, Vec<u8>>, GuestError> {
         let tree = self.tree_of(names);
         tree.map_or_else(|| Ok(BTreeMap::new()), |tree| tree.needed(names))
@@ -159,7 +161,7 @@ impl Guest {
     }
 }
 
-/// What is put into a guest, read.
+/// Contents of a guest, in memory.
 #[derive(Default)]
 struct Parts {
     tools: BTreeMap<String, Vec<u8>>,
@@ -192,7 +194,7 @@ impl Parts {
     }
 }
 
-/// Modules in the order in which they load, a line each with what it is told.
+/// Returns the modules in load order, one per line with its parameters.
 fn order(modules: &[(String, Vec<u8>)], disk: Option<(&MemoryDisk, Bytes)>) -> String {
     let lines = modules.iter();
     lines
@@ -200,8 +202,8 @@ fn order(modules: &[(String, Vec<u8>)], disk: Option<(&MemoryDisk, Bytes)>) -> S
         .collect()
 }
 
-/// Files, each behind the directories it lies in. Whatever came with a package is made executable: that is
-/// right for programs and libraries, and does no harm to settings.
+/// Adds files, each preceded by its parent directories. Files of packages become executable: this
+/// is right for programs and libraries, and harmless for settings.
 fn add_files<W: Write>(
     archive: &mut Archive<W>,
     files: &BTreeMap<String, Vec<u8>>,
@@ -219,7 +221,7 @@ fn add_files<W: Write>(
     Ok(())
 }
 
-/// What a module is told when it loads.
+/// Returns the parameters of a module.
 fn parameters(module: &str, disk: Option<(&MemoryDisk, Bytes)>) -> String {
     match (module, disk) {
         (DRIVER, Some((disk, memory))) => disk.module_parameters(memory),
@@ -235,7 +237,7 @@ mod tests {
 
     /// zpool of zfs-fuse and that of OpenZFS are two programs.
     #[test]
-    fn programs_come_from_the_first_tree_that_has_them_all() {
+    fn programs_are_read_from_the_first_tree_with_all_of_them() {
         let directory = tempfile::tempdir().unwrap();
         let trees: [(&str, &[&str]); 2] =
             [("tools-zfs", &["zpool"]), ("tools", &["zfs-fuse", "zpool"])];
@@ -250,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn helpers_that_a_kernel_lacks_are_left_out_and_its_filesystem_is_not() {
+    fn missing_helper_modules_are_omitted_but_not_the_filesystem() {
         let directory = tempfile::tempdir().unwrap();
         let guest = guest(directory.path(), &["ext4", "crc16"], &[("tools", &[])]);
         let write = |modules: &[&str]| {
@@ -274,9 +276,9 @@ mod tests {
         assert!(error.ends_with("has no module btrfs"), "{error}");
     }
 
-    /// The kernel makes no directory that an archive of its first filesystem does not name before what lies in it.
+    /// The kernel creates a directory only if the archive lists it before the files in it.
     #[test]
-    fn sources_lie_in_a_directory_of_the_first_filesystem() {
+    fn archive_directory_is_listed_before_its_files() {
         let directory = tempfile::tempdir().unwrap();
         let guest = guest(directory.path(), &[], &[("tools", &[])]);
         let source = directory.path().join("lua.tar.gz");

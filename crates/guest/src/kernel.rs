@@ -18,7 +18,8 @@ const MARK: (usize, &[u8]) = (0x202, b"HdrS");
 const PAYLOAD_OFFSET: usize = 0x248;
 const PAYLOAD_LENGTH: usize = 0x24c;
 const SECTOR: usize = 512;
-/// Behind the packed kernel its unpacked length stands, which no unpacker wants to see.
+/// Length of the unpacked size, which follows the packed kernel and must not be passed to the
+/// unpacker.
 const LENGTH_FIELD: usize = 4;
 
 /// How packed data begin, the program that unpacks them and its package.
@@ -28,8 +29,8 @@ const PACKERS: [(&[u8], &str, &str); 3] = [
     (b"\x1f\x8b", "gzip", "gzip"),
 ];
 
-/// A kernel that QEMU starts: the one within the image, where it is one that it enters directly, or else
-/// the image itself.
+/// Returns a kernel that QEMU can start: the unpacked kernel if QEMU can enter it directly,
+/// otherwise the image itself.
 pub fn startable(image: &Path, programs: &ProcessRunner) -> Result<Vec<u8>, GuestError> {
     let bytes = fs::read(image).map_err(GuestError::io("read", image))?;
     match (elf::is_elf(&bytes), elf::is_startable(&bytes)) {
@@ -76,7 +77,8 @@ pub fn unpack(packed: &[u8], programs: &ProcessRunner) -> Result<Option<Vec<u8>>
     programs.filter(&mut unpack, package, packed).map(Some)
 }
 
-/// The packed kernel within a boot image; `None` where the header is none of one.
+/// Returns the packed kernel in a boot image. Returns `None` if the header is not that of a boot
+/// image.
 pub fn payload(image: &[u8]) -> Option<&[u8]> {
     let (at, mark) = MARK;
     if image.get(at..at + mark.len())? != mark {
@@ -116,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn the_payload_is_found_without_what_lies_around_it() {
+    fn finds_the_payload_of_a_boot_image() {
         assert_eq!(payload(&image(b"packed")), Some(&b"packed"[..]));
         assert_eq!(payload(b"no kernel at all"), None);
         let mut cut = image(b"packed");
@@ -149,7 +151,7 @@ mod tests {
         let packed = programs.filter(&mut gzip, "gzip", &kernel).unwrap();
         fs::write(&path, image(&packed)).unwrap();
         assert!(unpacked(&path, &programs).unwrap() == kernel);
-        // What QEMU cannot enter directly stays packed.
+        // A kernel that QEMU cannot enter directly stays packed.
         assert!(startable(&path, &programs).unwrap() == fs::read(&path).unwrap());
         fs::write(&path, image(b"plain")).unwrap();
         let error = unpacked(&path, &programs).unwrap_err().to_string();

@@ -1,5 +1,6 @@
-//! Whether guests run on KVM here: proven by booting one, for that /dev/kvm is there says little. On a machine
-//! that is virtual itself, an ordinary kernel may hang in its first instruction and burn a processor.
+//! Detects whether guests can run on KVM by booting one. The existence of /dev/kvm is not
+//! sufficient: on a virtual machine, an ordinary kernel may hang in its first instruction and use a
+//! full processor.
 
 use std::fs::OpenOptions;
 use std::process::{Command, Stdio};
@@ -11,17 +12,19 @@ use crate::process_runner::ProcessRunner;
 use crate::{Guest, GuestError};
 
 const DEVICE: &str = "/dev/kvm";
-/// A kernel on KVM comes in a second as far as it can without a first filesystem.
+/// Limit of the trial boot, in seconds. On KVM, a kernel without an initramfs panics within about a
+/// second.
 const BOOT_TIMEOUT_SECONDS: &str = "5";
-/// What timeout(1) ends with when it had to kill.
+/// Exit codes of timeout(1) after it killed the program.
 const KILLED: [Option<i32>; 2] = [None, Some(137)];
-/// How far a kernel comes to which nobody gives a filesystem.
+/// Last message of a kernel without a root filesystem.
 const BOOT_PROOF_MESSAGE: &str = "Unable to mount root fs";
 
-/// Boots the guest's kernel on KVM, alone, and waits a few seconds for it; `Err` says why KVM is not proven.
+/// Boots only the guest's kernel on KVM and waits a few seconds for it. Returns an inner `Err` with
+/// the reason if KVM does not work.
 ///
 /// # Errors
-/// When `stop` rises, or it cannot be tried.
+/// Returns an error if `stop` becomes true, or if the boot cannot be tried.
 pub fn check_kvm(guest: &Guest, stop: &Arc<AtomicBool>) -> Result<Result<(), String>, GuestError> {
     if let Err(error) = OpenOptions::new().read(true).write(true).open(DEVICE) {
         return Ok(Err(format!("{DEVICE} cannot be used: {error}")));
@@ -29,7 +32,7 @@ pub fn check_kvm(guest: &Guest, stop: &Arc<AtomicBool>) -> Result<Result<(), Str
     let programs = ProcessRunner::new(stop)?;
     let mut emulator = Command::new("timeout");
     emulator
-        // In the group of what is ended with this process.
+        // Keep QEMU in the process group that ends with this process.
         .args(["--foreground", "--signal=KILL", BOOT_TIMEOUT_SECONDS, QEMU])
         .args(["-nodefaults", "-no-user-config", "-display", "none"])
         .args(["-machine", "q35", "-no-reboot", "-accel", "kvm"])
@@ -52,14 +55,14 @@ pub fn check_kvm(guest: &Guest, stop: &Arc<AtomicBool>) -> Result<Result<(), Str
     Ok(judge(&console, ended.status.code(), &errors))
 }
 
-/// What the kernel said on its console, and how QEMU ended, say whether it ran.
+/// Decides from the console output and the exit of QEMU whether the kernel ran.
 fn judge(console: &str, code: Option<i32>, errors: &str) -> Result<(), String> {
     if console.contains(BOOT_PROOF_MESSAGE) {
         return Ok(());
     }
     if KILLED.contains(&code) {
         return Err(format!(
-            "{DEVICE} is there, but a kernel did not boot on it within {BOOT_TIMEOUT_SECONDS} s"
+            "{DEVICE} exists, but a kernel did not boot on it within {BOOT_TIMEOUT_SECONDS} s"
         ));
     }
     let last = |text: &str| {
@@ -69,9 +72,7 @@ fn judge(console: &str, code: Option<i32>, errors: &str) -> Result<(), String> {
     };
     let why = last(errors).or_else(|| last(console));
     let why = why.unwrap_or_else(|| "it said nothing".to_owned());
-    Err(format!(
-        "{DEVICE} is there, but no kernel boots on it: {why}"
-    ))
+    Err(format!("{DEVICE} exists, but no kernel boots on it: {why}"))
 }
 
 #[cfg(test)]
@@ -79,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_a_kernel_that_came_all_the_way_is_a_proof() {
+    fn kvm_works_only_if_the_kernel_reaches_the_root_mount() {
         let panic =
             "Kernel panic - not syncing: VFS: Unable to mount root fs on unknown-block(0,0)";
         assert_eq!(judge(panic, Some(0), ""), Ok(()));

@@ -1,9 +1,8 @@
-//! Guests: throw-away machines whose kernel has the filesystems that this machine's lacks, and which
-//! may die.
+//! Guests: throw-away machines whose kernels support the filesystems that this machine's kernel
+//! lacks, and which may crash.
 //!
-//! Makes a guest's kernel and its first filesystem (initramfs) out of Debian's packages, without root, and
-//! says how QEMU is started. Runs no cell and watches over none; what the guest does inside is the
-//! agent's.
+//! Builds a guest's kernel and its initramfs from Debian packages, without root, and composes the
+//! QEMU command line. Does not run or supervise cells; the agent does the work inside the guest.
 
 mod archive;
 mod build;

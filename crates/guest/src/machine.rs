@@ -11,82 +11,84 @@ use crate::shared_memory::SharedMemoryFile;
 
 /// The name of the serial channel between agent and orchestrator, by which the agent finds it.
 pub const CHANNEL: &str = "fsarena";
-/// What a guest calls its first disk.
+/// Name of the first disk in a guest.
 pub const DISK: &str = "/dev/vda";
-/// Where a guest mounts what it measures.
+/// Mount point of the measured filesystem in a guest.
 pub const MOUNTPOINT: &str = "/mnt";
 
 /// The program that emulates.
 pub const QEMU: &str = "qemu-system-x86_64";
-/// Warnings and worse go to the console. An oops ends the guest at once, and so does want of memory, and a
-/// panic the machine: what would limp on after it says nothing about the filesystem.
+/// Kernel command line. Warnings and errors go to the console. An oops or running out of memory
+/// stops the guest at once, and a panic ends QEMU: results after such an event are meaningless.
 ///
-/// No program lies at a random place in memory; nor does a kernel that QEMU starts without its loader, which
-/// alone knows the word `nokaslr`. No processor's weakness is worked around: what that costs differs from one
-/// processor to the next, and newer ones do not have to.
-/// The kernel does not try its ciphers before it uses them, which would be half of the time it takes to boot. It does
-/// compare the processor's timer with the machine's, which is half of what is left: with the machine's alone
-/// (`noapictimer`), virtual time differed in a third of the runs in which QEMU's main loop was woken for nothing.
+/// Programs are not loaded at random addresses. A kernel that QEMU starts without its boot loader
+/// is not randomised either, because only the loader knows `nokaslr`. Mitigations of processor bugs
+/// are off: their cost differs between processors, and newer ones do not need them. The kernel
+/// skips the self-tests of its ciphers, which would take half of the boot time. It does calibrate
+/// the processor's timer against the machine's, which takes half of the rest: with `noapictimer`,
+/// virtual time differed in a third of the runs in which QEMU's main loop was woken without reason.
 const KERNEL_WORDS: &str = "console=ttyS0 loglevel=5 oops=panic panic=-1 sysctl.vm.panic_on_oom=1 \
                             norandmaps mitigations=off cryptomgr.notests";
-/// In virtual time the counter of instructions is a clock that needs no second one to watch it. Until that has watched it for
-/// half a second, the kernel lets timers end with the next tick, every 4 ms, and requests of a simulated disk with
-/// them: whatever a cell did so early (mkfs, mount) took as many ticks as it made requests.
+/// Trusts the instruction counter as a clock in virtual time, without a watchdog. Otherwise the
+/// kernel observes the counter for half a second. In that time, timers expire only with the next
+/// tick, every 4 ms, and so do requests of a simulated disk: an early mkfs or mount would take one
+/// tick per request.
 const VIRTUAL_WORDS: &str = " tsc=reliable";
-/// What the kernel does not know is a word for the agent.
+/// Words that the kernel does not know and passes to the agent.
 const AGENT_WORDS: &str = "-- agent --guest";
 /// The same for a guest in which a person looks around.
 const SHELL_WORDS: &str = "-- agent --guest-shell";
 
-/// The processor of virtual time: one by name, since `max` is another with each QEMU, and without what
-/// QEMU does not emulate (vme). Where each instruction takes a nanosecond, what it can do decides what
-/// copying and checksums cost:
+/// Processor for virtual time. It has a fixed name, because `max` differs between versions of QEMU,
+/// and lacks features that QEMU does not emulate (vme). As each instruction takes a nanosecond, its
+/// features determine the cost of copies and checksums:
 ///
-/// - It copies 8 bytes an instruction (`rep movsq`, 8 GB/s), as the kernel does on processors without
-///   "enhanced" string operations (erms): with these it would be a byte an instruction, a tenth of what a
-///   real processor does.
-/// - It has CRC-32C, carry-less multiplication and AES as instructions, as real ones have.
-/// - It has no source of random numbers (rdrand, rdseed): nothing comes from this machine's.
+/// - It copies 8 bytes per instruction (`rep movsq`, 8 GB/s), as the kernel does on processors
+///   without "enhanced" string operations (erms). With erms it would copy one byte per instruction,
+///   a tenth of the rate of a real processor.
+/// - It has instructions for CRC-32C, carry-less multiplication and AES, like real processors.
+/// - It has no source of random numbers (rdrand, rdseed), so the host cannot influence results.
 const MODEL_PROCESSOR: &str = "Westmere-v1,-vme";
 
-/// An instruction takes a nanosecond, and waiting takes no time of this machine's.
+/// Options of `-icount`: idle time takes no time of the host.
 ///
-/// The recording, which nobody reads, is for what comes with it: QEMU's main loop then waits until the processor has
-/// stopped and accounted for what it did (`replay_mutex_lock` in docs/devel/replay.rst of QEMU). Otherwise it may look
-/// just when the guest halts, see a processor that is idle, and advance the clock to the next timer from where the
-/// clock was before the last few hundred instructions, which are then counted twice. That depends on how this
-/// machine's scheduler treats both threads.
+/// The recording is never read; it only enables a stricter main loop. QEMU's main loop then waits
+/// until the processor has stopped and accounted for its instructions (`replay_mutex_lock` in
+/// docs/devel/replay.rst of QEMU). Otherwise the main loop may run just when the guest halts, find
+/// an idle processor, and advance the clock to the next timer from a value that lacks the last few
+/// hundred instructions, which are then counted twice. That race depends on the host's scheduling
+/// of both threads.
 const CLOCK_OF_INSTRUCTIONS: &str = "sleep=off,rr=record,rrfile=/dev/null";
 
-/// Where a machine with a card begins.
+/// Initial state of a machine with a card.
 #[derive(Clone, Copy, Debug)]
 pub enum StartFrom<'a> {
     /// At its first moment.
     Boot {
-        /// Whose kernel it boots.
+        /// Guest whose kernel boots.
         guest: &'a Guest,
-        /// What all guests have in common ([`Guest::common_filesystem`]).
+        /// The initramfs that all guests share ([`Guest::common_filesystem`]).
         first_filesystem: &'a Path,
     },
-    /// Where another, the same but for what its card holds, was saved.
+    /// A snapshot of a machine that differs only in the contents of its card.
     Snapshot {
-        /// A file with the memory as it was. It is the memory of this machine from now on.
+        /// File with the saved memory. The machine uses this file as its memory and modifies it.
         memory: &'a Path,
         /// A file with the state of all else, whose path needs no quotation marks.
         state: &'a Path,
     },
 }
 
-/// Where goes what a machine says.
+/// Output files of a machine.
 #[derive(Clone, Copy, Debug)]
 pub struct ConsoleOutput<'a> {
-    /// A file for what its agent says.
+    /// File for the events of the agent.
     pub events: &'a Path,
     /// A file for its console, which is appended.
     pub console: &'a Path,
 }
 
-/// What a guest calls its disks, up to 26 of them.
+/// Returns the names of disks in a guest, at most 26.
 pub fn disks(count: u32) -> Vec<String> {
     let letters = ('a'..='z').take(count as usize);
     letters.map(|letter| format!("/dev/vd{letter}")).collect()
@@ -97,15 +99,15 @@ pub fn disks(count: u32) -> Vec<String> {
 pub struct QemuMachine {
     /// Its memory.
     pub memory: Bytes,
-    /// Memory beside that, for disks that lie in it.
+    /// Additional memory for disks in memory.
     pub disk_memory: Bytes,
-    /// Its processors; in virtual time there is one.
+    /// Number of processors; always 1 in virtual time.
     pub processors: u32,
-    /// How time passes in it. In virtual time an instruction takes a nanosecond and waiting nothing: a model
-    /// of a machine, on which the same cell takes the same time whatever else the host does. Nothing may
-    /// come from outside while it runs.
+    /// The clock. In virtual time an instruction takes a nanosecond and waiting takes no time: a
+    /// model of a machine, on which the same cell takes the same time under any load of the host.
+    /// No input may reach the machine while it runs.
     pub clock: Clock,
-    /// Who executes its instructions; in virtual time they are always emulated.
+    /// Accelerator that executes instructions; always emulation in virtual time.
     pub accelerator: Accelerator,
     /// In virtual time an instruction takes two to the power of this in nanoseconds.
     pub shift: u32,
@@ -113,7 +115,7 @@ pub struct QemuMachine {
     pub cache: DiskCache,
     /// Whether the host reads and writes its disks through io_uring.
     pub io_uring: bool,
-    /// What QEMU loads to watch the guest, as `-plugin` of qemu(1) says it.
+    /// QEMU plugin that observes the guest, as an argument of `-plugin` of qemu(1).
     pub plugin: Option<String>,
 }
 
@@ -151,9 +153,10 @@ impl QemuMachine {
         command
     }
 
-    /// The same machine with a card on which the guest finds what its first filesystem does not hold. From its first
-    /// moment, or from where another was when it was [saved](Machine::to_be_saved): its agent cannot tell which. Standard
-    /// input and output take QEMU's own commands (QMP).
+    /// Returns the command for a machine with a card. The card contains the files that are not in
+    /// the initramfs. The machine boots or starts from a [snapshot](Machine::to_be_saved); its
+    /// agent cannot tell the difference. Standard input and output are QEMU's control channel
+    /// (QMP).
     pub fn command_with_shared_memory(
         &self,
         begin: &StartFrom<'_>,
@@ -216,9 +219,9 @@ impl QemuMachine {
         command
     }
 
-    /// The machine without a kernel, a disk, or anything that it says or hears. Its memory is a file where it is, or is
-    /// to be, that of a saved one. With a file's memory goes that the state is without it, and without words on how
-    /// it is laid out.
+    /// Returns a command without kernel, disks and channels. If `memory` is given, the memory is a
+    /// file that belongs to a snapshot, the saved state does not include the memory, and
+    /// descriptions of its layout are off.
     fn bare(&self, memory: Option<&Path>) -> Command {
         let size = format!("{}k", self.all_memory().0 >> 10);
         let machine = match memory {
@@ -245,7 +248,7 @@ impl QemuMachine {
         command
     }
 
-    /// What it boots.
+    /// Adds the kernel, the initramfs and the kernel command line.
     fn boots(&self, command: &mut Command, guest: &Guest, first_filesystem: &Path, agent: &str) {
         command
             .arg("-kernel")
@@ -262,15 +265,15 @@ impl QemuMachine {
                 escaped(disk),
                 self.disk_words()
             ));
-            // Errors are the guest's to see, all of them: QEMU would stop it where this machine's disk is
-            // full, and wait for somebody who makes room.
+            // Report all errors to the guest. By default QEMU would pause the guest if the host's
+            // disk is full and wait for a person to free space.
             command.arg("-device").arg(format!(
                 "virtio-blk-pci,drive=disk{number},werror=report,rerror=report"
             ));
         }
     }
 
-    /// What its kernel is told, and behind that the agent.
+    /// Returns the kernel command line, followed by the arguments of the agent.
     fn words(&self, guest: &Guest, agent: &str) -> String {
         let layout = match guest.has_disk_driver() {
             true => GuestMemoryLayout::of(self.memory, self.disk_memory).memmap_parameter(),
@@ -294,7 +297,7 @@ impl QemuMachine {
         }
     }
 
-    /// Its processor, as `-cpu` of qemu(1) says it.
+    /// Returns the processor model, as an argument of `-cpu` of qemu(1).
     pub const fn cpu(&self) -> &'static str {
         match (self.clock, self.accelerator) {
             (Clock::Real, Accelerator::Kvm) => "host",
@@ -320,7 +323,7 @@ impl QemuMachine {
         }
     }
 
-    /// How long an instruction takes, where the clock counts them.
+    /// Returns the options for the duration of an instruction in virtual time.
     fn instruction_words(&self) -> Vec<String> {
         match self.clock {
             Clock::Real => Vec::new(),
@@ -340,12 +343,12 @@ impl QemuMachine {
     }
 }
 
-/// The agent's channel, and the console, which goes into a file behind what that holds already.
+/// Adds the agent's channel, and the console, which is appended to a file.
 fn speaks(command: &mut Command, channel: &str, console: &Path) {
     command
         .arg("-chardev")
         .arg(format!("{channel},id=channel"))
-        // Otherwise another thread takes what the guest says, at a moment of its own.
+        // Without this, another thread receives the guest's output at an unpredictable moment.
         .args(["-device", "virtio-serial-pci,ioeventfd=off"])
         .arg("-device")
         .arg(format!("virtserialport,chardev=channel,name={CHANNEL}"))
@@ -370,7 +373,7 @@ pub(crate) fn memory_backend_args(name: &str, file: &Path, size: &str) -> String
     format!("memory-backend-file,id={name},size={size},share=on,mem-path={path}")
 }
 
-/// In options of QEMU, a comma that is no end is written twice.
+/// Escapes a path in an option of QEMU: commas are doubled.
 pub(crate) fn escaped(path: &Path) -> String {
     path.to_string_lossy().replace(',', ",,")
 }
@@ -406,12 +409,12 @@ mod tests {
     }
 
     #[test]
-    fn disks_are_called_as_the_kernel_calls_them() {
+    fn disk_names_match_those_of_the_kernel() {
         assert_eq!(disks(3), [DISK, "/dev/vdb", "/dev/vdc"]);
     }
 
     #[test]
-    fn in_virtual_time_the_machine_is_emulated_whatever_else_is_asked_for() {
+    fn virtual_time_always_uses_emulation() {
         let machine = QemuMachine {
             clock: Clock::Virtual,
             accelerator: Accelerator::Kvm,
@@ -423,7 +426,7 @@ mod tests {
     }
 
     #[test]
-    fn disks_are_cached_as_the_machine_says() {
+    fn disk_cache_follows_the_machine_settings() {
         let machine = QemuMachine {
             cache: DiskCache::None,
             io_uring: true,

@@ -1,6 +1,6 @@
-//! What a directory of the cache must hold: everything in it with its kind, its size and its content, a line
-//! each, in a file of the directory itself. The digest of that file is kept elsewhere, so that neither it nor
-//! anything that it names can change unnoticed.
+//! Expected contents of a directory in the cache: a file in the directory lists the kind, size and
+//! content of each entry, one per line. The digest of that file is stored elsewhere, so that every
+//! change of the list or of a listed file is detected.
 
 use std::collections::BTreeMap;
 use std::fs::{self, Metadata};
@@ -15,10 +15,10 @@ const MANIFEST: &str = "manifest";
 const DIRECTORY: &str = "directory";
 const FILE: &str = "file";
 const LINK: &str = "link";
-/// A pipe, a socket or a device: nothing that is kept.
+/// A pipe, a socket or a device, which a guest must not contain.
 const OTHER: &str = "other";
 
-/// What is in a directory.
+/// List of a directory's contents.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Manifest {
     directory: PathBuf,
@@ -35,7 +35,7 @@ struct Entry {
 }
 
 impl Manifest {
-    /// What is in a directory now.
+    /// Lists the current contents of a directory.
     pub fn of(directory: &Path) -> Result<Self, GuestError> {
         let mut entries = look(directory).map_err(GuestError::io("read", directory))?;
         for (name, digest) in digests(directory, &entries) {
@@ -72,10 +72,10 @@ impl Manifest {
         Ok(manifest)
     }
 
-    /// The same, where nothing but the list itself is looked at.
+    /// Reads the manifest of a directory without checking the listed files.
     ///
     /// # Errors
-    /// When it has another digest.
+    /// Returns an error if the manifest has another digest.
     pub fn read_listed(directory: &Path, digest: &str) -> Result<Self, GuestError> {
         let damaged = |what: String| damaged(directory, what);
         // A link to one could lead anywhere.
@@ -97,7 +97,7 @@ impl Manifest {
     /// When a file cannot be read or written, or is no longer what it was.
     pub fn copy(&self, to: &Path) -> Result<(), GuestError> {
         files::create_directory(to)?;
-        // A directory stands before what lies in it.
+        // Each directory precedes its entries.
         for (name, entry) in &self.entries {
             let (from, to) = (self.directory.join(name), to.join(name));
             match entry.kind.as_str() {
@@ -109,7 +109,7 @@ impl Manifest {
         files::write(&to.join(MANIFEST), self.text().as_bytes())
     }
 
-    /// What is wrong with the directory, where anything is.
+    /// Returns the first difference between the directory and the manifest, if any, as an error.
     fn check_all(&self) -> Result<(), String> {
         let found = look(&self.directory).map_err(|error| unreadable("it", &error))?;
         for (name, entry) in &self.entries {
@@ -133,7 +133,7 @@ impl Manifest {
         Ok(())
     }
 
-    /// Whether a file must be there.
+    /// Returns true if the manifest lists the file.
     pub fn has(&self, path: &Path) -> bool {
         let entry = self.entries.get(&self.name(path));
         entry.is_some_and(|entry| entry.kind == FILE)
@@ -279,12 +279,12 @@ pub fn damaged(directory: &Path, what: String) -> GuestError {
     }
 }
 
-/// Of a file that is not what it must be.
+/// Describes a file with unexpected contents.
 pub fn differs(name: &str) -> String {
     format!("{name} differs")
 }
 
-/// Of a file that cannot be read.
+/// Describes a file that cannot be read.
 pub fn unreadable(name: &str, error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => format!("{name} is missing"),
@@ -322,14 +322,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_as_it_was_passes() {
+    fn accepts_an_unchanged_directory() {
         let (directory, digest) = directory();
         let manifest = Manifest::check(directory.path(), &digest).unwrap();
         assert_eq!(manifest, Manifest::of(directory.path()).unwrap());
         assert_eq!(manifest.digest(), digest);
     }
 
-    /// Does something to a directory that is whole, and says what is found wrong with it.
+    /// Damages an intact directory and returns the reported difference.
     fn after(damage: impl FnOnce(&dyn Fn(&str) -> PathBuf)) -> String {
         let made = directory();
         damage(&|name| made.0.path().join(name));
@@ -362,9 +362,9 @@ mod tests {
         assert_eq!(swapped, "modules/kernel/ext4.ko differs");
     }
 
-    /// A pipe is not opened: nobody writes into it.
+    /// A pipe is not opened, which would block without a writer.
     #[test]
-    fn what_became_another_kind_of_file_differs() {
+    fn detects_a_changed_file_type() {
         let pipe = after(|path| {
             fs::remove_file(path("vmlinux")).unwrap();
             mkfifo(&path("vmlinux"), Mode::S_IRWXU).unwrap();
@@ -378,7 +378,7 @@ mod tests {
     }
 
     #[test]
-    fn a_manifest_that_was_changed_or_forged_is_none() {
+    fn rejects_a_changed_or_forged_manifest() {
         let forged = after(|path| {
             fs::write(path("vmlinux"), "another kernel").unwrap();
             fs::remove_file(path(MANIFEST)).unwrap();
@@ -394,7 +394,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_is_read_only_as_it_must_be() {
+    fn reads_a_file_only_if_it_is_unchanged() {
         let (directory, digest) = directory();
         let manifest = Manifest::check(directory.path(), &digest).unwrap();
         let module = directory.path().join("modules/kernel/ext4.ko");

@@ -1,33 +1,33 @@
-//! Disks in the memory of a guest: where they lie, and what their driver is told.
+//! Disks in the memory of a guest: their addresses, and the parameters of their driver.
 
 use model::{Bytes, DiskModel, Mechanism};
 use simdisk::MechanismParams;
 
 use crate::driver::DRIVER;
 
-/// What the journal of all disks of a guest takes: 645,000 requests.
+/// Size of the request log of all disks of a guest: 645,000 requests.
 const JOURNAL: Bytes = Bytes::mib(64);
-/// What is random about a disk begins with this, in every guest.
+/// Seed of the random properties of a disk, equal in all guests.
 const SEED: u64 = 1;
 
 /// Disks in the guest's memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MemoryDisk {
-    /// What each does.
+    /// Model of each disk.
     pub model: DiskModel,
     /// The size of each, in whole MiB.
     pub size: Bytes,
-    /// How many there are.
+    /// Number of disks.
     pub count: u32,
 }
 
 impl MemoryDisk {
-    /// Memory that they take beside the guest's own.
+    /// Returns the memory needed in addition to the memory of the guest's kernel.
     pub fn extra_memory(&self) -> Bytes {
         Bytes(self.size.0 * u64::from(self.count.max(1)) + JOURNAL.0)
     }
 
-    /// What their driver is told, in a guest whose kernel manages so much memory.
+    /// Returns the parameters of the driver for a guest whose kernel manages `memory` bytes.
     pub(crate) fn module_parameters(&self, memory: Bytes) -> String {
         let numbers = MechanismParams::new(&self.model, self.size, SEED).bytes();
         let numbers: String = numbers.iter().map(|byte| format!("{byte:02x}")).collect();
@@ -40,9 +40,10 @@ impl MemoryDisk {
         )
     }
 
-    /// What is written into which files of each disk of the kernel's own driver (null_blk, as
-    /// Documentation/block/null_blk.rst of the kernel describes it), a line each, in this order; between two disks
-    /// there is an empty line. It has no mechanism, and stands for the ideal disk alone.
+    /// Returns the configuration of disks with the kernel's driver null_blk
+    /// (Documentation/block/null_blk.rst of the kernel). Each line contains a file name and a value
+    /// to write, in this order; an empty line separates two disks. The driver has no mechanism, so
+    /// it can only replace the ideal disk.
     pub fn null_blk_settings(&self) -> String {
         let one = format!(
             "size {}\nblocksize 512\nmemory_backed 1\nirqmode 0\npower 1\n",
@@ -57,7 +58,7 @@ pub fn null_blk_suffices(model: &DiskModel) -> bool {
     model.mechanism == Mechanism::Ideal
 }
 
-/// What a guest calls its disks in memory, by the module that makes them.
+/// Returns the names of disks in a guest's memory, by driver module.
 pub(crate) fn names(driver: &str, count: u32) -> Vec<String> {
     let name = match driver {
         DRIVER => "fsd",
@@ -68,27 +69,28 @@ pub(crate) fn names(driver: &str, count: u32) -> Vec<String> {
         .collect()
 }
 
-/// Where memory lies in a guest: what the kernel manages, and what disks lie in.
+/// Layout of a guest's memory: the part that the kernel manages, and the part for disks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct GuestMemoryLayout {
-    /// What QEMU gives it in all.
+    /// Total memory of the machine.
     pub total: Bytes,
-    /// The address at which what disks lie in begins.
+    /// Start address of the memory for disks.
     pub base: u64,
-    /// Addresses and lengths that the kernel must leave alone.
+    /// Addresses and lengths that the kernel must not use.
     reserved: Vec<(u64, u64)>,
 }
 
 impl GuestMemoryLayout {
-    /// The end of memory below the devices of a machine `q35`, where it has no more than that (hw/i386/pc_q35.c of
-    /// QEMU); where it has more, memory goes on at 4 GiB behind the first 2.
+    /// End of the memory below the devices of a `q35` machine without memory above 4 GiB
+    /// (hw/i386/pc_q35.c of QEMU). A machine with more has 2 GiB below the devices, and the rest
+    /// starts at 4 GiB.
     const LOW: u64 = 0xb000_0000;
     const LOW_OF_MORE: u64 = 2 << 30;
     const HIGH: u64 = 4 << 30;
     /// The firmware keeps its tables at the end of the low memory.
     const FIRMWARE: u64 = 16 << 20;
 
-    /// Memory of the kernel's, and memory beside it.
+    /// Returns the layout for the kernel's memory and additional memory for disks.
     pub fn of(memory: Bytes, beside: Bytes) -> Self {
         let both = memory.0 + beside.0;
         if beside.0 == 0 {
@@ -114,7 +116,7 @@ impl GuestMemoryLayout {
                 reserved: vec![(base, beside.0)],
             };
         }
-        // The rest of the first 2 GiB is nobody's.
+        // The rest of the first 2 GiB stays unused.
         let end = memory.0 - Self::FIRMWARE;
         Self {
             total: Bytes(Self::LOW_OF_MORE + beside.0),
@@ -147,14 +149,14 @@ mod tests {
     }
 
     #[test]
-    fn the_kernels_own_driver_is_told_what_a_disk_without_a_mechanism_is() {
+    fn writes_null_blk_settings_for_the_ideal_disk() {
         let one = "size 8\nblocksize 512\nmemory_backed 1\nirqmode 0\npower 1\n";
         assert_eq!(disk().null_blk_settings(), format!("{one}\n{one}"));
         assert!(null_blk_suffices(&disk().model));
     }
 
     #[test]
-    fn the_driver_is_told_all_numbers_and_where_its_memory_is() {
+    fn driver_gets_its_parameters_and_base_address() {
         let words = disk().module_parameters(Bytes::mib(512));
         let numbers = words.strip_prefix("parameters=").unwrap();
         let (numbers, rest) = numbers.split_once(' ').unwrap();
@@ -173,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn a_kernel_has_the_memory_that_it_was_given_wherever_the_disks_lie() {
+    fn kernel_memory_does_not_depend_on_disk_memory() {
         const GIB: u64 = 1 << 30;
         for (memory, beside) in [(1, 1), (1, 3), (2, 1), (3, 4), (1, 20)] {
             let layout = GuestMemoryLayout::of(Bytes(memory * GIB), Bytes(beside * GIB));

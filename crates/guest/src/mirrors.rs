@@ -1,6 +1,6 @@
-//! An apt with sources and lists of its own: it sees all components of Debian, or another mirror, needs no
-//! root and changes nothing in this machine's settings. Names no mirror itself: they are this machine's, or
-//! the user's.
+//! An apt with separate sources and lists. It sees all components of Debian, or another mirror,
+//! needs no root and does not change this machine's settings. The mirrors are those of this machine
+//! or of the user; none is built in.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -12,19 +12,19 @@ use crate::{GuestError, files};
 
 /// Programs for HFS are in non-free, the source of OpenZFS in contrib.
 const COMPONENTS: &str = "main contrib non-free";
-/// Debian's keys, where the machine's apt would not take them without being told.
+/// Debian's keys, used if this machine's apt has no key configured.
 const KEYS: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
 /// Which lists such an apt has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AptListKind {
     /// Of packages that can be installed.
     Packages,
-    /// Of the sources that they were made of.
+    /// Lists of source packages.
     Sources,
 }
 
 impl AptListKind {
-    /// Where they lie, while something is made by them and afterwards for the next.
+    /// Returns the directory of the lists, in the build directory and in the cache.
     pub const fn directory(self) -> &'static str {
         match self {
             Self::Packages => "apt",
@@ -41,13 +41,14 @@ impl AptListKind {
     }
 }
 
-/// Holds the state of the machine's lists for which ours were made, and what these must hold.
+/// Contains the state of the machine's lists for which these lists were downloaded, and their
+/// expected digest.
 const LISTS_STATE_FILE: &str = "made-for";
 const SOURCES: &str = "sources.list";
 const STATE: &str = "state";
 
-/// Such an apt, with its lists kept in a directory. Where those of the machine have changed, which `state` tells, or
-/// these are damaged, they are brought again, and are in the workshop.
+/// Returns an apt with separate lists, kept in a directory. Downloads the lists to the build
+/// directory if they are damaged, or if the machine's lists (described by `state`) have changed.
 pub fn separate_apt<'a>(
     kind: AptListKind,
     mirror: Option<&str>,
@@ -116,16 +117,16 @@ fn sources(
         return Ok(releases.iter().map(|r| line(&r.uri, &r.name)).collect());
     };
     validate_mirror(mirror)?;
-    // Mirrors of the archive have no security updates: those lie elsewhere.
+    // Mirrors of the archive have no security updates, which are on other servers.
     let base = releases.iter().find(|r| !r.name.contains('-'));
     let name = base.map_or("stable", |r| r.name.as_str());
     Ok(line(mirror, name) + &line(mirror, &format!("{name}-updates")))
 }
 
-/// Whether an address can stand in a list of sources, and what it should be where it cannot.
+/// Checks that an address can be used in a list of sources.
 ///
 /// # Errors
-/// Where it cannot.
+/// Returns an error with a hint if it cannot.
 pub fn validate_mirror(mirror: &str) -> Result<(), GuestError> {
     let schemes = ["http://", "https://", "file:/"];
     let plain = |c: char| c.is_ascii_graphic() && !"[]#".contains(c);
@@ -154,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn all_components_come_from_the_machines_own_mirrors() {
+    fn all_components_come_from_the_mirrors_of_the_machine() {
         let text = sources(AptListKind::Packages, &releases(), None, Some("/k.gpg")).unwrap();
         assert_eq!(
             text,
@@ -181,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mirror_of_the_users_stands_in_for_all_of_them() {
+    fn user_mirror_replaces_all_other_mirrors() {
         let text = sources(
             AptListKind::Packages,
             &releases(),
@@ -208,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_address_is_refused() {
+    fn rejects_invalid_addresses() {
         for mirror in [
             "debian",
             "http://m/ trusted=yes",

@@ -1,7 +1,7 @@
-//! Kernel modules: which there are, what each needs, and in which order they load.
+//! Kernel modules: available modules, their dependencies, and the load order.
 //!
-//! A package brings no list of dependencies (depmod(8) makes it when one is installed), but each module
-//! says in its section `.modinfo` what it needs: `depends=jbd2,mbcache`.
+//! A package has no list of dependencies (depmod(8) creates it during installation), but the
+//! section `.modinfo` of each module lists them: `depends=jbd2,mbcache`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -12,7 +12,8 @@ use crate::manifest::Manifest;
 use crate::process_runner::ProcessRunner;
 use crate::{GuestError, kernel};
 
-/// Directories with modules, below that of a kernel; what comes later goes before what was there.
+/// Directories with modules, below that of a kernel. Modules in later directories replace those in
+/// earlier ones.
 const DIRECTORIES: [&str; 3] = ["kernel", "extra", "updates"];
 
 /// The modules of one kernel.
@@ -22,7 +23,7 @@ pub struct Modules {
     kernel: String,
     files: BTreeMap<String, PathBuf>,
     built_in: BTreeSet<String>,
-    /// What the files must hold, where that is known.
+    /// Expected contents of the files, if known.
     manifest: Option<Arc<Manifest>>,
 }
 
@@ -87,13 +88,13 @@ impl Modules {
         self.files.contains_key(&name) || self.built_in.contains(&name)
     }
 
-    /// Takes a file for a module, in the place of the one that there may be.
+    /// Adds a module file and replaces an existing one of the same name.
     pub fn replace(&mut self, name: &str, file: &Path) {
         self.files.insert(canonical(name), file.to_owned());
     }
 
-    /// These modules and all that they need, each with its content, in the order in which they load. What
-    /// is built in is left out.
+    /// Returns these modules and all their dependencies with their contents, in load order.
+    /// Built-in modules are omitted.
     pub fn load_order<S: AsRef<str>>(
         &self,
         wanted: &[S],
@@ -131,7 +132,8 @@ impl Modules {
     }
 }
 
-/// What a module's `.modinfo` says it needs: one text among many that end with zero bytes.
+/// Returns the dependencies listed in a module's `.modinfo`, which consists of zero-terminated
+/// strings.
 fn needs(module: &[u8]) -> Vec<String> {
     const KEY: &[u8] = b"\0depends=";
     let Some(at) = module.windows(KEY.len()).position(|w| w == KEY) else {
@@ -182,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_module_needs_loads_before_it_and_once() {
+    fn dependencies_load_first_and_once() {
         let modules = [
             ("ext4", "mbcache,jbd2,crc16"),
             ("jbd2", "crc16"),
@@ -196,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_built_in_is_there_and_is_not_loaded() {
+    fn built_in_modules_exist_but_are_not_loaded() {
         let tree = tree(&[("affs", "loop")], "kernel/drivers/block/loop.ko\n");
         assert_eq!(order(&tree, &["affs", "loop"]).unwrap(), ["affs"]);
         let modules = Modules::in_directory(tree.path(), None).unwrap();
@@ -204,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn a_module_that_was_built_anew_goes_before_the_kernels_own() {
+    fn rebuilt_module_replaces_that_of_the_kernel() {
         let tree = tree(&[("ufs", "old"), ("nls-base", "")], "");
         let updates = tree.path().join("updates");
         fs::create_dir(&updates).unwrap();
@@ -218,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn a_module_that_is_not_there_is_named() {
+    fn reports_the_name_of_a_missing_module() {
         let tree = tree(&[("a", "b")], "");
         let error = order(&tree, &["a"]).unwrap_err().to_string();
         assert!(error.ends_with("has no module b"), "{error}");

@@ -1,4 +1,4 @@
-//! What is brought for a recipe: apt's answers, turned into names of packages and what each is for.
+//! Packages to download for a recipe: apt's answers, as names of packages grouped by purpose.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -16,22 +16,22 @@ const VERSION: u32 = 6;
 /// One static program that is `mount`, `umount`, `sh` and others.
 pub const TOOLS: &str = "busybox-static";
 
-/// What is asked for, as one text: apt's answers and this text say what is made.
+/// Returns the complete request as text. This text and apt's answers determine the guest.
 pub fn request_text(recipe: &Recipe) -> String {
     let rebuilds = rebuild::description(&rebuild::required_by(&recipe.modules));
     let driver = driver::description();
     format!("{VERSION}\n{recipe:?}\n{rebuilds}{driver}")
 }
 
-/// What is brought, and what for.
+/// Packages to download, by purpose.
 pub struct PackageSelection<'a> {
-    /// Who brings it.
+    /// The apt that downloads them.
     pub apt: Apt<'a>,
     /// The package of the kernel.
     pub kernel: String,
     /// Packages of its headers.
     pub headers: Vec<String>,
-    /// The package of its source, where it is needed.
+    /// Package of the kernel source, if it is needed.
     pub source: Option<String>,
     /// Modules that are built of it.
     pub rebuilds: Vec<&'static Rebuild>,
@@ -39,15 +39,15 @@ pub struct PackageSelection<'a> {
     pub programs: Vec<String>,
     /// Drivers that come as source, each with the packages of its programs.
     pub add_ons: Vec<(DkmsPackage, Vec<String>)>,
-    /// All of it, as apt would bring it.
+    /// All packages, with the versions that apt would download.
     pub packages: Vec<Package>,
     /// The compiler.
     compiler: String,
 }
 
 impl<'a> PackageSelection<'a> {
-    /// Asks apt. `state` is that of its lists, `kept` a place for lists of another apt, where this machine's does
-    /// not know all packages or is not to be asked.
+    /// Queries apt. `state` is the state of its lists. `kept` is a directory for separate lists,
+    /// used if this machine's apt does not know all packages or a mirror is specified.
     pub fn of(
         recipe: &Recipe,
         kept: &Path,
@@ -62,7 +62,7 @@ impl<'a> PackageSelection<'a> {
         };
         let source = source_of(&kernel);
         let known = apt.filter_known(&named(recipe).chain([source.as_str()]).collect())?;
-        // The package of the source has that of the newest kernel alone.
+        // The source package contains only the source of the newest kernel.
         let rebuilds = match known.contains(source.as_str()) && recipe.kernel.is_none() {
             true => rebuild::required_by(&recipe.modules),
             false => Vec::new(),
@@ -101,7 +101,7 @@ impl<'a> PackageSelection<'a> {
         names.map(String::as_str).chain([TOOLS]).collect()
     }
 
-    /// Everything that goes into the guest, a line each.
+    /// Returns all inputs of the guest, one per line.
     pub fn text(&self, recipe: &Recipe) -> String {
         let modules = recipe.modules.join(" ");
         let programs = [&recipe.programs[..], &recipe.files[..]].concat().join(" ");
@@ -118,13 +118,14 @@ impl<'a> PackageSelection<'a> {
         text
     }
 
-    /// Of the release that its packages name.
+    /// Returns the release of the kernel package.
     pub fn release(&self) -> &str {
         release_of(&self.kernel)
     }
 }
 
-/// This machine's apt where it knows every package, or else one that sees more of Debian.
+/// Returns this machine's apt if it knows every package, otherwise an apt with all components of
+/// Debian.
 fn choose<'a>(
     recipe: &Recipe,
     kept: &Path,
@@ -149,9 +150,9 @@ fn choose<'a>(
     }
     match mirrors::separate_apt(AptListKind::Packages, None, kept, state, workshop, say) {
         Err(interrupted @ GuestError::Interrupted { .. }) => Err(interrupted),
-        // What this machine's apt knows is better than nothing.
+        // Continue with the packages that this machine's apt knows.
         Err(error) => {
-            say(&format!("some packages are left out: {error}"));
+            say(&format!("some packages are omitted: {error}"));
             Ok(own)
         }
         other => other,
@@ -166,7 +167,7 @@ fn named(recipe: &Recipe) -> impl Iterator<Item = &str> {
     all.map(String::as_str)
 }
 
-/// Packages that get along are asked for together; where some do not, set by set.
+/// Requests all packages together. If they conflict, each set is requested separately.
 fn programs(
     apt: &Apt<'_>,
     recipe: &Recipe,
@@ -201,7 +202,7 @@ fn programs_of(apt: &Apt<'_>, add_on: &DkmsPackage) -> Result<Vec<String>, Guest
     }
 }
 
-/// The headers themselves, and of what they depend on all but the compiler, which is this machine's.
+/// Returns the headers and their dependencies, except for the compiler: this machine's is used.
 fn headers_of(apt: &Apt<'_>, kernel: &str) -> Result<Vec<String>, GuestError> {
     let headers = format!("linux-headers-{}", release_of(kernel));
     let needed = apt.depends(&headers)?.into_iter();
@@ -258,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn a_guest_is_named_by_all_that_goes_into_it() {
+    fn guest_name_depends_on_all_inputs() {
         let compiled = PackageSelection {
             compiler: "gcc 12".into(),
             ..order("1")
@@ -298,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_is_brought_at_once() {
+    fn all_packages_are_requested_together() {
         let order = order("1");
         let names: Vec<&str> = order.names().into_iter().collect();
         assert_eq!(names, [TOOLS, "jfsutils", "linux-image-6.1.0-1-amd64"]);

@@ -1,5 +1,5 @@
-//! Debian's packages, asked for, brought and unpacked by apt and dpkg; nothing is installed, and no root is
-//! needed.
+//! Debian packages: apt and dpkg resolve, download and unpack them. They are not installed, and
+//! root is not needed.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -11,32 +11,32 @@ use std::sync::atomic::AtomicBool;
 use crate::process_runner::ProcessRunner;
 use crate::{GuestError, hash};
 
-/// What the names of packages of kernels begin and end with.
+/// Prefix and suffix of the names of kernel packages.
 const IMAGE: &str = "linux-image-";
 const FLAVOUR: &str = "-amd64";
 
-/// A package as apt would bring it.
+/// A package file that apt can download.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Package {
     /// The name of its file, with version and architecture.
     pub file: String,
-    /// What its content must be, as apt says it: `SHA256:…`.
+    /// Expected digest, in apt's notation: `SHA256:…`.
     pub digest: String,
 }
 
 impl Package {
-    /// Its name without version and architecture.
+    /// Returns the name without version and architecture.
     pub fn name(&self) -> &str {
         self.file.split('_').next().unwrap_or_default()
     }
 
-    /// Whether content of this digest (SHA-256) is what its content must be.
+    /// Returns true if the digest (SHA-256) is the expected one.
     pub fn has(&self, digest: &str) -> bool {
         self.digest.strip_prefix("SHA256:") == Some(digest)
     }
 }
 
-/// Those of some packages that lie whole in a directory, and the files of those that lie there damaged.
+/// Returns the packages that are intact in a directory, and the files of damaged ones.
 pub fn complete_packages<'a>(
     packages: &'a [Package],
     directory: &Path,
@@ -60,13 +60,13 @@ pub fn complete_packages<'a>(
 /// A release on a mirror, as apt's settings name it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Release {
-    /// Where it lies.
+    /// Address of the mirror.
     pub uri: String,
-    /// What it is called there: `bookworm-security`.
+    /// Name of the release on the mirror: `bookworm-security`.
     pub name: String,
 }
 
-/// An apt: this machine's own, or one with settings of its own.
+/// An apt, with this machine's settings or with additional ones.
 #[derive(Clone, Debug)]
 pub struct Apt<'a> {
     programs: &'a ProcessRunner,
@@ -152,7 +152,7 @@ impl<'a> Apt<'a> {
         })
     }
 
-    /// What a package itself depends on.
+    /// Returns the direct dependencies of a package.
     pub fn depends(&self, package: &str) -> Result<Vec<String>, GuestError> {
         let text = self.run(self.call("apt-cache").args(["depends", package]))?;
         let names = text
@@ -161,7 +161,7 @@ impl<'a> Apt<'a> {
         Ok(names.map(str::to_owned).collect())
     }
 
-    /// Those of some packages that it knows: not every archive is open on every machine.
+    /// Returns the packages that apt knows. Some machines do not have all archives enabled.
     pub fn filter_known<'n>(
         &self,
         names: &BTreeSet<&'n str>,
@@ -190,10 +190,10 @@ impl<'a> Apt<'a> {
         Ok(packages.map(|package| package.name().to_owned()).collect())
     }
 
-    /// What it would bring for these names, in their order.
+    /// Returns the package files that apt would download for these names, sorted by name.
     pub fn resolve(&self, names: &BTreeSet<&str>) -> Result<Vec<Package>, GuestError> {
         let mut command = self.call("apt-get");
-        // It says nothing of a package that lies in the current directory.
+        // apt omits packages whose files are in the current directory.
         command.current_dir("/").args(["download", "--print-uris"]);
         let text = self.run(command.args(names))?;
         let mut packages: Vec<Package> = text.lines().filter_map(parse).collect();
@@ -202,7 +202,7 @@ impl<'a> Apt<'a> {
         match names.iter().find(missing) {
             None => Ok(packages),
             Some(name) => Err(GuestError::UnexpectedOutput(format!(
-                "apt does not say where it would get {name} from"
+                "apt has no download address for {name}"
             ))),
         }
     }
@@ -227,15 +227,15 @@ impl<'a> Apt<'a> {
             .map(drop)
     }
 
-    /// Brings packages into a directory; apt checks their signatures and digests. Those that lie there it believes
-    /// by their sizes.
+    /// Downloads packages into a directory; apt checks their signatures and digests. Existing files
+    /// are accepted by their size.
     pub fn download(
         &self,
         packages: &[Package],
         into: &Path,
         say: &mut dyn FnMut(&str),
     ) -> Result<(), GuestError> {
-        /// Who waits for a hundred packages need not read of each.
+        /// Number of packages between two progress messages.
         const STEP: usize = 10;
         let lies_there = |package: &&Package| into.join(&package.file).exists();
         let missing = packages.len() - packages.iter().filter(lies_there).count();
@@ -262,7 +262,8 @@ impl<'a> Apt<'a> {
     }
 }
 
-/// The releases of Debian's kernels of which the headers are among these names of packages, too; the newest last.
+/// Returns the releases of Debian kernels whose headers are also in the list of package names,
+/// newest last.
 fn with_headers(names: &str) -> Vec<&str> {
     let all: BTreeSet<&str> = names.lines().collect();
     let release = |name| str::strip_prefix(name, IMAGE)?.strip_suffix(FLAVOUR);
@@ -336,7 +337,8 @@ fn parse(line: &str) -> Option<Package> {
     })
 }
 
-/// Unpacks a package below a directory, but for what is below paths of these patterns; none of its scripts runs.
+/// Unpacks a package below a directory, except for paths that match the patterns. Scripts of the
+/// package do not run.
 pub fn unpack(
     package: &Path,
     into: &Path,
@@ -382,7 +384,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn reads_what_apt_would_bring() {
+    fn parses_download_addresses_of_apt() {
         let line =
             "'http://mirror/pool/b/busybox_1%2b2.deb' busybox_1+2_amd64.deb 928188 SHA256:3d3f";
         let package = parse(line).unwrap();
@@ -395,7 +397,7 @@ mod tests {
     }
 
     #[test]
-    fn packages_are_whole_where_their_content_is_what_apt_says() {
+    fn intact_packages_match_the_digest_of_apt() {
         let directory = tempfile::tempdir().unwrap();
         let package = |file: &str, digest: String| Package {
             file: file.into(),
@@ -420,7 +422,7 @@ mod tests {
     }
 
     #[test]
-    fn a_release_stands_for_its_newest_kernel_with_headers() {
+    fn release_selects_its_newest_kernel_with_headers() {
         let names = "linux-image-6.1.0-9-amd64\nlinux-headers-6.1.0-9-amd64\nlinux-image-6.1.0-50-amd64\n\
                      linux-headers-6.1.0-50-amd64\nlinux-image-6.1.0-51-amd64\nlinux-image-6.12-amd64\n\
                      linux-headers-6.12-amd64\nlinux-image-6.12.9+deb12-amd64\nlinux-headers-6.12.9+deb12-amd64\n\
@@ -436,14 +438,14 @@ mod tests {
     }
 
     #[test]
-    fn reads_what_apt_is_bringing() {
+    fn parses_download_progress_of_apt() {
         let line = "Get:7 http://mirror/debian bookworm/main amd64 makefs amd64 20190105-3 [55 kB]";
         assert_eq!(being_brought(line).as_deref(), Some("makefs (55 kB)"));
         assert_eq!(being_brought("Fetched 55 kB in 0s (400 kB/s)"), None);
     }
 
     #[test]
-    fn only_debians_own_releases_are_taken() {
+    fn accepts_only_releases_of_debian() {
         let found = release("Debian|http://mirror/debian/|bookworm").unwrap();
         assert_eq!(
             (found.uri.as_str(), found.name.as_str()),

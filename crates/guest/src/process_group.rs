@@ -1,5 +1,5 @@
-//! A process group for the programs that make a guest: it ends with whoever began it, whatever ends that, and
-//! with it all that its programs have started.
+//! A process group for the programs of a guest build. The group, with all child processes, ends
+//! when this process ends for any reason.
 
 use std::fs::File;
 use std::io;
@@ -13,24 +13,26 @@ use std::time::{Duration, Instant};
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 
-/// How often a stop that the user asked for is noticed.
+/// Interval between checks for an interrupt.
 const ATTENTION: Duration = Duration::from_millis(20);
-/// How long what was killed may take to go away before it is given up.
+/// Maximum wait for killed processes to end.
 const REAP_TIMEOUT: Duration = Duration::from_millis(300);
-/// Standard input ends when this process does, be it killed: nobody else holds the other end.
+/// Command of the guard. Its standard input closes when this process ends or is killed, because no
+/// other process holds the write end.
 const GUARD: &str = "read line; kill -KILL 0";
 
 /// A process group. When it is dropped, everything in it has ended.
 #[derive(Debug)]
 pub struct ProcessGroup {
-    /// Its first process, which kills the group when this process has gone.
+    /// First process of the group, which kills the group when this process has ended.
     guard: Child,
     watcher: Option<JoinHandle<()>>,
     over: Arc<AtomicBool>,
 }
 
 impl ProcessGroup {
-    /// Begins a group, which is killed as soon as `stop` rises. While anything of it lives, it holds `lock`.
+    /// Starts a group, which is killed when `stop` becomes true. The group holds `lock` while any
+    /// of its processes lives.
     pub fn spawn(stop: &Arc<AtomicBool>, lock: Option<&File>) -> io::Result<Self> {
         let held = match lock {
             Some(lock) => Stdio::from(lock.try_clone()?),
@@ -76,7 +78,7 @@ impl Drop for ProcessGroup {
         self.over.store(true, Ordering::Release);
         if let Some(watcher) = self.watcher.take() {
             watcher.thread().unpark();
-            // It does nothing that could fail.
+            // The thread cannot panic.
             let _ = watcher.join();
         }
         end(self.id());
@@ -89,7 +91,7 @@ impl Drop for ProcessGroup {
     }
 }
 
-/// What has ended already need not be killed.
+/// Kills the group. Errors are ignored, because the group may have ended already.
 fn end(group: Pid) {
     let _ = killpg(group, Signal::SIGKILL);
 }
@@ -114,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_program_has_started_ends_with_its_group() {
+    fn child_processes_end_with_their_group() {
         let group = ProcessGroup::spawn(&Arc::default(), None).unwrap();
         let (mut child, mut said) = start(&group);
         drop(group);
@@ -124,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stop_that_is_asked_for_ends_the_group() {
+    fn interrupt_ends_the_group() {
         let stop = Arc::new(AtomicBool::new(false));
         let group = ProcessGroup::spawn(&stop, None).unwrap();
         let (mut child, mut said) = start(&group);
@@ -135,7 +137,7 @@ mod tests {
 
     /// The end of this process closes the guard's standard input.
     #[test]
-    fn a_group_ends_with_whoever_began_it() {
+    fn group_ends_with_the_process_that_started_it() {
         let mut group = ProcessGroup::spawn(&Arc::default(), None).unwrap();
         let (mut child, mut said) = start(&group);
         drop(group.guard.stdin.take());

@@ -1,5 +1,6 @@
-//! Programs that a guest is made with: run until they end or the user asks to stop, listened to while they run,
-//! and told by the reason they give when they fail. Knows nothing of what they do.
+//! Runs the programs of a guest build, until they end or the user interrupts. Reads their output
+//! while they run, and extracts the reason of a failure. Independent of the purpose of the
+//! programs.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, ErrorKind, Read, Write};
@@ -16,10 +17,10 @@ use crate::process_group::ProcessGroup;
 /// Runs programs. Those that still run when it is dropped are ended, with all that they have started.
 #[derive(Debug, Default)]
 pub struct ProcessRunner {
-    /// Nothing where they end by themselves as soon as nobody listens.
+    /// Group of the programs. `None` if they end without it when their output is closed.
     group: Option<ProcessGroup>,
     stop: Arc<AtomicBool>,
-    /// Where they put what they need for a while.
+    /// Directory for temporary files of the programs.
     temporary: Option<PathBuf>,
 }
 
@@ -29,7 +30,7 @@ impl ProcessRunner {
         Self::begin(stop, None, None)
     }
 
-    /// The same for what is made in a place of its own; they hold its lock while they live.
+    /// Runs programs for a build directory. They hold its lock while they live.
     pub fn with_lock(
         stop: &Arc<AtomicBool>,
         lock: &File,
@@ -63,7 +64,7 @@ impl ProcessRunner {
         }
     }
 
-    /// Starts a program; `package` is what brings it where it is missing.
+    /// Starts a program. `package` is the Debian package that contains it, for the error message.
     pub fn start(&self, command: &mut Command, package: &'static str) -> Result<Child, GuestError> {
         self.check_stop()?;
         command.env("LC_ALL", "C");
@@ -105,7 +106,7 @@ impl ProcessRunner {
         let complaint = thread::scope(|scope| {
             let complaint = spawn_scoped(scope, move || {
                 let mut bytes = Vec::new();
-                // What cannot be read is not told; the program's end is what counts.
+                // Read errors are ignored; the exit status decides.
                 let _ = stderr.read_to_end(&mut bytes);
                 bytes
             })?;
@@ -123,8 +124,8 @@ impl ProcessRunner {
         }
     }
 
-    /// Runs a program over data and returns what it made of them. They are written by a thread of their own, for
-    /// the program may fill its output before it has read all.
+    /// Runs a program as a filter and returns its output. A separate thread writes the input,
+    /// because the program may fill its output pipe before it has read all input.
     pub fn filter(
         &self,
         command: &mut Command,
@@ -138,7 +139,7 @@ impl ProcessRunner {
         let mut child = self.start(piped, package)?;
         let mut stdin = child.stdin.take().expect("piped above");
         let output = thread::scope(|scope| {
-            // A program that does not want it all says why at its end.
+            // A program that stops reading early reports the reason when it exits.
             spawn_scoped(scope, move || stdin.write_all(input))?;
             let output = child.wait_with_output();
             output.map_err(|source| not_started(command, package, source))
@@ -149,7 +150,8 @@ impl ProcessRunner {
         }
     }
 
-    /// Runs programs, each on what the one before wrote. Says which of them ended well, and what they complained of.
+    /// Runs a pipeline of programs. Returns for each program whether it succeeded, and the reason
+    /// of a failure.
     pub fn pipe<const N: usize>(
         &self,
         steps: [(Command, &'static str); N],
@@ -173,7 +175,7 @@ impl ProcessRunner {
         }
         drop(complain);
         let mut complaint = Vec::new();
-        // What cannot be read is not told; how they end is what counts.
+        // Read errors are ignored; the exit statuses decide.
         let _ = complaints.read_to_end(&mut complaint);
         let mut ended = [false; N];
         for (child, well) in children.iter_mut().zip(&mut ended) {
@@ -184,7 +186,7 @@ impl ProcessRunner {
         Ok((ended, reason(&complaint).to_owned()))
     }
 
-    /// Why a program failed; one that was ended because the user asked to stop has not.
+    /// Returns the error of a failed program, or `Interrupted` if the user interrupted it.
     fn failed(&self, command: &Command, complaint: &[u8]) -> GuestError {
         match self.check_stop() {
             Err(interrupted) => interrupted,
@@ -227,8 +229,8 @@ pub const NO_ROOM: [&str; 3] = [
     "enough free space in",
 ];
 
-/// Of all that a program complained about, the line that says why: that there is no room, or what a compiler or
-/// a loader said, after which make says only that it failed; else the last.
+/// Returns the line of the error output that explains the failure: a full disk, or an error of a
+/// compiler or loader (make then reports only that it failed). Otherwise returns the last line.
 fn reason(complaint: &str) -> &str {
     const MARKS: [&str; 3] = [" error: ", ": not found", "error while loading"];
     let lines = || complaint.lines().filter(|line| !line.trim().is_empty());
@@ -239,7 +241,7 @@ fn reason(complaint: &str) -> &str {
         .unwrap_or("it said nothing")
 }
 
-/// Starts a thread beside this one; that there may be no more is an error and no panic.
+/// Starts a parallel thread. Returns an error instead of a panic if no thread can be started.
 pub fn spawn_scoped<'scope, T: Send + 'scope>(
     scope: &'scope Scope<'scope, '_>,
     work: impl FnOnce() -> T + Send + 'scope,
@@ -253,7 +255,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_program_that_fails_is_told_with_its_last_word() {
+    fn failed_program_is_reported_with_its_last_line() {
         let mut command = Command::new("sh");
         command.args(["-c", "echo a >&2; echo b >&2; exit 1"]);
         let programs = ProcessRunner::default();
@@ -268,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn a_compilers_reason_is_told_and_not_makes_last_word() {
+    fn error_of_the_compiler_is_preferred_to_the_last_line() {
         let said = "make[1]: x\nsuper.c:7:1: error: no such thing\nmake: *** [all] Error 2\n";
         assert_eq!(reason(said), "super.c:7:1: error: no such thing");
         assert_eq!(
@@ -281,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_program_writes_is_heard_line_by_line() {
+    fn output_is_delivered_line_by_line() {
         let mut heard = Vec::new();
         let mut command = Command::new("printf");
         command.arg("one\ntwo");
@@ -294,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn in_a_pipe_each_has_what_the_one_before_wrote_and_all_may_complain() {
+    fn pipeline_passes_data_and_collects_all_errors() {
         let steps = |scripts: [&str; 2]| {
             scripts.map(|script| {
                 let mut command = Command::new("sh");
@@ -310,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_is_ended_by_a_stop_and_none_is_started_afterwards() {
+    fn interrupt_ends_a_program_and_prevents_further_starts() {
         let stop = Arc::new(AtomicBool::new(false));
         let programs = ProcessRunner::new(&stop).unwrap();
         let mut command = Command::new("sh");

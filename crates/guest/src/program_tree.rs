@@ -10,7 +10,7 @@ use crate::GuestError;
 use crate::elf;
 use crate::manifest::Manifest;
 
-/// Where programs are, and where the loader looks for libraries.
+/// Directories of programs, and search path of the loader for libraries.
 const PROGRAMS: [&str; 4] = ["usr/sbin", "usr/bin", "sbin", "bin"];
 const LIBRARIES: [&str; 7] = [
     "lib/x86_64-linux-gnu",
@@ -29,7 +29,7 @@ const DLOPENED_LIBRARY: &str = "libgcc_s.so.1";
 /// More links than any path has.
 const MAX_LINKS: u32 = 16;
 
-/// What a program needs to start and does not find.
+/// A missing dependency of a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MissingLibrary {
     /// The program.
@@ -44,8 +44,8 @@ pub struct MissingLibrary {
 #[derive(Clone, Debug)]
 pub struct ProgramTree {
     root: PathBuf,
-    /// What the files must hold, where that is known. There are no links then, and what must be there and is not
-    /// is no program that was never brought.
+    /// Expected contents of the files, if known. The tree then contains no links, and a missing
+    /// file that the manifest lists means damage, not a program that was never downloaded.
     manifest: Option<Arc<Manifest>>,
 }
 
@@ -58,13 +58,13 @@ impl ProgramTree {
         }
     }
 
-    /// Whether a program is there.
+    /// Returns true if the tree contains a program.
     pub fn has(&self, program: &str) -> bool {
         self.find(&PROGRAMS, program).is_some()
     }
 
-    /// These programs and all that they need, by their paths; what is not there is left out: the guest
-    /// may have it from elsewhere.
+    /// Returns these programs and their dependencies, by path. Missing programs are omitted: the
+    /// guest may have them in another tree.
     pub fn needed(&self, programs: &[String]) -> Result<BTreeMap<String, Vec<u8>>, GuestError> {
         let mut files = BTreeMap::new();
         let found = |program: &String| self.find(&PROGRAMS, program);
@@ -92,7 +92,7 @@ impl ProgramTree {
         Ok(())
     }
 
-    /// The paths of what a program or library loads.
+    /// Returns the paths of the loader and libraries of a program or library.
     fn needs(&self, content: &[u8]) -> Vec<String> {
         let needs = elf::dependencies(content);
         let later = needs.loader.as_ref().map(|_| DLOPENED_LIBRARY.to_owned());
@@ -101,8 +101,9 @@ impl ProgramTree {
         needs.loader.into_iter().chain(found).collect()
     }
 
-    /// The files of these paths, one that ends with `*` standing for all that begin so, and the libraries of those that are
-    /// programs, such as a part of a compiler; what is not there is left out.
+    /// Returns the files with these paths, and the libraries of programs among them (parts of a
+    /// compiler, for example). A path that ends with `*` matches all paths with this prefix.
+    /// Missing files are omitted.
     pub fn files(&self, paths: &[String]) -> Result<BTreeMap<String, Vec<u8>>, GuestError> {
         let mut files = BTreeMap::new();
         for path in paths {
@@ -133,9 +134,9 @@ impl ProgramTree {
         Ok(files)
     }
 
-    /// What keeps these programs from starting, each once: a loader or library that they need, or a library of theirs
-    /// does. Programs that are not there, or cannot be read, are no matter here; nor is a tree with a manifest, for
-    /// packages bring all that theirs need.
+    /// Returns the first missing dependency of each program: a loader or a library, direct or
+    /// indirect. Ignores programs that do not exist or cannot be read. A tree with a manifest has
+    /// no missing dependencies, because packages are downloaded with theirs.
     pub fn missing(&self, programs: &[String]) -> Vec<MissingLibrary> {
         if self.manifest.is_some() {
             return Vec::new();
@@ -175,7 +176,7 @@ impl ProgramTree {
         None
     }
 
-    /// Settings lie beside each other, and each is small.
+    /// Adds the files with settings, which are few and small.
     fn add_settings(&self, files: &mut BTreeMap<String, Vec<u8>>) -> Result<(), GuestError> {
         for (below, end) in SETTINGS {
             for name in self.names_in(below) {
@@ -230,7 +231,7 @@ impl ProgramTree {
         paths.find(|path| self.is_file(path))
     }
 
-    /// The file that a path within the tree stands for: links lead to where they would in a guest.
+    /// Returns the file for a path within the tree. Links are resolved as they would be in a guest.
     fn resolved(&self, path: &str) -> PathBuf {
         let mut file = self.root.join(path);
         for _ in 0..MAX_LINKS {
@@ -297,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_comes_with_what_it_needs_wherever_links_lead() {
+    fn program_is_copied_with_its_dependencies_across_links() {
         let directory = tempfile::tempdir().unwrap();
         let root = directory.path();
         for below in ["usr/bin", "lib/x86_64-linux-gnu", "lib64", "etc/other"] {
@@ -333,7 +334,7 @@ mod tests {
 
     /// A tree whose `lib64` is a link of the root, which was not brought, was called ready.
     #[test]
-    fn a_program_that_cannot_start_is_told_with_what_it_lacks() {
+    fn program_that_cannot_start_is_reported_with_its_missing_file() {
         let directory = tempfile::tempdir().unwrap();
         let root = directory.path();
         for below in ["usr/bin", "usr/lib/x86_64-linux-gnu", "usr/lib64"] {

@@ -1,8 +1,8 @@
-//! Modules that are built anew from the kernel's source: those that Debian's kernel lacks, has without
-//! writing, or has with a fault. The changes are small edits that check what they replace; no source of
-//! others is kept here.
+//! Modules that are rebuilt from the kernel's source, because Debian's kernel lacks them, has them
+//! without write support, or has them with a bug. The changes are small edits that verify the
+//! replaced text; no third-party source is stored here.
 //!
-//! What comes out does not depend on the directory, the day or the user.
+//! The output does not depend on the directory, the date or the user.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -13,14 +13,15 @@ use std::thread;
 use crate::GuestError;
 use crate::process_runner::ProcessRunner;
 
-/// A module, where its source lies, and how it is built otherwise than by the distribution.
+/// A module to rebuild: the location of its source and the differences from the distribution's
+/// build.
 #[derive(Debug)]
 pub struct Rebuild {
     /// Its name.
     pub module: &'static str,
-    /// Where its source lies in that of the kernel.
+    /// Directory of its source within the kernel source.
     pub source: &'static str,
-    /// Whether the distribution's is as good where it has one.
+    /// True if the distribution's module is preferred when it exists.
     pub only_if_missing: bool,
     /// Settings of the kernel's configuration that differ, for make.
     settings: &'static [&'static str],
@@ -33,13 +34,13 @@ pub struct Rebuild {
 #[derive(Debug)]
 struct SourcePatch {
     file: &'static str,
-    /// What must stand there exactly once.
+    /// Text to replace, which must occur exactly once.
     stands: &'static str,
-    /// What stands there afterwards.
+    /// Replacement text.
     becomes: &'static str,
 }
 
-/// All of them.
+/// All modules that can be rebuilt.
 static REBUILDS: [Rebuild; 3] = [
     // Debian's has no writing (CONFIG_UFS_FS_WRITE) and mounts read-only without a word.
     Rebuild {
@@ -62,8 +63,8 @@ static REBUILDS: [Rebuild; 3] = [
                       \tif (!silent)\n\t\tpr_err(\"%s(): bad magic number\\n\", __func__);\n",
         }],
     },
-    // It refuses directories of format 3.5 as damaged: it counts an item head (24 bytes) for each entry,
-    // where an entry has a head of its own kind (16 bytes).
+    // It rejects directories of format 3.5 as damaged: it computes with an item head (24 bytes) for
+    // each entry, but an entry head has only 16 bytes.
     Rebuild {
         module: "reiserfs",
         source: "fs/reiserfs",
@@ -76,9 +77,9 @@ static REBUILDS: [Rebuild; 3] = [
             becomes: "(ih_entry_count(ih) * DEH_SIZE)",
         }],
     },
-    // Debian's kernel 6.1 is built without it. In 6.1.192 nothing says any more how much room may be kept
-    // free behind the table of files: none is, the table cannot grow, and no file can be made. An eighth of
-    // the volume is what other systems keep.
+    // Debian's kernel 6.1 is built without it. In 6.1.192 the size of the zone reserved for the MFT
+    // is no longer set: it is 0, so the MFT cannot grow and no file can be created. Other systems
+    // reserve an eighth of the volume.
     Rebuild {
         module: "ntfs3",
         source: "fs/ntfs3",
@@ -102,7 +103,8 @@ pub fn required_by(modules: &[String]) -> Vec<&'static Rebuild> {
         .collect()
 }
 
-/// What is rebuilt is no longer the distribution's, so that it is part of a guest's name.
+/// Describes the rebuilt modules for the name of a guest, because they differ from the
+/// distribution's.
 pub fn description(rebuilds: &[&Rebuild]) -> String {
     let lines = rebuilds.iter().map(|rebuild| format!("{rebuild:?}\n"));
     lines.collect()
@@ -115,8 +117,8 @@ pub fn compiler(programs: &ProcessRunner) -> Result<String, GuestError> {
     Ok(text.lines().next().unwrap_or_default().to_owned())
 }
 
-/// Makes an unpacked tree of a kernel's headers work where it lies: they expect to lie below `/usr`.
-/// Returns the directory that modules are built against.
+/// Relocates an unpacked tree of kernel headers, which expect to be located below `/usr`. Returns
+/// the directory that modules are built against.
 pub fn fix_header_paths(tree: &Path, release: &str) -> Result<PathBuf, GuestError> {
     let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+".contains(c);
     let root = tree.to_string_lossy();
@@ -157,7 +159,7 @@ fn settle_file(tree: &Path, file: &Path) -> Result<(), GuestError> {
     fs::write(file, text).map_err(GuestError::io("write", file))
 }
 
-/// Builds a module of its source, which lies in a directory of its own, and returns its file.
+/// Builds a module from its source, which is in a separate directory, and returns its file.
 pub fn build(
     rebuild: &Rebuild,
     headers: &Path,
@@ -203,7 +205,7 @@ pub fn make_module(
     programs.run(&mut command, "make").map(drop)
 }
 
-/// How many processors this machine has.
+/// Returns the number of processors of this machine.
 pub fn processors() -> usize {
     thread::available_parallelism().map_or(1, usize::from)
 }
@@ -253,14 +255,14 @@ mod tests {
     }
 
     #[test]
-    fn an_edit_replaces_what_stands_there_once_and_nothing_else() {
+    fn edit_replaces_only_the_expected_text() {
         let before = "a\nif (x < (ih_entry_count(ih) * IH_SIZE)) {\nb IH_SIZE\n";
         let after = "a\nif (x < (ih_entry_count(ih) * DEH_SIZE)) {\nb IH_SIZE\n";
         assert_eq!(edited(before).unwrap(), after);
     }
 
     #[test]
-    fn a_source_that_is_not_the_known_one_is_told_in_one_line() {
+    fn reports_unknown_source_in_one_line() {
         for text in [
             "",
             "(ih_entry_count(ih) * IH_SIZE) (ih_entry_count(ih) * IH_SIZE)",
@@ -288,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn headers_are_used_where_they_lie() {
+    fn unpacked_headers_are_relocated() {
         let directory = tempfile::tempdir().unwrap();
         let tree = directory.path();
         let headers = tree.join("usr/src/linux-headers-6.1.0-1-amd64");

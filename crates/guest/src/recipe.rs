@@ -1,30 +1,30 @@
-//! What a guest is made of, as the filesystems of a catalog ask for it.
+//! Contents of a guest, as required by the filesystems of a catalog.
 
 use model::{Filesystem, ProgramRequirements};
 
-/// What a guest is made of.
+/// Contents of a guest.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Recipe {
-    /// Modules that it should have; those that the kernel does not have are left out.
+    /// Requested modules; those that the kernel does not have are omitted.
     pub modules: Vec<String>,
-    /// Programs that it should have; those that are in none of the packages are left out.
+    /// Requested programs; those that no package contains are omitted.
     pub programs: Vec<String>,
-    /// What programs of suites read of their packages ([`Programs::files`]).
+    /// Files of packages that programs of suites read ([`Programs::files`]).
     pub files: Vec<String>,
     /// Sets of packages, each brought with all that it depends on; those that apt does not know are left
     /// out.
     pub packages: Vec<Vec<String>>,
     /// Filesystems whose drivers are built of a package of their source.
     pub add_ons: Vec<DkmsPackage>,
-    /// The release of Debian's kernel (`6.12`, `6.1.0-50`), whose drivers are taken as they are; the newest of the
-    /// distribution where none is named.
+    /// Release of Debian's kernel (`6.12`, `6.1.0-50`), whose drivers are used unchanged. If
+    /// `None`, the newest kernel of the distribution is used.
     pub kernel: Option<String>,
-    /// A mirror of Debian in the place of those that this machine's apt is set to.
+    /// A Debian mirror to use instead of those configured for this machine's apt.
     pub mirror: Option<String>,
 }
 
-/// A filesystem whose driver comes as source, in a package that ends with `-dkms`. Its programs are kept
-/// apart from the others, for they may have the names of theirs.
+/// A filesystem whose driver is distributed as source, in a package whose name ends with `-dkms`.
+/// Its programs are stored separately, because their names may collide with those of others.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DkmsPackage {
     /// The filesystem.
@@ -40,8 +40,8 @@ pub struct DkmsPackage {
 }
 
 impl Recipe {
-    /// For these filesystems; those that come as source only where they are among `with`, by name, for
-    /// they take many minutes.
+    /// Returns the recipe for these filesystems. Filesystems distributed as source are included
+    /// only if `with` contains their name, because they take many minutes to build.
     pub fn for_filesystems<'a>(
         filesystems: impl IntoIterator<Item = &'a Filesystem>,
         with: &[String],
@@ -57,7 +57,8 @@ impl Recipe {
         recipe.in_order()
     }
 
-    /// The same with the programs of a suite's commands; the very same where it has them all.
+    /// Adds the programs of a suite's commands. Returns the recipe unchanged if it already contains
+    /// them all.
     pub fn with_programs(mut self, of_suite: &ProgramRequirements) -> Self {
         if self.has(of_suite) {
             return self;
@@ -91,12 +92,13 @@ impl Recipe {
     }
 }
 
-/// Whether a filesystem's driver comes as source, so that a guest has it only where it is asked for.
+/// Returns true if the driver of a filesystem is distributed as source, so that a guest contains it
+/// only on request.
 pub fn is_dkms(filesystem: &Filesystem) -> bool {
     add_on(filesystem).is_some()
 }
 
-/// What such a filesystem needs; nothing for all others.
+/// Returns the requirements of a filesystem distributed as source. Returns `None` for all others.
 fn add_on(filesystem: &Filesystem) -> Option<DkmsPackage> {
     let requires = &filesystem.requires;
     let is_source = |package: &&String| package.ends_with("-dkms");
@@ -117,7 +119,7 @@ mod tests {
     use crate::fixture::filesystem;
 
     #[test]
-    fn a_recipe_has_what_its_filesystems_need_each_once() {
+    fn recipe_contains_each_requirement_once() {
         let all = [
             filesystem("ext4", "ext4", "e2fsprogs", "mke2fs"),
             filesystem("ext2", "ext4", "e2fsprogs", "mke2fs"),
@@ -144,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_as_source_is_taken_when_it_is_asked_for() {
+    fn drivers_from_source_are_included_only_on_request() {
         let mut zfs = filesystem("zfs", "zfs", "zfs-dkms", "zpool");
         zfs.requires.packages.push("zfsutils-linux".into());
         let all = [zfs];

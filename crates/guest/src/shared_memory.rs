@@ -1,9 +1,9 @@
-//! A card with memory, on which a guest finds what is its own: so all guests of a kind can boot alike, or begin where one of
-//! them was saved.
+//! Shared memory (a QEMU card) that holds the part of a guest's configuration that differs between
+//! guests. All guests of a kind can therefore boot alike, or start from a snapshot.
 //!
-//! The card is QEMU's `ivshmem-plain` (docs/specs/ivshmem-spec.rst of QEMU), whose second memory is a file of this
-//! machine's. Beside it there is a watchdog (`ib700`), which stops the machine when the agent is about to look at the card,
-//! if it is to be saved.
+//! The card is QEMU's `ivshmem-plain` (docs/specs/ivshmem-spec.rst of QEMU), and its memory is a
+//! file of the host. When a snapshot is saved, a watchdog (`ib700`) stops the machine just before
+//! the agent reads the card.
 
 use std::fs::{self, File};
 use std::io;
@@ -25,11 +25,11 @@ pub struct SharedMemoryFile<'a> {
 }
 
 impl<'a> SharedMemoryFile<'a> {
-    /// A card that holds what the file does, behind which there are zeros. Its size is a power of two, as that of each
-    /// memory of a PCI device is.
+    /// Creates a card from a file and pads the file with zeros. The size is a power of two, as for
+    /// all memory of PCI devices.
     ///
     /// # Errors
-    /// When the file cannot be made as large.
+    /// Returns an error if the file cannot be extended.
     pub fn of(file: &'a Path) -> io::Result<Self> {
         let holds = fs::metadata(file)?.len();
         let size = Bytes(holds.next_power_of_two().max(MIN_CARD_SIZE.0));
@@ -70,7 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_card_is_a_power_of_two_with_zeros_behind_what_it_holds() {
+    fn card_size_is_a_power_of_two_padded_with_zeros() {
         let directory = tempfile::tempdir().unwrap();
         let (small, large) = (directory.path().join("s"), directory.path().join("l"));
         fs::write(&small, "content").unwrap();

@@ -1,5 +1,5 @@
-//! Takes a few directories out of the kernel's source, which Debian packs as an archive within a package:
-//! it goes through pipes, and nothing but those directories is ever written.
+//! Extracts a few directories of the kernel source, which Debian distributes as an archive within a
+//! package. The data pass through pipes, and only these directories are written to disk.
 
 use std::path::Path;
 use std::process::Command;
@@ -7,11 +7,12 @@ use std::process::Command;
 use crate::process_runner::ProcessRunner;
 use crate::{GuestError, files};
 
-/// Where the archive lies in the package, and where directories lie in the archive.
+/// Location of the archive in the package, and root directory in the archive.
 const ARCHIVE: &str = "./usr/src/linux-source-*.tar.xz";
 const ROOT: &str = "linux-source-*";
 
-/// Unpacks directories such as `fs/ufs` of such a package; what this kernel does not have is left out.
+/// Unpacks directories such as `fs/ufs` from a source package. Directories that this kernel does
+/// not have are omitted.
 pub fn unpack(
     package: &Path,
     directories: &[&str],
@@ -38,7 +39,7 @@ pub fn unpack(
     ];
     let (ended, complaint) = programs.pipe(steps)?;
     let whole = ended[..ended.len() - 1].iter().all(|well| *well);
-    // The last one also fails where a directory is not in the archive.
+    // The last program also fails if a directory is missing from the archive.
     if whole && (ended[ended.len() - 1] || directories.iter().any(|d| into.join(d).is_dir())) {
         return Ok(());
     }
@@ -83,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn the_directories_that_are_asked_for_come_out_and_no_others() {
+    fn unpacks_only_the_requested_directories() {
         let directory = tempfile::tempdir().unwrap();
         let files = ["fs/ufs/super.c", "fs/ntfs3/lib/x.c", "fs/ext4/super.c"];
         let package = package(directory.path(), &files);
@@ -97,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_such_package_is_told() {
+    fn reports_an_invalid_source_package() {
         let directory = tempfile::tempdir().unwrap();
         let file = directory.path().join("x.deb");
         fs::write(&file, "no package").unwrap();

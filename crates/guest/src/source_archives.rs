@@ -1,7 +1,8 @@
-//! Archives of sources, out of Debian's packages, in the cache: which suites unpack and build.
+//! Source archives from Debian packages, in the cache: suites unpack and build them.
 //!
-//! An archive lies under the digest of its content, which is looked at each time that it is taken. A small file beside it says which one
-//! was brought for which wish, so that nobody asks a mirror twice.
+//! The file name of an archive is its digest, which is verified before each use. A small note in
+//! the same directory maps a request to the downloaded archive, so that the mirror is asked only
+//! once.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,24 +16,26 @@ use crate::mirrors::{self, AptListKind};
 use crate::packages::{self, Apt, Package};
 use crate::{GuestError, cache, files, hash};
 
-/// Where they lie in the cache.
+/// Directory of the archives in the cache.
 const ARCHIVES: &str = "archives";
 /// Lists of sources, a package and the archive unpacked of it, each of an archive of the size of Linux's.
 const ROOM: Bytes = Bytes::mib(512);
-/// What is brought before it is kept.
+/// Name of the download directory in the build directory.
 const DOWNLOAD_DIR: &str = "brought";
 const NOTE: &str = "note";
 
-/// Where the content of an archive lies.
+/// Returns the path of an archive.
 pub fn path(archive: &CachedArchive, cache: &Path) -> PathBuf {
     cache.join(ARCHIVES).join(&archive.sha256)
 }
 
-/// The archives, as they lie in the cache or are brought by this machine's apt. `say` hears what is being brought.
+/// Returns the archives, from the cache or downloaded by this machine's apt. `say` receives
+/// progress messages.
 ///
 /// # Errors
-/// When `stop` rises; when apt is not there or fails, the mirror has no such archive, or it is another than the one that the suite was
-/// made for; when there is no room, or somebody else can write into the cache.
+/// Returns an error if `stop` becomes true, if apt is missing or fails, if the mirror does not have
+/// the archive or has a different one than the suite expects, if the disk is full, or if another
+/// user can write to the cache.
 pub fn fetch_archives(
     wanted: &[SourceArchive],
     cache: &Path,
@@ -52,14 +55,14 @@ pub fn fetch_archives(
         held(archive, cache).ok_or_else(|| {
             let name = &archive.name;
             GuestError::UnexpectedOutput(format!(
-                "the archive `{name}` is gone as soon as it was brought"
+                "the archive `{name}` disappeared immediately after the download"
             ))
         })
     });
     all.collect()
 }
 
-/// The archive in the cache, where it is there and whole.
+/// Returns the archive in the cache if it exists and is intact.
 fn held(wanted: &SourceArchive, cache: &Path) -> Option<CachedArchive> {
     let note = files::read(&note_of(wanted, cache)).ok()?;
     let held: CachedArchive = serde_json::from_slice(&note).ok()?;
@@ -69,7 +72,7 @@ fn held(wanted: &SourceArchive, cache: &Path) -> Option<CachedArchive> {
     (is_whole && is_right && held.name == wanted.name).then_some(held)
 }
 
-/// The file that says which archive was brought for a wish.
+/// Returns the file that maps a request to an archive.
 fn note_of(wanted: &SourceArchive, cache: &Path) -> PathBuf {
     let wish = format!("{wanted:?}");
     let name = format!("{}-{}", wanted.name, hash::name(wish.as_bytes()));
@@ -148,7 +151,7 @@ fn of_source(
     let sum = hash::sha256_file(&brought).map_err(GuestError::io("read", &brought))?;
     if !file.has(&sum) {
         return Err(GuestError::UnexpectedOutput(format!(
-            "{} is not what apt says that it is",
+            "{} does not have the digest that apt expects",
             file.file
         )));
     }
@@ -225,7 +228,7 @@ mod tests {
         }
     }
 
-    /// As one lies there that was brought.
+    /// Stores an archive in the cache as if it had been downloaded.
     fn hold(content: &str, cache: &Path) -> CachedArchive {
         let held = CachedArchive {
             name: "made-up".into(),
@@ -241,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn what_lies_there_whole_is_taken_and_what_is_damaged_is_not() {
+    fn intact_archives_are_reused_and_damaged_ones_are_not() {
         let cache = tempfile::tempdir().unwrap();
         let cache = cache.path();
         assert_eq!(super::held(&wanted(None), cache), None);

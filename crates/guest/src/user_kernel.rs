@@ -1,5 +1,5 @@
-//! A kernel, modules and programs of the user's own, in the place of Debian's: for those who work on a
-//! filesystem, and for what Debian does not have.
+//! User-supplied kernels, modules and programs that replace those of Debian, for developers of
+//! filesystems and for software that Debian does not have.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -16,12 +16,13 @@ use crate::packages::single_file;
 use crate::process_runner::ProcessRunner;
 use crate::{GuestError, files, hash, kernel};
 
-/// What the user brings; nothing of it has to be there.
+/// Files that the user supplies, all optional.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct UserKernel {
     /// A kernel: `bzImage`, or an ELF file built with CONFIG_PVH.
     pub kernel: Option<PathBuf>,
-    /// Its modules: a directory such as `/lib/modules/6.12.0`, or the one that was INSTALL_MOD_PATH.
+    /// Modules of the kernel: a directory such as `/lib/modules/6.12.0`, or the value of
+    /// INSTALL_MOD_PATH.
     pub modules: Option<PathBuf>,
     /// Where the kernel was built, or where packages of its headers were unpacked, if its modules do not lead there.
     pub headers: Option<PathBuf>,
@@ -30,10 +31,11 @@ pub struct UserKernel {
 }
 
 impl UserKernel {
-    /// Looks at all of it, before anything is made that it would be put into.
+    /// Checks all files before a guest is built.
     ///
     /// # Errors
-    /// When something is not there, a kernel comes without its modules, or with headers of another.
+    /// Returns an error if a file does not exist, a kernel has no modules, or the headers belong to
+    /// another kernel.
     pub fn check(&self) -> Result<(), GuestError> {
         for path in [&self.kernel, &self.rootfs].into_iter().flatten() {
             fs::metadata(path).map_err(GuestError::io("find", path))?;
@@ -71,10 +73,12 @@ impl UserKernel {
         hash::name(files.collect::<String>().as_bytes())
     }
 
-    /// The driver of disks in memory for the kernel with these modules, or in one line why there is none.
+    /// Builds the driver of disks in memory for the kernel with these modules. Returns an inner
+    /// `Err` with the reason in one line if it cannot be built.
     ///
     /// # Errors
-    /// When `stop` rises, or it cannot be built against the headers that the user named.
+    /// Returns an error if `stop` becomes true, or if the build against headers named by the user
+    /// fails.
     pub(crate) fn driver(
         &self,
         modules: &Path,
@@ -167,7 +171,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn modules_are_found_where_they_were_installed() {
+    fn finds_modules_below_the_install_path() {
         let directory = tempfile::tempdir().unwrap();
         let root = directory.path().canonicalize().unwrap();
         let modules = root.join("lib/modules/6.9.0");
@@ -180,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn a_kernel_comes_with_its_modules() {
+    fn kernel_needs_its_modules() {
         let own = UserKernel {
             kernel: Some("/boot/vmlinuz".into()),
             ..UserKernel::default()
@@ -192,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_there_is_told_before_anything_is_made() {
+    fn reports_missing_files_before_the_build() {
         let own = UserKernel {
             rootfs: Some("/no/such/directory".into()),
             ..UserKernel::default()
@@ -205,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn a_kernel_that_is_kept_is_looked_at_and_made_again_where_it_is_damaged() {
+    fn cached_kernel_is_verified_and_rebuilt_if_damaged() {
         let directory = tempfile::tempdir().unwrap();
         let image = directory.path().join("vmlinux");
         let content = b"\x7fELF\x02\x01 and the note \x12\0\0\0Xen\0";

@@ -1,11 +1,13 @@
-//! The lines of bonnie++ for spreadsheets: one for each run.
+//! Parses bonnie++ output for spreadsheets: one line per run.
 //!
-//! Source of the format: bon_csv2html(1) and the output of bonnie++ 2.00a for versions 1.96 and later, whose first
-//! column is that of the format (48 columns until 1.97, 50 from 1.98 on, which adds the number of seeks and of
-//! seeking processes); the manual page of bonnie++ 1.03 for its 27 columns, which begin with the name of the machine.
-//! Rates of a file are KiB/s, others operations per second. `+++++` is what was too quick to be timed: it was done, and
-//! has no value but for its longest latency. Empty columns were not asked for. `-x` prints a line of headings first. How
-//! many processes there are, and the sizes and numbers of files, are part of the test's identity.
+//! Source of the format: bon_csv2html(1) and the output of bonnie++ 2.00a for versions 1.96 and
+//! later, whose first column is the format version (48 columns up to 1.97, 50 from 1.98, which adds
+//! the number of seeks and of seeking processes); the manual page of bonnie++ 1.03 for its 27
+//! columns, which begin with the name of the machine. Rates of a file are KiB/s, others operations
+//! per second. `+++++` marks a test that was too quick to be timed: it ran, and only its maximum
+//! latency has a value. Columns of tests that did not run are empty. `-x` prints a line of headings
+//! first. The number of processes and the sizes and numbers of files are part of the test's
+//! identity.
 
 use model::{ImportedResult, Metric};
 
@@ -14,7 +16,7 @@ use crate::number::{number, seconds};
 use crate::text::lines;
 use crate::{ImportError, InputFormat, NamingOptions, ParsedInput};
 
-/// Tests, phases and what their rate counts, in the order of the columns.
+/// Test, phase and metric of each rate, in the order of the columns.
 pub const RESULTS: [(&str, &str, Metric); 12] = [
     ("bonnie-chars", "write-chars", Metric::Throughput),
     ("bonnie-block", "write", Metric::Throughput),
@@ -95,7 +97,8 @@ pub fn is_result(line: &str) -> bool {
     }
 }
 
-/// Whether a line that is no result begins as one: nothing that bonnie++ shows people does but the headings of `-x`.
+/// Returns true if a malformed line begins like a result. Of bonnie++'s human-readable output, only
+/// the headings of `-x` do.
 fn is_begun(columns: &[&str]) -> bool {
     if HEADINGS.iter().any(|begin| columns.starts_with(begin)) {
         return false;
@@ -105,7 +108,7 @@ fn is_begun(columns: &[&str]) -> bool {
     columns.len() > 20 || is_version || is_sized
 }
 
-/// `2G`, `300M:64k`: the size of a file, and of what is written at once.
+/// Returns true for the size of a file and of a request, such as `2G` or `300M:64k`.
 fn is_size(column: &str) -> bool {
     let size = column.split(':').next().unwrap_or_default();
     let digits = size.trim_end_matches(['M', 'G', 'k']);
@@ -145,7 +148,7 @@ fn result(
 ) -> Result<(), ImportError> {
     if columns.len() != layout.columns {
         let what = format!(
-            "{} columns where this version of bonnie++ has {}: the line is cut off",
+            "{} columns instead of the {} of this version of bonnie++: the line is cut off",
             columns.len(),
             layout.columns
         );
@@ -195,7 +198,7 @@ fn result(
     Ok(())
 }
 
-/// The parameters of a test, for people: those that its line states.
+/// Formats the parameters of a test that its line contains.
 fn parameters(test: &str, columns: &[&str], layout: &Layout) -> String {
     const FILE: [&str; 4] = ["size", "chunk", "seeks", "seekers"];
     const FILES: [&str; 5] = [
@@ -221,7 +224,7 @@ fn parameters(test: &str, columns: &[&str], layout: &Layout) -> String {
     stated.join(", ")
 }
 
-/// What took so short a time that bonnie++ does not give a rate.
+/// Returns true if the test was too quick for bonnie++ to give a rate.
 fn is_too_quick(column: &str) -> bool {
     column.len() > 1 && column.bytes().all(|byte| byte == b'+')
 }

@@ -1,5 +1,5 @@
-//! What the parsers find, gathered: results with names that fit, rounds that are counted, and no more than a campaign
-//! can hold.
+//! Collects the results that the parsers find: gives them valid names, counts rounds and limits
+//! them to the size of a campaign.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,25 +14,25 @@ use crate::{ImportError, InputFormat};
 /// The most results that one campaign takes from outside.
 pub const MAX_RESULTS: usize = 200_000;
 
-/// What contenders are called.
+/// Names for contenders.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NamingOptions {
-    /// What the user calls the one contender of the input, whatever it says itself.
+    /// Name from the user for the only contender of the input. Overrides the name in the input.
     pub given: Option<String>,
-    /// What it is called where the input does not say; such as the file.
+    /// Default name if the input contains none, such as the file name.
     pub otherwise: String,
 }
 
-/// What a name stands for: with other parameters, it is another thing.
+/// Meaning of a name. The same name with other parameters is a different test or phase.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NameKey {
-    /// What the program calls it.
+    /// Name in the program's output.
     pub called: String,
-    /// The parameters, for people: `size 8M, threads 2`.
+    /// Human-readable parameters: `size 8M, threads 2`.
     pub parameters: String,
 }
 
-/// What an input holds.
+/// Content of an input.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ParsedInput {
     /// The suite of its tests: what the program is called.
@@ -41,17 +41,18 @@ pub struct ParsedInput {
     pub reported: ImportedCampaign,
     /// The suite of each test that is of another one than the program's, by the name of the test.
     pub suites: BTreeMap<String, String>,
-    /// What tests stand for of which the input states the parameters, by the name of the test.
+    /// Meaning of each test with known parameters, by the name of the test.
     pub tests: BTreeMap<String, NameKey>,
-    /// What phases stand for of which the input states the parameters, by test and phase.
+    /// Meaning of each phase with known parameters, by test and phase.
     pub phases: BTreeMap<(String, String), NameKey>,
-    /// Where each test that is a point of a sweep lies in it, by the name of the test.
+    /// Sweep point of each test in a sweep, by the name of the test.
     pub points: BTreeMap<String, SweepPoint>,
-    /// By what phases are ranked that may have no number at all, by test and phase.
+    /// Ranking metric of phases that may have no value, by test and phase.
     pub ranked_by: BTreeMap<(String, String), Metric>,
-    /// Cells that died in a step that is no phase, such as mkfs: contender, test and round, and how.
+    /// Cells that died in a step outside the phases, such as mkfs: contender, test and round, with
+    /// status and failure.
     pub died: BTreeMap<CellKey, (Status, Failure)>,
-    /// What was left out, and why; a line for each kind.
+    /// Skipped parts of the input and the reasons, one line for each kind.
     pub skipped: Vec<String>,
 }
 
@@ -64,9 +65,9 @@ pub struct CampaignBuilder<'a> {
     naming: &'a NamingOptions,
     found: ParsedInput,
     contenders: UniqueNames,
-    /// What the contenders are called in the input.
+    /// Names of the contenders in the input.
     called: BTreeSet<String>,
-    /// Those of whom it was said that they competed.
+    /// Contenders that are already part of the result.
     competing: BTreeSet<String>,
     tests: UniqueNames,
     phases: BTreeMap<String, UniqueNames>,
@@ -76,7 +77,7 @@ pub struct CampaignBuilder<'a> {
 }
 
 impl<'a> CampaignBuilder<'a> {
-    /// Nothing yet; `program` with its version, where it says that.
+    /// Creates an empty collection. `program` includes the version if it is known.
     pub fn new(format: InputFormat, program: impl Into<String>, naming: &'a NamingOptions) -> Self {
         let program = program.into();
         let reported = ImportedCampaign {
@@ -111,7 +112,7 @@ impl<'a> CampaignBuilder<'a> {
         }
     }
 
-    /// The program, with its version, where that is found later.
+    /// Sets the program name and version if they appear later in the input.
     pub fn set_program(&mut self, program: &str) {
         let program: String = program
             .chars()
@@ -135,20 +136,20 @@ impl<'a> CampaignBuilder<'a> {
         *known = [*known, started].into_iter().flatten().min();
     }
 
-    /// How many results there are by now.
+    /// Returns the number of results so far.
     pub fn results(&self) -> usize {
         self.found.reported.figures.len()
     }
 
-    /// What it ran on, to be filled where the input says it.
+    /// Returns the environment, to be filled from the input.
     pub fn environment(&mut self) -> &mut Environment {
         &mut self.found.reported.environment
     }
 
-    /// The contender that the input calls so, or has no name for.
+    /// Returns the contender with this name in the input, or the default contender for `None`.
     ///
     /// # Errors
-    /// When the user gave a name for one, and there are several.
+    /// Returns an error if the user named one contender and the input has several.
     pub fn contender(&mut self, called: Option<&str>) -> Result<String, ImportError> {
         let called = called.unwrap_or(&self.naming.otherwise);
         self.called.insert(called.to_owned());
@@ -170,12 +171,13 @@ impl<'a> CampaignBuilder<'a> {
         self.naming.given.is_some()
     }
 
-    /// The name of a test that the input calls so.
+    /// Returns the valid name of a test in the input.
     pub fn test(&mut self, called: &str) -> String {
         self.tests.slug(called)
     }
 
-    /// The name of a test of which the input states the parameters: with others, it is another test.
+    /// Returns the name of a test with known parameters. Different parameters give a different
+    /// test.
     pub fn unique_test_name(&mut self, called: &str, parameters: &str) -> String {
         let name = self.tests.unique(called, parameters);
         let tests = &mut self.found.tests;
@@ -190,7 +192,8 @@ impl<'a> CampaignBuilder<'a> {
         self.phases.entry(test.to_owned()).or_default().slug(called)
     }
 
-    /// The name of a phase of which the input states the parameters: with others, it is another phase.
+    /// Returns the name of a phase with known parameters. Different parameters give a different
+    /// phase.
     pub fn unique_phase_name(&mut self, test: &str, called: &str, parameters: &str) -> String {
         let names = self.phases.entry(test.to_owned()).or_default();
         let name = names.unique(called, parameters);
@@ -201,23 +204,24 @@ impl<'a> CampaignBuilder<'a> {
         name
     }
 
-    /// Says that a test is of another suite than the program's.
+    /// Assigns a test to a suite other than the program's.
     pub fn set_suite(&mut self, test: &str, suite: &str) {
         self.found.suites.insert(test.to_owned(), suite.to_owned());
     }
 
-    /// Says by what a phase is ranked, whether it has that number or not.
+    /// Sets the ranking metric of a phase, even if the phase has no value of it.
     pub fn set_primary_metric(&mut self, test: &str, phase: &str, metric: Metric) {
         let key = (test.to_owned(), phase.to_owned());
         self.found.ranked_by.insert(key, metric);
     }
 
-    /// Says that a test is a point of a sweep.
+    /// Assigns a test to a point of a sweep.
     pub fn set_sweep_point(&mut self, test: &str, point: SweepPoint) {
         self.found.points.insert(test.to_owned(), point);
     }
 
-    /// Says that a contender competed, whatever comes of it: contenders come in the order in which that was said.
+    /// Adds a contender, even if it has no results. Contenders are kept in the order of their
+    /// addition.
     pub fn add_contender(&mut self, contender: &str) {
         if self.competing.insert(contender.to_owned()) {
             self.found.reported.contenders.push(ImportedContender {
@@ -227,7 +231,7 @@ impl<'a> CampaignBuilder<'a> {
         }
     }
 
-    /// Says that a cell died in a step that is no phase.
+    /// Records a cell that died in a step outside the phases.
     pub fn record_failure(&mut self, cell: CellKey, status: Status, step: &str, reason: &str) {
         let failure = Failure {
             step: step.to_owned(),
@@ -270,7 +274,7 @@ impl<'a> CampaignBuilder<'a> {
         Ok(())
     }
 
-    /// Says what is left out, and why; the same is said once, with how often.
+    /// Records a skipped part of the input and the reason. Equal lines are counted.
     pub fn skip_with_reason(&mut self, what: impl Into<String>) {
         const MOST: usize = 50;
         let what = what.into();
@@ -279,10 +283,10 @@ impl<'a> CampaignBuilder<'a> {
         }
     }
 
-    /// All of it.
+    /// Returns the collected content.
     ///
     /// # Errors
-    /// When it would be a campaign of more cells than can be.
+    /// Returns an error if the campaign would have too many cells.
     pub fn finish(mut self) -> Result<ParsedInput, ImportError> {
         let lines = self.left_out.into_iter();
         self.found.skipped = lines
@@ -311,7 +315,7 @@ const fn word_of(format: InputFormat) -> &'static str {
 }
 
 impl NameKey {
-    /// Its parameters, no longer than a line; what it is called is its name.
+    /// Returns the parameters, truncated to one line, or the name if there are no parameters.
     fn title(&self) -> String {
         const LONGEST: usize = 100;
         let title = match self.parameters.as_str() {
@@ -328,10 +332,10 @@ impl NameKey {
 }
 
 impl ParsedInput {
-    /// As a campaign with its results.
+    /// Converts the content to a campaign with results.
     ///
     /// # Errors
-    /// When it is none, as [`Reported::into_results`] says.
+    /// Returns an error if [`Reported::into_results`] fails.
     pub fn into_results(self) -> Result<CampaignResults, ImportError> {
         let results = self.reported.into_results(&self.suite);
         let mut results = results.map_err(ImportError::in_file)?;
@@ -375,7 +379,7 @@ impl ParsedInput {
     }
 }
 
-/// Gives each test to its own suite, where that is known.
+/// Moves each test into its suite if the suite is known.
 fn into_suites(results: &mut CampaignResults, suites: &BTreeMap<String, String>) {
     if suites.is_empty() {
         return;
@@ -460,7 +464,7 @@ pub fn ok_value(
     }
 }
 
-/// What a phase asks of a filesystem that is called as one of the suites.
+/// Returns the workload category of a phase that has the same name as in the built-in suites.
 pub fn group(phase: &str) -> Option<WorkloadCategory> {
     Some(match phase {
         "write" | "rewrite" | "fwrite" | "frewrite" | "write-chars" => {
@@ -478,7 +482,7 @@ pub fn group(phase: &str) -> Option<WorkloadCategory> {
     })
 }
 
-/// A result that there is none of, with the reason.
+/// Returns a figure for a failed result, with the reason.
 pub fn failed_value(
     contender: &str,
     test: &str,

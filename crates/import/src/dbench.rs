@@ -1,7 +1,9 @@
-//! The summary of dbench: throughput of all clients, and the latency of each kind of operation.
+//! Parses the summary of dbench: throughput of all clients, and the latency of each kind of
+//! operation.
 //!
-//! Source of the format: the output of dbench 4.00, and of 3.x, which says `procs` for clients. `MB` is 10^6 bytes; latencies are milliseconds. The number of
-//! clients is part of the test's name.
+//! Source of the format: the output of dbench 4.00, and of 3.x, which counts `procs` instead of
+//! clients. `MB` is 10^6 bytes; latencies are milliseconds. The number of clients is part of the
+//! test's name.
 
 use model::Metric;
 

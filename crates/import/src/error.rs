@@ -1,13 +1,13 @@
-//! Why what somebody gave is not taken, in one line that says where.
+//! The error type of imports: a one-line reason with the line number.
 
 use std::fmt;
 
-/// What is wrong with an input, and in which line.
+/// An error in an input, with its line.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub struct ImportError {
-    /// The line, from 1; absent where it is about the whole.
+    /// Line number, from 1. `None` if the error concerns the whole input.
     pub line: Option<usize>,
-    /// What is wrong, and what to do.
+    /// Cause and hint.
     pub message: String,
 }
 
@@ -35,7 +35,7 @@ impl fmt::Display for ImportError {
         if let Some(line) = self.line {
             write!(f, "line {line}: ")?;
         }
-        // What stands in the file is shown as it is, but for what a terminal would act on.
+        // Text from the file is printed unchanged, except that control characters are escaped.
         for letter in self.message.chars() {
             match letter.is_control() {
                 true => write!(f, "{}", letter.escape_default())?,
@@ -51,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_terminal_would_act_on_is_shown_as_an_escape() {
+    fn control_characters_are_escaped() {
         let error = ImportError::at_line(3, "`1\u{1b}[2J` is no number");
         assert_eq!(error.to_string(), "line 3: `1\\u{1b}[2J` is no number");
     }

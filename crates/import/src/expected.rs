@@ -1,4 +1,4 @@
-//! What a program will print, before it runs: the phases that its output has, by the options that it is started with.
+//! Predicts the phases in a program's output from the options that it is started with.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ pub struct ExpectedPhase {
     pub phase: String,
     /// The number by which it is ranked.
     pub metric: Metric,
-    /// What it asks of the filesystem.
+    /// Workload category.
     pub group: Option<WorkloadCategory>,
 }
 
@@ -30,10 +30,10 @@ impl ExpectedPhase {
     }
 }
 
-/// The phases that a program's output will have, in their order.
+/// Returns the phases of a program's output, in order.
 ///
 /// # Errors
-/// When its output cannot be foreseen; in a line that says what to do.
+/// Returns a one-line message with a hint if the output cannot be predicted.
 pub fn expected(format: InputFormat, arguments: &[&str]) -> Result<Vec<ExpectedPhase>, String> {
     match format {
         InputFormat::Bonnie => Ok(bonnie::RESULTS
@@ -101,7 +101,8 @@ fn of_jobs<'a>(arguments: &[&'a str]) -> Vec<(&'a str, Options<'a>)> {
     jobs
 }
 
-/// The number of the group of each: one begins with a job that waits for those before it, or says so.
+/// Returns the group number of each job. A new group begins with a job that waits for earlier jobs
+/// or sets `new_group`.
 fn groups(jobs: &[(&str, Options<'_>)]) -> Vec<i64> {
     let begins = |options: &Options<'_>| {
         let mut names = ["stonewall", "wait_for_previous", "new_group"].iter();
@@ -241,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_foreseen_is_refused() {
+    fn refuses_options_with_unpredictable_output() {
         for (format, words) in [
             (InputFormat::Iozone, "-a"),
             (InputFormat::Iozone, "-s 1m -s 2m -r 4k"),

@@ -48,7 +48,7 @@ pub fn read(bytes: &[u8], naming: &NamingOptions) -> Result<ParsedInput, ImportE
     gathering.finish()
 }
 
-/// What stands behind `301.080:`, or `16845: 301.080:`.
+/// Returns the words after `301.080:`, or `16845: 301.080:`.
 fn behind_times<'a, 'b>(words: &'a [&'b str]) -> &'a [&'b str] {
     let is_time = |word: &&&str| word.strip_suffix(':').and_then(optional).is_some();
     let times = words.iter().take(2).take_while(is_time).count();
@@ -75,8 +75,8 @@ fn result(
     gathering.add(line, taken)
 }
 
-/// Numbers by the unit right behind them, or in the word behind: `46ops/s`, `92.019 ops/s`, `[0.00ms - 0.38ms]`, and
-/// `20.9ms latency`, which is the mean.
+/// Parses numbers by the unit that follows directly or in the next word: `46ops/s`, `92.019 ops/s`,
+/// `[0.00ms - 0.38ms]`, and `20.9ms latency`, which is the mean.
 fn values(words: &[&str]) -> Option<Vec<(Metric, f64)>> {
     let (mut rate, mut bytes, mut mean, mut longest) = (None, None, None, None);
     let mut before = None;

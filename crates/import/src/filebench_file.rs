@@ -1,9 +1,10 @@
-//! A workload of filebench, as it is run in the directory that is measured.
+//! Rewrites a filebench workload so that it runs in the measured directory.
 //!
-//! It is written anew of the tokens that it may have, so that nothing is left for filebench's own reader to take for
-//! something else: words, numbers, variables and the signs between them.
+//! The workload is rebuilt from accepted tokens only: words, numbers, variables and the signs
+//! between them. Filebench's own parser can thus not misread any part of it.
 //!
-//! Source of the format: `parser_lex.l`, `parser_gram.y` and the workloads of filebench 1.5-alpha3, its last version.
+//! Source of the format: `parser_lex.l`, `parser_gram.y` and the workloads of filebench 1.5-alpha3,
+//! its last version.
 
 use std::iter::Peekable;
 use std::str::Chars;
@@ -11,7 +12,8 @@ use std::str::Chars;
 use crate::ImportError;
 use crate::text::lines;
 
-/// Operations that filebench counts in its summary; what synchronises or paces threads is none.
+/// Operations that filebench counts in its summary. Operations that synchronise or pace threads are
+/// not counted.
 const COUNTED: [&str; 18] = [
     "aiowait",
     "aiowrite",
@@ -36,13 +38,14 @@ const COUNTED: [&str; 18] = [
 /// Words that run another program, or wait for other machines.
 const REFUSED: [&str; 3] = ["system", "domultisync", "multi"];
 
-/// What the phases of the whole are called.
+/// Names of the phases for the whole run.
 const OF_THE_WHOLE: [&str; 2] = ["run", "all"];
 
-/// A workload without its comments and what it echoes, with `$dir` being the current directory.
+/// Returns a workload without comments and `echo` lines, with `$dir` as the current directory.
 ///
 /// # Errors
-/// When it runs other programs, names another place than the filesystem in which it is to run, or does not end.
+/// Returns an error if the workload runs other programs, names a place outside the measured
+/// filesystem, or has no end.
 pub fn filebench_workload(file: &[u8]) -> Result<String, ImportError> {
     let mut workload = String::new();
     let mut ends = false;
@@ -64,12 +67,13 @@ pub fn filebench_workload(file: &[u8]) -> Result<String, ImportError> {
     match ends {
         true => Ok(workload),
         false => Err(ImportError::in_file(
-            "it is no workload of filebench that ends by itself: no line begins with `run`, as `run 60` does",
+            "not a filebench workload with an end: no line begins with `run`, such as `run 60`",
         )),
     }
 }
 
-/// The tokens of a line, each as filebench reads it where blanks stand around it; without comments and what is echoed.
+/// Splits a line into tokens that filebench reads as such if they are separated by blanks. Drops
+/// comments and echoed text.
 fn tokens(line: &str) -> Result<Vec<String>, String> {
     let mut rest = line.chars().peekable();
     let mut tokens: Vec<String> = Vec::new();
@@ -137,7 +141,7 @@ fn word(first: char, rest: &mut Rest<'_>) -> Result<String, String> {
         // Filebench would end a word there, and begin another.
         Some(next) if "_:;/".contains(*next) => Err(place(*next)),
         _ if REFUSED.contains(&word.as_str()) => Err(format!(
-            "`{word}` is not taken: workloads run alone, and start no other program"
+            "`{word}` is not accepted: workloads cannot start other programs"
         )),
         _ if word.contains("..") => Err(place('.')),
         _ => Ok(word),
@@ -157,7 +161,8 @@ fn number(first: char, rest: &mut Rest<'_>) -> Result<String, String> {
     }
 }
 
-/// `$nfiles`; those in brackets are known to the program alone.
+/// Parses a variable such as `$nfiles`. Variables in brackets are internal to filebench and
+/// refused.
 fn variable(rest: &mut Rest<'_>) -> Result<String, String> {
     let name = while_next(rest, |c| c.is_ascii_alphanumeric() || c == '_');
     let is_whole = name.starts_with(|c: char| c.is_ascii_alphabetic())
@@ -165,7 +170,9 @@ fn variable(rest: &mut Rest<'_>) -> Result<String, String> {
         && name.len() > 1;
     match is_whole {
         true => Ok(format!("${name}")),
-        false => Err(format!("`${name}` is no variable of two letters or more")),
+        false => Err(format!(
+            "`${name}` is not a variable of two or more letters"
+        )),
     }
 }
 
@@ -178,7 +185,7 @@ fn in_quotes(text: &str) -> Result<&str, String> {
     }
 }
 
-/// What `set $dir=` is set to: in quotes, or to the next blank.
+/// Skips the value of `set $dir=`: a quoted text or all letters to the next blank.
 fn skip_directory(rest: &mut Rest<'_>) {
     while_next(rest, char::is_whitespace);
     match rest.next_if_eq(&'"') {
@@ -231,7 +238,7 @@ run 5
 "#;
 
     #[test]
-    fn a_workload_runs_where_it_is_measured() {
+    fn a_workload_runs_in_the_measured_directory() {
         let workload = filebench_workload(WORKLOAD.as_bytes()).unwrap();
         assert!(
             workload.starts_with("set $dir = \".\"\nset $nn = 10\n"),
@@ -277,9 +284,10 @@ run 5
     }
 
     proptest::proptest! {
-        /// Whatever stands in it, what is run holds nothing that a shell or filebench would take for more.
+        /// Any accepted workload contains only tokens without special meaning for a shell or
+        /// filebench.
         #[test]
-        fn what_is_run_has_plain_tokens_alone(text in "(run|set|\\$dir|=|\"|[a-z]|[0-9]|[ \t\n;/~.$_\\\\(){},:-]|system|multi|echo|flowop){0,30}") {
+        fn accepted_workloads_contain_only_plain_tokens(text in "(run|set|\\$dir|=|\"|[a-z]|[0-9]|[ \t\n;/~.$_\\\\(){},:-]|system|multi|echo|flowop){0,30}") {
             if let Ok(workload) = filebench_workload(format!("{text}\nrun 5\n").as_bytes()) {
                 for token in workload.split_whitespace() {
                     let plain = token.trim_matches('"').trim_start_matches('$');

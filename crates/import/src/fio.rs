@@ -1,11 +1,14 @@
-//! What `fio --output-format=json` and `json+` print: a test `fio`, whose phases are the jobs.
+//! Parses the output of `fio --output-format=json` and `json+`: a test `fio` whose phases are the
+//! jobs.
 //!
-//! Source of the format: the output of fio 3.33 and its documentation ("JSON output", "JSON+ output"). Bandwidth is
-//! `bw_bytes`, or `bw` in KiB/s; latencies are those of completion (`clat_ns`), in nanoseconds. A bin of json+ is named
-//! by a time within it, and holds how many requests took about that long; the mean and the longest are exact. Threads of
-//! one job (equal name, group and options) are added up, as `group_reporting` does; percentiles of several cannot be,
-//! but their bins can. Jobs of one name that differ in their group or in what they do are phases of their own. Before
-//! fio 3, bandwidth is KiB/s only, and latencies are not read.
+//! Source of the format: the output of fio 3.33 and its documentation ("JSON output", "JSON+
+//! output"). Bandwidth is `bw_bytes`, or `bw` in KiB/s; latencies are completion latencies
+//! (`clat_ns`), in nanoseconds. A bin of json+ is named by a time within it, and contains the
+//! number of requests that took about that long; the mean and the maximum are exact. Threads of one
+//! job (equal name, group and options) are added up, as `group_reporting` does. Percentiles of
+//! several threads cannot be combined, but their bins can. Jobs with the same name but a different
+//! group or workload are separate phases. Before fio 3, bandwidth is only in KiB/s, and latencies
+//! are not read.
 
 use std::collections::BTreeMap;
 
@@ -55,10 +58,10 @@ struct Job {
     sys_cpu: f64,
 }
 
-/// One of a job's sides.
+/// Returns one side of a job: read, write or trim.
 type SideOf = fn(&Job) -> &Side;
 
-/// What was read, written or trimmed.
+/// Results of the reads, writes or trims of a job.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct Side {
@@ -68,7 +71,7 @@ struct Side {
     /// Milliseconds.
     runtime: f64,
     total_ios: u64,
-    /// Versions before 2.2 have this alone.
+    /// The only byte count of versions before 2.2.
     io_bytes: f64,
     clat_ns: Latency,
     /// As versions before 3 say it, in microseconds.
@@ -166,8 +169,8 @@ pub fn read(bytes: &[u8], naming: &NamingOptions) -> Result<ParsedInput, ImportE
     gathering.finish()
 }
 
-/// The threads of each job (equal name, group and parameters), in the order of the first of them; with what tells it
-/// from others of its name.
+/// Groups the threads of each job (equal name, group and parameters), in the order of their first
+/// threads. Each group comes with the text that distinguishes it from others of the same name.
 pub fn split_jobs<'a, T>(
     threads: impl Iterator<Item = (&'a str, i64, String, T)>,
 ) -> Vec<(String, Vec<T>)> {
@@ -190,7 +193,7 @@ pub fn split_jobs<'a, T>(
     all
 }
 
-/// What a job does, by the options that decide it, for people.
+/// Formats the options of a job that decide its workload.
 pub fn parameters<'a>(option: impl Fn(&str) -> Option<&'a str>) -> String {
     let stated = PARAMETERS.iter().filter_map(|names| {
         let value = names.iter().find_map(|name| option(name))?;
@@ -294,7 +297,7 @@ fn job(
     Ok(())
 }
 
-/// The place where a job worked.
+/// Returns the directory or file that a job used.
 fn worked_in<'a>(option: impl Fn(&str) -> Option<&'a str>) -> Option<String> {
     if let Some(directory) = option("directory") {
         return mount_label(directory, false);
@@ -303,7 +306,7 @@ fn worked_in<'a>(option: impl Fn(&str) -> Option<&'a str>) -> Option<String> {
     mount_label(file, !file.starts_with("/dev/"))
 }
 
-/// What a side asks of a filesystem.
+/// Returns the workload category of a side.
 pub fn group(side: &str, is_random: bool) -> Option<WorkloadCategory> {
     match (side, is_random) {
         ("read", true) => Some(WorkloadCategory::RandomRead),

@@ -1,13 +1,15 @@
-//! A job file of fio as the command line that does the same, so that it runs where the file is not.
+//! Converts a fio job file to an equivalent command line that runs without the file.
 //!
-//! Source of the format: fio(1), "JOB FILE FORMAT" and "COMMAND LINE OPTIONS": a section is a job, `global` holds what
-//! those behind it share, and `--name=` begins either on a command line.
+//! Source of the format: fio(1), "JOB FILE FORMAT" and "COMMAND LINE OPTIONS": a section is a job,
+//! `global` contains options that the following sections share, and `--name=` begins either on a
+//! command line.
 
 use crate::ImportError;
 use crate::text::lines;
 
-/// What a job may say: how it reads and writes, and how it is measured. What names another place or file, or starts a
-/// program, is not among it (`directory`, `exec_prerun`, `write_bw_log`, `output` …), nor is what later versions add.
+/// Accepted options of a job: the way it reads, writes and measures. Options that name another
+/// directory or file or start a program are refused (`directory`, `exec_prerun`, `write_bw_log`,
+/// `output` …), as are options of later versions.
 #[rustfmt::skip]
 const OPTIONS: [&str; 136] = [
     "allrandrepeat", "atomic", "ba", "blockalign", "blocksize", "blocksize_range",
@@ -37,7 +39,7 @@ const OPTIONS: [&str; 136] = [
     "zero_buffers", "zonemode", "zonerange", "zonesize", "zoneskip",
 ];
 
-/// How requests may be made; others need libraries or machines of their own.
+/// Accepted I/O engines. Others need libraries or more hosts.
 const ENGINES: [&str; 9] = [
     "io_uring", "libaio", "mmap", "posixaio", "psync", "pvsync", "pvsync2", "sync", "vsync",
 ];
@@ -45,10 +47,11 @@ const ENGINES: [&str; 9] = [
 /// Values that may have a stroke in them, which elsewhere leads to another directory.
 const VALUES_WITH_SLASH: [&str; 2] = ["bssplit", "description"];
 
-/// The arguments that do what a job file says.
+/// Returns the arguments that are equivalent to a job file.
 ///
 /// # Errors
-/// When it is no job file, or names another place than the filesystem in which it is to run.
+/// Returns an error if the input is not a job file, or if it names a place outside the measured
+/// filesystem.
 pub fn fio_arguments(job_file: &[u8]) -> Result<Vec<String>, ImportError> {
     let mut arguments = Vec::new();
     for (number, line) in lines(job_file)? {
@@ -77,13 +80,13 @@ pub fn fio_arguments(job_file: &[u8]) -> Result<Vec<String>, ImportError> {
         if key.is_empty() || !key.chars().all(is_key) {
             return Err(ImportError::at_line(
                 number,
-                "it is no line of a job file: `key=value` or [section]",
+                "not a line of a job file; expected `key=value` or [section]",
             ));
         }
         if arguments.is_empty() {
             return Err(ImportError::at_line(
                 number,
-                "it stands before the first section, such as [global]",
+                "option before the first section, such as [global]",
             ));
         }
         stays(key, value.unwrap_or_default()).map_err(|what| ImportError::at_line(number, what))?;
@@ -106,7 +109,8 @@ fn stays(key: &str, value: &str) -> Result<(), String> {
         let known = ENGINES.join(", ");
         return Err(format!("ioengine={value} is not run: one of {known}"));
     }
-    // `:` stands between names of files; an own variable of fio such as $jobnum names a file here.
+    // `:` separates file names. `${…}` is refused because it is an environment variable; fio
+    // variables such as $jobnum are safe in file names.
     let names_files = key.starts_with("filename");
     let leads_out =
         value.contains("..") || value.contains("${") || names_files && value.contains(':');

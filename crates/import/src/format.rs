@@ -1,4 +1,4 @@
-//! The formats, and how one is told by what it holds.
+//! The input formats and their recognition by content.
 
 use std::fmt;
 use std::str::FromStr;
@@ -67,7 +67,7 @@ impl InputFormat {
         }
     }
 
-    /// What it is, for people.
+    /// Human-readable name.
     pub const fn title(self) -> &'static str {
         match self {
             Self::Bonnie => "bonnie++ (CSV)",
@@ -104,10 +104,10 @@ impl FromStr for InputFormat {
     }
 }
 
-/// How far one looks for a sign of a format: behind what a shell, or MPI, may have printed before it.
+/// Bytes to search for a sign of a format. A shell or MPI may have printed text before it.
 const DETECT_BYTES: usize = 1 << 20;
 
-/// The format of an input, by what it holds; nothing where no sign of one is found.
+/// Recognises the format of an input by its content. Returns `None` if no format matches.
 pub fn detect_format(bytes: &[u8]) -> Option<InputFormat> {
     let begin = &bytes[..bytes.len().min(DETECT_BYTES)];
     let text = String::from_utf8_lossy(begin);
@@ -128,7 +128,8 @@ pub fn detect_format(bytes: &[u8]) -> Option<InputFormat> {
         .or_else(|| behind_a_banner(text))
 }
 
-/// JSON behind lines of text: fio prints one where its jobs come first on the command line.
+/// Recognises JSON after lines of text. fio prints such lines if its jobs come first on the command
+/// line.
 fn behind_a_banner(text: &str) -> Option<InputFormat> {
     let (_, json) = text.split_once("\n{")?;
     of_json(json)
@@ -197,13 +198,13 @@ mod tests {
     }
 
     #[test]
-    fn a_banner_may_stand_before_json() {
+    fn a_banner_may_precede_json() {
         let fio = "fio: this platform\n{\n  \"fio version\" : \"fio-3.33\"}";
         assert_eq!(detect_format(fio.as_bytes()), Some(InputFormat::Fio));
     }
 
     #[test]
-    fn what_shows_no_sign_of_a_format_is_none() {
+    fn unknown_content_has_no_format() {
         for other in [
             "",
             "hello",

@@ -1,8 +1,10 @@
-//! The table of fs_mark: files made per second, a line for each iteration, which is a round.
+//! Parses the table of fs_mark: files created per second, a line for each iteration, which is a
+//! round.
 //!
-//! Source of the format: the output of fs_mark 3.3 with and without `-v`, which adds minimum, mean and maximum of six
-//! system calls in microseconds. Iterations (`-L`) are on one filesystem, which fills.
-//! Threads, how it synchronises, and the sizes of files and of what is written at once are part of the test's identity.
+//! Source of the format: the output of fs_mark 3.3 with and without `-v`, which adds minimum, mean
+//! and maximum of six system calls in microseconds. All iterations (`-L`) use one filesystem, which
+//! fills up. Threads, the sync method, and the sizes of files and requests are part of the test's
+//! identity.
 
 use model::{ImportedResult, Metric, WorkloadCategory};
 
@@ -13,10 +15,10 @@ use crate::{ImportError, InputFormat, NamingOptions, ParsedInput};
 
 /// Columns without `-v`.
 const COLUMNS: usize = 5;
-/// Columns with it.
+/// Number of columns with `-v`.
 const VERBOSE: usize = COLUMNS + 6 * 3;
 
-/// What it says before the table.
+/// Parameters that fs_mark prints before the table.
 #[derive(Default)]
 struct Header {
     threads: String,
@@ -26,7 +28,7 @@ struct Header {
 }
 
 impl Header {
-    /// For people, with the size of the files, which stands in the table.
+    /// Formats the parameters, with the file size from the table.
     fn parameters(&self, size: &str) -> String {
         let mut all = vec![format!("files of {size} bytes")];
         let writes = self.of_write.iter();

@@ -1,10 +1,11 @@
-//! What `fsarena report --format csv` wrote: results of a campaign whose database is not at hand.
+//! Parses the output of `fsarena report --format csv`: results of a campaign whose database is not
+//! available.
 //!
-//! Source of the format: RFC 4180 and `docs/exports.md`. Lines of one phase in one round are one result, in which the
-//! metrics are in the order of the lines. Cells that did not run are none, and where one died in a step that is no phase
-//! (a line without a metric), it is the cell that died. Cache states, shares and passes are not taken: they are facts of a campaign
-//! that ran, which only its database and its report in JSON hold. A unit or a direction that is not the metric's is
-//! refused, and so is a value that stands there twice.
+//! Source of the format: RFC 4180 and `docs/exports.md`. Lines of one phase in one round form one
+//! result, with the metrics in the order of the lines. Cells that did not run give no result. A
+//! line without a metric marks a cell that died in a step that is not a phase. Cache states, shares
+//! and passes are not imported: only the database of a campaign and its JSON report contain them. A
+//! unit or a direction that differs from the metric's is refused, and so is a duplicate value.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +18,7 @@ use crate::number::signed;
 use crate::text::as_utf8;
 use crate::{ImportError, InputFormat, NamingOptions, ParsedInput};
 
-/// Columns without which a line says nothing.
+/// Required columns.
 const NEEDED: [&str; 8] = [
     "contender",
     "suite",
@@ -88,7 +89,7 @@ impl Figures {
         let round = field("round").parse().ok();
         let round = round.filter(|round| (1..=Campaign::MAX_ROUNDS).contains(round));
         let round =
-            round.ok_or_else(|| ImportError::at_line(line, "the round is no number of one"))?;
+            round.ok_or_else(|| ImportError::at_line(line, "the round is not a valid number"))?;
         let suite = place(gathering, test, field, line)?;
         let known = self.suites.entry(test.to_owned()).or_insert(suite);
         if *known != without_apostrophe(field("suite")) {
@@ -114,7 +115,7 @@ impl Figures {
             self.all.push((line, first));
         }
         let taken = &mut self.all[place].1;
-        // Of what was not measured nothing became.
+        // An unmeasured phase has no status.
         match word {
             "not measured" => {}
             "too fast" => taken.too_fast = true,
@@ -132,7 +133,7 @@ impl Figures {
         let value = signed(field("value"), line)?;
         is_of(metric, value, field).map_err(|why| ImportError::at_line(line, why))?;
         if taken.values.iter().any(|known| known.metric == metric) {
-            let what = format!("{metric} of {test}/{phase} is there twice in round {round}");
+            let what = format!("{metric} of {test}/{phase} occurs twice in round {round}");
             return Err(ImportError::at_line(line, what));
         }
         taken.values.push(ReportedValue { metric, value });
@@ -156,14 +157,14 @@ fn is_of<'a>(
             ));
         }
     }
-    // Space that a phase gives back is below zero; no time is, and no rate.
+    // A phase that frees space has a negative value. Times and rates cannot be negative.
     match value < 0.0 && ["s", "B/s", "1/s"].contains(&unit) {
         true => Err(format!("`{value}` is below zero, which no {metric} is")),
         false => Ok(()),
     }
 }
 
-/// Where a test stands: its suite, which it says, and its place in a sweep.
+/// Returns the suite of a test and records the test's point in a sweep, if any.
 fn place<'a>(
     gathering: &mut CampaignBuilder<'_>,
     test: &str,
@@ -240,7 +241,7 @@ fn records(text: &str) -> Result<Vec<Record>, ImportError> {
         }
         line += usize::from(letter == '\n');
         if fields.len() > MAX_COLUMNS {
-            let what = format!("more than {MAX_COLUMNS} columns are none of fsarena's");
+            let what = format!("more than {MAX_COLUMNS} columns: not a CSV report of fsarena");
             return Err(ImportError::at_line(line, what));
         }
     }

@@ -1,8 +1,9 @@
-//! What `hyperfine --export-json` writes: the times of commands, each run a round.
+//! Parses the output of `hyperfine --export-json`: the times of commands, each run a round.
 //!
-//! Source of the format: the output of hyperfine 1.15.0; `parameters` is there with `-L` and `-P`. A command is a
-//! contender; where it has parameters, these are, and the command with their names in their places is the phase; where
-//! the user names the contender, commands are phases, too.
+//! Source of the format: the output of hyperfine 1.15.0; `parameters` is present with `-L` and
+//! `-P`. A command is a contender. If it has parameters, they name the contender, and the command
+//! with the names of its parameters is the phase. If the user names the contender, commands are
+//! phases, too.
 
 use std::collections::BTreeMap;
 
@@ -49,7 +50,7 @@ fn command(gathering: &mut CampaignBuilder<'_>, benchmark: &Benchmark) -> Result
     let mut times = benchmark.times.clone().unwrap_or(mean);
     if times.len() > Campaign::MAX_ROUNDS as usize {
         let most = Campaign::MAX_ROUNDS;
-        gathering.skip_with_reason(format!("runs behind the first {most} of a command"));
+        gathering.skip_with_reason(format!("runs after the first {most} of a command"));
         times.truncate(most as usize);
     }
     for (run, time) in times.into_iter().enumerate() {
@@ -75,7 +76,7 @@ fn command(gathering: &mut CampaignBuilder<'_>, benchmark: &Benchmark) -> Result
     Ok(())
 }
 
-/// What the contender is called, and the phase.
+/// Returns the names of the contender and the phase.
 fn names(benchmark: &Benchmark, is_named: bool) -> (Option<String>, String) {
     let text = |value: &serde_json::Value| match value {
         serde_json::Value::String(text) => text.clone(),

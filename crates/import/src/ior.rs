@@ -1,8 +1,9 @@
-//! What IOR prints: bandwidth of each repetition, which is a round.
+//! Parses the output of IOR: the bandwidth of each repetition, which is a round.
 //!
-//! Source of the format: the output of IOR 3.0.1, 3.3.0 and 4.0.0 as its users publish it, and "Getting started" of its
-//! documentation. Columns go by their headings, which versions before 3.3 have fewer of; `bw(MiB/s)` is over opening,
-//! moving and closing. Runs with other options are tests of their own.
+//! Source of the format: the output of IOR 3.0.1, 3.3.0 and 4.0.0 as its users publish it, and
+//! "Getting started" of its documentation. Columns are found by their headings; versions before 3.3
+//! have fewer columns. `bw(MiB/s)` covers opening, transfer and closing. Runs with other options
+//! are separate tests.
 
 use model::Metric;
 
@@ -79,7 +80,7 @@ impl Reader<'_> {
             "repetitions" => {}
             "StartTime" | "Finished" | "Command line" | "Machine" | "FS" | "TestID" => {}
             _ if value.is_empty() || self.options.len() == MAX_OPTIONS => {}
-            // What runs differ in most: titles begin with it.
+            // Titles begin with the options that most often differ between runs.
             "xfersize" | "blocksize" | "tasks" | "clients" => {
                 self.options.insert(0, shortened(&format!("{key} {value}")));
             }

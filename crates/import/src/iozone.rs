@@ -1,10 +1,12 @@
-//! What IOzone prints: the table of `iozone -a` and single points, the spreadsheet of `-R`, and the throughput test of
-//! `-t`. A point of the grid of file sizes and record sizes is a test of a sweep, as in suite `iozone`.
+//! Parses the output of IOzone: the table of `iozone -a` and single points, the spreadsheet of
+//! `-R`, and the throughput test of `-t`. A point of the grid of file sizes and record sizes is a
+//! test of a sweep, as in suite `iozone`.
 //!
-//! Source of the format: the output of IOzone 3.489 with `-a`, `-Ra`, `-i 0 -i 2`, `-O` and `-t`. Sizes are kB of 1024
-//! bytes, rates kB/s, or operations per second (`-O`) or microseconds for each (`-N`, which wins). A value right below the end of
-//! a heading belongs to it; what was not asked for is blank in the table, and 0 in the spreadsheet. The spreadsheet
-//! that fsarena writes has a line that names the contender before each.
+//! Source of the format: the output of IOzone 3.489 with `-a`, `-Ra`, `-i 0 -i 2`, `-O` and `-t`.
+//! Sizes are kB of 1024 bytes, rates kB/s, or operations per second (`-O`), or microseconds per
+//! operation (`-N`, which overrides the others). A value below the end of a heading belongs to it.
+//! A test that did not run is blank in the table and 0 in the spreadsheet. The spreadsheet that
+//! fsarena writes has a line with the name of the contender before each table.
 
 use std::collections::BTreeMap;
 
@@ -15,8 +17,8 @@ use crate::number::{number, optional, parse_ctime};
 use crate::text::{flags, is_ended, lines, mount_label, option, split_words};
 use crate::{ImportError, InputFormat, NamingOptions, ParsedInput};
 
-/// Phases of suite `iozone`, in the order of the table's columns, with what the spreadsheet and the throughput test
-/// call them.
+/// Phases of suite `iozone`, in the order of the table's columns, with their names in the
+/// spreadsheet and in the throughput test.
 pub const PHASES: [(&str, &str, &str); 13] = [
     ("write", "Writer", "initial writers"),
     ("rewrite", "Re-writer", "rewriters"),
@@ -36,9 +38,9 @@ pub const PHASES: [(&str, &str, &str); 13] = [
 /// The most columns that a table has: file size, record size and all operations.
 const COLUMNS: usize = 2 + PHASES.len();
 
-/// What values are that nothing else is said of: kB/s.
+/// Default unit of values: kB/s.
 const KILOBYTES: (Metric, f64) = (Metric::Throughput, 1024.0);
-/// What they are with `-N`.
+/// Unit of values with `-N`.
 const MICROSECONDS: (Metric, f64) = (Metric::LatencyMean, 1e-6);
 
 /// Where the headings of a table end, in characters.
@@ -47,10 +49,10 @@ type Ends = Vec<usize>;
 /// Letters of options that take a value (`iozone -h` of 3.489).
 const WITH_VALUE: &str = "bdfFgHijJklLnPqrsStuUVXyY";
 
-/// The phases of one point, and what they are ranked by, when it is started with these options.
+/// Returns the phases of one point and their ranking metric for the given options.
 ///
 /// # Errors
-/// When it would measure more than one point.
+/// Returns an error if the options would measure more than one point.
 pub fn phases(arguments: &[&str]) -> Result<(Vec<&'static str>, Metric), String> {
     let given = flags(arguments, WITH_VALUE);
     let count = |letter: char| given.iter().filter(|(given, _)| *given == letter).count();
@@ -88,12 +90,12 @@ pub fn phases(arguments: &[&str]) -> Result<(Vec<&'static str>, Metric), String>
 struct Reader<'a> {
     gathering: CampaignBuilder<'a>,
     contender: Option<String>,
-    /// What values are, by what is said of them.
+    /// Metric and factor of the values, according to the output.
     unit: (Metric, f64),
     /// Size of the file and of a record of each process.
     of_each: Option<(u64, u64)>,
     table: Option<Ends>,
-    /// Whether a table was read, of which the spreadsheet says the same again.
+    /// Whether a table was read. The spreadsheet then repeats its values.
     has_table: bool,
     spreadsheet: Spreadsheet,
 }
@@ -182,7 +184,7 @@ impl Reader<'_> {
         };
     }
 
-    /// A line of the table; the first that is none ends it.
+    /// Parses a line of the table. The first other line ends the table.
     fn row(&mut self, line: usize, text: &str) -> Result<(), ImportError> {
         let values = with_ends(text);
         let mut begin = values.iter().take(2);
@@ -193,7 +195,7 @@ impl Reader<'_> {
         let ends = self.table.clone().unwrap_or_default();
         if values.len() > ends.len() || values.len() < 2 {
             let count = values.len();
-            let what = format!("{count} values stand below {} headings", ends.len());
+            let what = format!("{count} values under {} headings", ends.len());
             return Err(ImportError::at_line(line, what));
         }
         self.has_table = true;
@@ -208,7 +210,7 @@ impl Reader<'_> {
             let phase = PHASES.get(column.saturating_sub(2)).map(|known| known.0);
             let is_none = ["nan", "inf"].contains(&word.trim_start_matches('-'));
             if let Some(phase) = phase.filter(|_| is_none) {
-                let what = format!("a value of {phase} that is no number");
+                let what = format!("an invalid value of {phase}");
                 self.gathering.skip_with_reason(what);
             } else if let Some(phase) = phase {
                 self.point(line, phase, size, record, number(word, line)?)?;
@@ -245,11 +247,7 @@ impl Reader<'_> {
             ));
         };
         if plain.len() > records.len() {
-            let what = format!(
-                "{} rates stand below {} record sizes",
-                plain.len(),
-                records.len()
-            );
+            let what = format!("{} rates under {} record sizes", plain.len(), records.len());
             return Err(ImportError::at_line(line, what));
         }
         let file = size(file, line)?;
@@ -262,8 +260,8 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// A line of one quoted text: the operation of what follows, the contender (as fsarena writes it), or the one record
-    /// size that there is.
+    /// Parses a line of one quoted text: the operation of the following block, the contender (as
+    /// fsarena writes it), or the only record size.
     fn title(&mut self, title: &str) {
         if let Some(named) = title.strip_prefix("Contender ") {
             let end = named.rfind(", test ").unwrap_or(named.len());
@@ -345,7 +343,7 @@ impl Reader<'_> {
     }
 }
 
-/// Words of a line, each with the character behind its end.
+/// Returns the words of a line, each with the position after its end.
 fn with_ends(text: &str) -> Vec<(&str, usize)> {
     let begin = text.as_ptr() as usize;
     let words = text.split_whitespace().take(COLUMNS + 1);
@@ -366,7 +364,7 @@ fn nearest(ends: &[usize], end: usize) -> usize {
     nearest.map_or(0, |(column, _)| column)
 }
 
-/// What is between quotes, and the words that are not.
+/// Splits a text into its quoted parts and its other words.
 fn quoted(text: &str) -> (Vec<&str>, Vec<&str>) {
     let (mut within, mut outside) = (Vec::new(), Vec::new());
     for (index, part) in text.split('"').enumerate() {
@@ -385,10 +383,10 @@ fn kilobytes(count: f64) -> Option<u64> {
 
 fn size(text: &str, line: usize) -> Result<u64, ImportError> {
     let size = optional(text).and_then(kilobytes);
-    size.ok_or_else(|| ImportError::at_line(line, "the size of the file is no number of kB"))
+    size.ok_or_else(|| ImportError::at_line(line, "the size of the file is not a number of kB"))
 }
 
 fn size_of_record(text: &str, line: usize) -> Result<u64, ImportError> {
     let size = optional(text).and_then(kilobytes);
-    size.ok_or_else(|| ImportError::at_line(line, "the size of a record is no number of kB"))
+    size.ok_or_else(|| ImportError::at_line(line, "the size of a record is not a number of kB"))
 }

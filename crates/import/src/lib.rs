@@ -1,8 +1,8 @@
-//! What other programs printed, as a campaign that can be reported on and compared.
+//! Imports the output of other programs as a campaign that can be reported on and compared.
 //!
-//! One file for each format; none opens a file or asks anything of this machine. What a format does not say is left
-//! open, and what cannot be held is left out with the reason. Inputs come from anywhere: whatever they hold, they are
-//! read or refused in one line.
+//! Each format has one file. Parsers do not open files or query this machine. Facts that a format
+//! does not contain stay unknown; content that cannot be represented is skipped with the reason.
+//! Inputs are untrusted: each is either parsed or refused with a one-line error.
 
 mod bonnie;
 mod campaign_builder;
@@ -38,10 +38,11 @@ pub use format::{InputFormat, detect_format};
 pub use merge::merge;
 pub use validate::validate;
 
-/// Reads what a program printed.
+/// Parses the output of a program.
 ///
 /// # Errors
-/// When it is not what the format says, is damaged or cut off, holds no result, or more than a campaign can hold.
+/// Returns an error if the input does not match the format, is damaged or cut off, contains no
+/// result, or exceeds the size of a campaign.
 pub fn read(
     format: InputFormat,
     bytes: &[u8],

@@ -56,8 +56,9 @@ pub fn read(bytes: &[u8], naming: &NamingOptions) -> Result<ParsedInput, ImportE
 /// Letters of options that take a value (`mdtest --help` of 4.1).
 const WITH_VALUE: &str = "abBdefGiIlnNpsVwWxz";
 
-/// The phases of which a rate is printed when it is started with these options. Of some, `-C` and the like, only those
-/// are run. That it renames directories is foreseen only where that is asked for: versions before 4.1 do not.
+/// Returns the phases for which mdtest prints a rate with these options. With `-C` and similar
+/// options, only the selected phases run. Renaming of directories is only predicted if it is
+/// requested, because versions before 4.1 do not rename by default.
 pub fn phases(arguments: &[&str]) -> Vec<String> {
     let given = flags(arguments, WITH_VALUE);
     let has = |letter: char| given.iter().any(|(given, _)| *given == letter);
@@ -99,8 +100,8 @@ fn iterations(gathering: &mut CampaignBuilder<'_>, text: &str) {
     }
 }
 
-/// `File creation : 7147.432 6789.531 6996.044 132.149`, the colon in versions before 4, right behind the name in the
-/// oldest.
+/// Parses a line such as `File creation : 7147.432 6789.531 6996.044 132.149`. In versions before 4
+/// the colon follows, in the oldest directly after the name.
 fn row(
     gathering: &mut CampaignBuilder<'_>,
     line: usize,

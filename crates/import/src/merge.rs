@@ -7,15 +7,15 @@ use crate::names::UniqueNames;
 use crate::{ImportError, ParsedInput};
 use model::Campaign;
 
-/// Puts inputs together, in their order. Rounds of a later one come behind those of the earlier ones, by contender and
-/// test.
+/// Joins inputs in order. For each contender and test, the rounds of a later input follow those of
+/// earlier inputs.
 ///
 /// # Errors
-/// When there is none, or more than a campaign can hold.
+/// Returns an error if there is no input or if the result exceeds the size of a campaign.
 pub fn merge(inputs: Vec<ParsedInput>) -> Result<ParsedInput, ImportError> {
     let mut inputs = inputs.into_iter();
     let first = inputs.next();
-    let mut all = first.ok_or_else(|| ImportError::in_file("there is nothing to import"))?;
+    let mut all = first.ok_or_else(|| ImportError::in_file("no input to import"))?;
     let mut programs = BTreeSet::from([all.reported.program.clone()]);
     let mut names = MergedNames::default();
     names.rename(&mut all);
@@ -107,7 +107,7 @@ impl MergedNames {
     }
 }
 
-/// The same under other keys; what no result is of goes.
+/// Returns the map under new keys. Entries without a new key are dropped.
 fn keyed<K: Ord, V>(
     of: &mut BTreeMap<K, V>,
     mut key: impl FnMut(K) -> Option<K>,

@@ -1,4 +1,4 @@
-//! Names of tests, phases and contenders out of what a program calls them.
+//! Makes valid names of tests, phases and contenders from the names in a program's output.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,7 +14,7 @@ const CONTENDER: usize = 80;
 pub struct UniqueNames {
     given: BTreeMap<String, String>,
     taken: BTreeSet<String>,
-    /// The last number behind each name that several things would have.
+    /// Last number appended to each ambiguous name.
     numbers: BTreeMap<String, u32>,
 }
 
@@ -24,7 +24,8 @@ impl UniqueNames {
         self.name(called, |called| word(called, WORD))
     }
 
-    /// The same name for things that differ in something else: the first of them has it alone.
+    /// Returns a name for `called` with the given parameters. Only the first set of parameters has
+    /// the name without a number.
     pub fn unique(&mut self, called: &str, differs_in: &str) -> String {
         let key = format!("{called}\0{differs_in}");
         self.name(&key, |_| word(called, WORD))
@@ -35,7 +36,7 @@ impl UniqueNames {
         self.name(called, contender)
     }
 
-    /// One name for each thing that is called differently.
+    /// Returns a unique name for each different name in the input.
     fn name(&mut self, called: &str, form: impl Fn(&str) -> String) -> String {
         if let Some(name) = self.given.get(called) {
             return name.clone();
@@ -54,7 +55,7 @@ impl UniqueNames {
     }
 }
 
-/// A text as a name of tests: the same where it is one.
+/// Converts a text to a valid name of a test. Returns valid names unchanged.
 fn word(text: &str, longest: usize) -> String {
     if check_name(text).is_ok() {
         return text.to_owned();
@@ -94,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn two_things_never_share_a_name() {
+    fn different_inputs_get_different_names() {
         let mut names = UniqueNames::default();
         assert_eq!(names.slug("File creation"), "file-creation");
         assert_eq!(names.slug("file-creation"), "file-creation-2");
@@ -106,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn a_contender_is_called_what_it_was_called() {
+    fn contender_names_keep_printable_text() {
         let mut names = UniqueNames::default();
         assert_eq!(
             names.contender("Ext4 (data=journal)"),
@@ -117,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_a_thing_is_called_its_name_is_one() {
+    fn every_input_gives_a_valid_name() {
         for called in ["", "-x", "É", "a/b", "..", "+", "_a", "A  B", "日本"] {
             let name = UniqueNames::default().slug(called);
             check_name(&name).unwrap_or_else(|error| panic!("{error}"));

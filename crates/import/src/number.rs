@@ -12,7 +12,7 @@ pub fn number(text: &str, line: usize) -> Result<f64, ImportError> {
     optional(text).ok_or_else(|| none(text, "no number from 0 on", line))
 }
 
-/// A number that may be below zero, as the space that a phase takes where it gives some back.
+/// Parses a number that may be negative, such as the space of a phase that frees some.
 pub fn signed(text: &str, line: usize) -> Result<f64, ImportError> {
     let value = match text.strip_prefix('-') {
         Some(amount) => optional(amount).map(|amount| -amount),
@@ -27,7 +27,7 @@ fn none(text: &str, what: &str, line: usize) -> ImportError {
     ImportError::at_line(line, why)
 }
 
-/// The same, where it is one.
+/// Parses a number. Returns `None` if it is not one.
 pub fn optional(text: &str) -> Option<f64> {
     let is_plain = |c: char| c.is_ascii_digit() || "+-.eE".contains(c);
     let is_number = text.starts_with(|c: char| c.is_ascii_digit() || c == '.');
@@ -38,12 +38,12 @@ pub fn optional(text: &str) -> Option<f64> {
     finite_non_negative(value)
 }
 
-/// A number that was read already, where it can be one of a measurement.
+/// Returns a number that is already parsed if it is a possible measured value.
 pub fn finite_non_negative(value: f64) -> Option<f64> {
     (value.is_finite() && (0.0..=MAX_NUMBER).contains(&value)).then_some(value)
 }
 
-/// A number with what stands right behind it: `12us`, `0.38ms]`.
+/// Splits a number from the unit that follows it: `12us`, `0.38ms]`.
 pub fn split_unit(text: &str) -> Option<(f64, &str)> {
     let end = text.find(|c: char| !(c.is_ascii_digit() || c == '.'));
     let (digits, unit) = text.split_at(end.unwrap_or(text.len()));
@@ -63,14 +63,15 @@ pub fn seconds(text: &str) -> Option<f64> {
     Some(value * factor)
 }
 
-/// Seconds since 1970 as a time, where that is one after 1990: programs were run then.
+/// Converts seconds since 1970 to a time. Returns `None` for times before 1990, which cannot be
+/// right.
 pub fn since_1970(seconds: u64) -> Option<Nanos> {
     const YEAR_1990: u64 = 631_152_000;
     let nanos = seconds.checked_mul(1_000_000_000)?;
     (seconds >= YEAR_1990 && i64::try_from(nanos).is_ok()).then_some(Nanos(nanos))
 }
 
-/// The time of a clock that says no zone, as if it stood in UTC: `Thu Nov 26 00:58:37 2026`, and what stands behind.
+/// Parses a time without a time zone as UTC: `Thu Nov 26 00:58:37 2026`. Further words are ignored.
 pub fn parse_ctime(words: &[&str]) -> Option<Nanos> {
     const MONTHS: [&str; 12] = [
         "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
@@ -139,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_measurement_can_be_is_no_number() {
+    fn refuses_impossible_measured_values() {
         for bad in [
             "", "-1", "nan", "NaN", "inf", "1e400", "1e25", "0x1", "1,5", "+1", "١",
         ] {

@@ -1,10 +1,12 @@
-//! composite.xml of the Phoronix Test Suite: a test for each of its profiles, a phase for each description.
+//! Parses composite.xml of the Phoronix Test Suite: a test for each of its profiles, a phase for
+//! each description.
 //!
-//! Source of the format: results that are published on openbenchmarking.org, and `pts_result_file*.php` of the suite.
-//! Single runs stand in `RawString`, apart by colons, and are rounds; without it, the value is one. `MB/s` is 10^6 bytes,
-//! as the suite says it, whatever the program below meant. A scale that no metric has is left out by name. Results of one
-//! description that differ in scale or arguments are phases of their own. A document
-//! with a DTD is refused: entities of it could be of any size.
+//! Source of the format: results that are published on openbenchmarking.org, and
+//! `pts_result_file*.php` of the suite. `RawString` contains the values of single runs, separated
+//! by colons; each run is a round. Without it, the value is the only round. `MB/s` is 10^6 bytes,
+//! as in the suite, even if the underlying program means MiB. Results with a scale that no metric
+//! has are skipped and named. Results of one description that differ in scale or arguments are
+//! separate phases. A document with a DTD is refused, because its entities could be of any size.
 
 use model::{Environment, Metric};
 use roxmltree::{Document, Node, ParsingOptions};
@@ -34,7 +36,7 @@ pub fn read(bytes: &[u8], naming: &NamingOptions) -> Result<ParsedInput, ImportE
     let root = document.root_element();
     if root.tag_name().name() != "PhoronixTestSuite" {
         return Err(ImportError::in_file(
-            "it is no result of the Phoronix Test Suite",
+            "not a result file of the Phoronix Test Suite",
         ));
     }
     let mut gathering = CampaignBuilder::new(InputFormat::Phoronix, "Phoronix Test Suite", naming);
@@ -93,7 +95,7 @@ fn environment(system: Node<'_, '_>) -> Environment {
     }
 }
 
-/// The text of the first child of this name; empty where there is none.
+/// Returns the text of the first child with this name. Returns an empty string if there is none.
 fn text_of<'a>(node: Node<'a, 'a>, name: &'static str) -> &'a str {
     let text = child(node, name).and_then(|child| child.text());
     text.unwrap_or_default().trim()
@@ -134,14 +136,15 @@ fn result(
                     let values = vec![(metric, run * factor)];
                     gathering.add(line, ok_value(&contender, &test, &phase, values))?;
                 }
-                None => gathering.skip_with_reason(format!("a value of {title} that is no number")),
+                None => gathering.skip_with_reason(format!("an invalid value of {title}")),
             }
         }
     }
     Ok(())
 }
 
-/// The metric of a scale, and what its value times makes one in our unit; nothing where the better end is another one.
+/// Returns the metric of a scale and the factor that converts its values to our unit. Returns
+/// `None` if the scale's better end differs from the metric's.
 fn metric(scale: &str, proportion: &str) -> Option<(Metric, f64)> {
     const TIMES: [(&str, f64); 8] = [
         ("seconds", 1.0),
@@ -171,7 +174,7 @@ fn metric(scale: &str, proportion: &str) -> Option<(Metric, f64)> {
     (proportion.is_empty() || proportion == better).then_some(found)
 }
 
-/// What is counted in a second.
+/// Returns the part of a scale before "per second".
 fn of_a_second(scale: &str) -> Option<&str> {
     let ends = ["/second", "/sec", "/s", " per second", " per sec"];
     ends.iter().find_map(|end| scale.strip_suffix(end))
@@ -211,7 +214,7 @@ fn throughput(scale: &str) -> Option<f64> {
     Some(prefix * unit)
 }
 
-/// How many operations a scale counts in a second: `Million Ops/sec`, `Files/s`, `IOPS`.
+/// Returns the number of operations per unit of a rate: `Million Ops/sec`, `Files/s`, `IOPS`.
 fn rate(scale: &str) -> Option<f64> {
     const COUNTED: [&str; 14] = [
         "op",
@@ -262,7 +265,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_scale_is_what_it_says_or_nothing() {
+    fn scales_map_to_metrics_or_are_refused() {
         let mib = 1024.0 * 1024.0;
         for (scale, metric_of, factor) in [
             ("MB/s", Metric::Throughput, 1e6),

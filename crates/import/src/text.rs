@@ -1,4 +1,4 @@
-//! Lines of a text that somebody gave.
+//! Splits an untrusted text into lines.
 
 use std::path::{Component, Path};
 
@@ -26,7 +26,8 @@ pub fn as_utf8(bytes: &[u8]) -> Result<&str, ImportError> {
     Ok(text.trim_start_matches('\u{feff}'))
 }
 
-/// Whether its last line ends: a number at the end of one that does not may go on.
+/// Returns true if the last line is terminated. A number at the end of an unterminated line may be
+/// incomplete.
 pub fn is_ended(bytes: &[u8]) -> bool {
     bytes.ends_with(b"\n")
 }
@@ -41,8 +42,8 @@ pub fn split_words(line: &str) -> Vec<&str> {
     line.split_whitespace().collect()
 }
 
-/// What the place is called below which a program worked: the last part of a directory's path, or of that of the
-/// directory of a file.
+/// Returns the name of the place in which a program worked: the last component of a directory's
+/// path, or of the path of the directory that contains a file.
 pub fn mount_label(path: &str, is_file: bool) -> Option<String> {
     let path = Path::new(path);
     let path = if is_file { path.parent()? } else { path };
@@ -62,8 +63,9 @@ pub fn option<'a>(words: &[&'a str], option: &str) -> Option<&'a str> {
     }
 }
 
-/// The letters of a command line's options, those that stand in one word, too (`-CT`), each with its value: behind a
-/// letter of `with_value` that stands in the same word or the next.
+/// Returns the option letters of a command line, including those combined in one word (`-CT`), each
+/// with its value. Letters in `with_value` take the rest of their word or the next word as their
+/// value.
 pub fn flags<'a>(words: &[&'a str], with_value: &str) -> Vec<(char, &'a str)> {
     let mut letters = Vec::new();
     let mut words = words.iter();
@@ -91,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn letters_are_options_and_values_are_none() {
+    fn combined_options_and_values_are_separated() {
         let given = ["-CT", "-n", "-5", "-rn5F", "--posix", "-d", "-D"];
         let [none, five] = ["", "-5"];
         assert_eq!(

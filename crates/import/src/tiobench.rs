@@ -1,9 +1,10 @@
-//! The report of tiobench.pl: rates and latencies by number of threads.
+//! Parses the report of tiobench.pl: rates and latencies by number of threads.
 //!
-//! Source of the format: the output of tiobench 0.5.0 as its own script prints it: four tables of which each line has
-//! an identifier, the size of all files in MiB, the block in bytes, threads, MiB/s, the processor's share in percent,
-//! mean and worst latency in ms, and the shares in percent of what took longer than 2 s and 10 s. Without
-//! `--identifier` the identifier is the kernel's release, which is no contender.
+//! Source of the format: the output of tiobench 0.5.0 as its own script prints it: four tables.
+//! Each line has an identifier, the size of all files in MiB, the block in bytes, threads, MiB/s,
+//! the processor's share in percent, mean and worst latency in ms, and the percentages of requests
+//! that took longer than 2 s and 10 s. Without `--identifier` the identifier is the kernel's
+//! release, which is not a contender.
 
 use std::collections::BTreeMap;
 
@@ -21,7 +22,7 @@ const TABLES: [(&str, &str); 4] = [
     ("Random Writes", "random-write"),
 ];
 
-/// Columns behind the identifier.
+/// Columns after the identifier.
 const COLUMNS: usize = 10;
 
 /// Reads its four tables.
@@ -29,7 +30,7 @@ pub fn read(bytes: &[u8], naming: &NamingOptions) -> Result<ParsedInput, ImportE
     let mut gathering = CampaignBuilder::new(InputFormat::Tiobench, "tiobench", naming);
     let mut table = None;
     let lines = lines(bytes)?;
-    // Of a table, since behind the last one nothing else stands.
+    // The last line of the output belongs to a table, because no text follows the last table.
     let cut = lines.len() + usize::from(is_ended(bytes));
     for (line, text) in lines {
         let title = TABLES.iter().find(|(title, _)| text.trim() == *title);
@@ -49,7 +50,7 @@ pub fn read(bytes: &[u8], naming: &NamingOptions) -> Result<ParsedInput, ImportE
     gathering.finish()
 }
 
-/// Neither a heading nor a rule: something that ends in numbers.
+/// Returns true for a result line: not a heading or a rule, but a line that ends in numbers.
 fn is_result(words: &[&str]) -> bool {
     let last = words.last().copied().unwrap_or_default();
     optional(last).is_some() && !words.contains(&"=")
@@ -72,7 +73,7 @@ fn result(
     let columns = &words[first..];
     let threads: u32 = columns[2]
         .parse()
-        .map_err(|_| ImportError::at_line(line, "the number of threads is none"))?;
+        .map_err(|_| ImportError::at_line(line, "the number of threads is not a number"))?;
     let is_kernel =
         identifier.starts_with(|c: char| c.is_ascii_digit()) && identifier.contains('.');
     if is_kernel {

@@ -1,15 +1,15 @@
-//! Whether a report in JSON holds what a database can: such a file comes from anywhere, and what is wrong in it is told
-//! of it, and not of the database.
+//! Checks that a JSON report can be stored in a database. Such files are untrusted, and errors
+//! should refer to the report rather than to the database.
 
 use std::collections::BTreeSet;
 
 use model::{CampaignResults, Cell, CellId, CellResult, Metric, check_name};
 
-/// Looks through a campaign before it is stored.
+/// Checks a campaign before it is stored.
 ///
 /// # Errors
-/// When a cell is there twice, is of no contender or test of the campaign, or its result is of no session; when a name
-/// is none, or a phase has one metric twice. In one line.
+/// Returns a one-line error if a cell occurs twice, belongs to an unknown contender or test, or has
+/// a result of an unknown session; or if a name is invalid or a phase has a metric twice.
 pub fn validate(results: &CampaignResults) -> Result<(), String> {
     let campaign = &results.campaign;
     for suite in &campaign.suites {
@@ -45,7 +45,7 @@ pub fn validate(results: &CampaignResults) -> Result<(), String> {
             return Err(format!("cell {id} is of no test of the campaign"));
         }
         if !numbers.insert(id) || !cells.insert((contender, suite, test, round)) {
-            return Err(format!("cell {id} is there twice"));
+            return Err(format!("cell {id} occurs twice"));
         }
         if let Some(result) = &stored.result {
             if results.environments.is_empty() {
@@ -101,17 +101,17 @@ mod tests {
     }
 
     #[test]
-    fn what_no_database_can_hold_is_told() {
+    fn refuses_reports_that_a_database_cannot_store() {
         let twice = told(|results| {
             let mut again = results.cells[0].clone();
             again.cell.id = CellId(9999);
             results.cells.push(again);
         });
-        assert_eq!(twice, "cell 9999 is there twice");
+        assert_eq!(twice, "cell 9999 occurs twice");
         let number = told(|results| {
             results.cells[1].cell.id = results.cells[0].cell.id;
         });
-        assert!(number.ends_with("is there twice"), "{number}");
+        assert!(number.ends_with("occurs twice"), "{number}");
         let session = told(|results| results.environments.clear());
         assert!(session.ends_with("there is no session"), "{session}");
         let other = told(|results| results.cells[0].cell.contender = "x".into());

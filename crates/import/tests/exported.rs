@@ -1,4 +1,4 @@
-//! What fsarena wrote as CSV comes back as it was.
+//! Results that fsarena exports as CSV are unchanged after an import.
 
 use std::collections::BTreeMap;
 
@@ -36,7 +36,7 @@ fn values(results: &CampaignResults) -> Values {
 }
 
 #[test]
-fn every_value_comes_back_under_its_name() {
+fn all_values_survive_export_and_import() {
     for results in [fixture::plain(), fixture::realistic(), fixture::swept()] {
         let analysis = analyse(&results);
         let csv = report::render(
@@ -67,7 +67,8 @@ fn every_value_comes_back_under_its_name() {
     }
 }
 
-/// A cell as far as CSV has it: whose it is, what became of it and in which step, and its phases with their values.
+/// The CSV content of a cell: its contender, suite, test and round, its status and failed step, and
+/// its phases with their values.
 type Known = (
     (String, String, String, u32),
     (Status, Option<String>),
@@ -113,7 +114,7 @@ fn round_trip(results: &CampaignResults) -> CampaignResults {
     found.into_results().unwrap()
 }
 
-/// What became of a phase, and its number.
+/// Generates the status and the value of a phase.
 fn phase() -> impl Strategy<Value = (Status, f64)> {
     let status = prop_oneof![
         5 => Just(Status::Ok),
@@ -124,7 +125,7 @@ fn phase() -> impl Strategy<Value = (Status, f64)> {
     (status, -1e6..1e9)
 }
 
-/// A cell: nothing where it did not run; its phases, and whether mkfs died.
+/// A cell: its phases, and whether mkfs died. `None` if it did not run.
 type Made = Option<(Vec<(Status, f64)>, bool)>;
 
 fn made(cells: &[Made]) -> Option<CampaignResults> {
@@ -139,7 +140,7 @@ fn made(cells: &[Made]) -> Option<CampaignResults> {
         let (contender, test, round) = place(number);
         let phases = cell.iter().flat_map(|(phases, _)| phases);
         for (phase, (status, value)) in phases.enumerate() {
-            // Space may be given back, and time is not.
+            // Space may be negative (freed), but time may not.
             let values = [(Metric::Elapsed, value.abs()), (Metric::SpaceTaken, *value)];
             let values = values.map(|(metric, value)| ReportedValue { metric, value });
             figures.push(ImportedResult {
@@ -218,7 +219,7 @@ fn cells_that_have_not_run_do_not_come_back_as_skipped() {
     assert_eq!(back.cells.len(), results.cells.len() - 1);
 }
 
-/// A line that was cut off is no result of its own.
+/// A truncated line is not parsed as a shorter result.
 #[test]
 fn a_file_that_is_cut_off_is_refused() {
     let results = fixture::plain();
@@ -240,7 +241,7 @@ fn a_file_that_is_cut_off_is_refused() {
 }
 
 #[test]
-fn what_the_metric_cannot_be_is_refused_with_its_line() {
+fn impossible_values_are_refused_with_the_line_number() {
     let told = |lines: &str| {
         let header =
             "contender,suite,test,phase,round,metric,value,status,unit,direction\n".to_owned();
@@ -261,7 +262,7 @@ fn what_the_metric_cannot_be_is_refused_with_its_line() {
         ("a,s,t,q,1,elapsed,-2,ok,,\n", "`-2` is below zero"),
         (
             "a,s,t,p,1,elapsed,3,ok,,\n",
-            "elapsed of t/p is there twice in round 1",
+            "elapsed of t/p occurs twice in round 1",
         ),
         ("a,other,t,p,2,elapsed,3,ok,,\n", "t is in suite s, too"),
     ] {

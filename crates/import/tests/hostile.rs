@@ -1,4 +1,4 @@
-//! What nobody would print: any bytes, numbers that are none, and more of everything than there can be.
+//! Hostile inputs: arbitrary bytes, invalid numbers, and excessive sizes.
 
 use import::{ImportError, InputFormat, MAX_RESULTS, NamingOptions, detect_format, merge, read};
 use proptest::prelude::*;
@@ -93,7 +93,7 @@ proptest! {
 }
 
 #[test]
-fn numbers_that_are_none_are_refused_with_their_line() {
+fn invalid_numbers_are_refused_with_the_line_number() {
     for bad in ["nan", "inf", "-1", "1e400", "1e99", "0x10"] {
         let line = format!("1.98,2,a,1,1,8M,,1,1,,,{bad},1{}", ",".repeat(37));
         let told = told(InputFormat::Bonnie, &format!("\n{line}\n"));
@@ -111,7 +111,7 @@ fn numbers_that_are_none_are_refused_with_their_line() {
 }
 
 #[test]
-fn what_is_cut_off_is_told_as_that() {
+fn truncated_input_is_reported_as_cut_off() {
     assert!(told(InputFormat::Fio, "{\"fio version\":\"3\",\"jobs\":[").contains("cut off"));
     assert!(
         told(
@@ -136,7 +136,7 @@ fn what_is_cut_off_is_told_as_that() {
 }
 
 #[test]
-fn what_is_nested_or_repeated_without_end_is_refused() {
+fn unlimited_nesting_or_repetition_is_refused() {
     let deep = format!(
         "{{\"fio version\":\"3\",\"global options\":{{\"x\":{}",
         "[".repeat(100_000)

@@ -1,4 +1,4 @@
-//! What other parameters make another test or another phase, in one file and over several.
+//! Different parameters make a different test or phase, in one file and across files.
 
 use import::{InputFormat, NamingOptions, ParsedInput, expected, merge, read};
 use model::ImportedResult;
@@ -98,7 +98,7 @@ fn another_size_or_number_of_files_is_another_test_of_bonnie() {
 }
 
 #[test]
-fn the_longest_latency_of_what_was_too_quick_is_kept() {
+fn too_quick_phases_keep_their_maximum_latency() {
     let line = format!(
         "1.98,2.00,a,1,17,8M,,8192,5,,,+++++,+++{},12us{}\n",
         ",".repeat(26),
@@ -116,7 +116,7 @@ fn the_longest_latency_of_what_was_too_quick_is_kept() {
 }
 
 #[test]
-fn ior_with_other_options_is_another_test_over_files_too() {
+fn ior_options_distinguish_tests_across_files() {
     let run = |block: &str| {
         format!(
             "IOR-3.3.0: MPI\nBegan : Mon Mar  8 23:08:17 2021\ntasks : 10\nrepetitions : 1\nxfersize : {block}\n\
@@ -178,7 +178,7 @@ fn jobs_of_one_name_that_do_something_else_are_other_phases() {
     ];
     let all = found(InputFormat::Fio, &fio(&jobs.join(",")), "x");
     assert_eq!(places(&all), ["x fio/a 1", "x fio/a-2 1", "x fio/a-3 1"]);
-    // Over files, what a job does tells it, and not when it ran.
+    // Across files, jobs are matched by their parameters and not by their order.
     let other = [
         job("b", 0, write, "write"),
         job("a", 1, "{\"rw\":\"write\",\"bs\":\"1m\"}", "write"),
@@ -193,7 +193,7 @@ fn jobs_of_one_name_that_do_something_else_are_other_phases() {
 }
 
 #[test]
-fn phases_of_fio_are_foreseen_as_they_are_read() {
+fn predicted_phases_of_fio_match_its_output() {
     let arguments = [
         "--name=a",
         "--rw=write",
@@ -212,7 +212,7 @@ fn phases_of_fio_are_foreseen_as_they_are_read() {
 }
 
 #[test]
-fn fio_of_version_2_says_kibibytes() {
+fn fio_2_bandwidth_is_in_kibibytes() {
     let side = "{\"io_bytes\":64,\"bw\":2,\"iops\":1.5,\"runtime\":10,\"clat\":{\"max\":3}}";
     let text = format!(
         "{{\"fio version\":\"fio-2.1\",\"jobs\":[{{\"jobname\":\"a\",\"write\":{side}}}]}}"
@@ -249,7 +249,7 @@ fn the_longest_latency_of_fio_is_the_exact_one() {
 }
 
 #[test]
-fn a_rate_of_fio_that_none_can_be_is_refused() {
+fn an_impossible_rate_of_fio_is_refused() {
     for rate in ["-1", "1e30"] {
         let text = fio(&format!(
             "{{\"jobname\":\"a\",\"read\":{{\"total_ios\":1,\"bw_bytes\":{rate},\"runtime\":5}}}}"
@@ -263,7 +263,7 @@ fn a_rate_of_fio_that_none_can_be_is_refused() {
 }
 
 #[test]
-fn what_was_cut_off_or_is_no_number_is_told() {
+fn truncated_lines_and_invalid_numbers_are_reported() {
     let table = "kB  reclen    write  rewrite\n    64       4   400000   300000\n";
     assert_eq!(
         found(InputFormat::Iozone, table, "a")
@@ -283,7 +283,7 @@ fn what_was_cut_off_or_is_no_number_is_told() {
     let table = "kB  reclen    write  rewrite\n    64       4      nan   300000\n   128       4   400000   300000\n";
     let all = found(InputFormat::Iozone, table, "a");
     assert_eq!(all.reported.figures.len(), 3);
-    assert_eq!(all.skipped, ["a value of write that is no number"]);
+    assert_eq!(all.skipped, ["an invalid value of write"]);
     let cut = "Random Reads\nx 16 4096 1 78.55 33.10% 0.049 4.50 0.0 0.0 237\nx 16 40";
     let error = read(
         InputFormat::Tiobench,
@@ -295,7 +295,7 @@ fn what_was_cut_off_or_is_no_number_is_told() {
 }
 
 #[test]
-fn dbench_of_version_3_has_clients_that_it_calls_processes() {
+fn dbench_3_processes_are_clients() {
     let all = found(
         InputFormat::Dbench,
         "Throughput 205.664 MB/sec 4 procs\n",

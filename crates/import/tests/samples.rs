@@ -1,4 +1,4 @@
-//! What programs really printed, read whole: a file of `samples/` each.
+//! Parses the real output of programs: one file in `samples/` each.
 
 use std::fmt::Write;
 use std::fs;
@@ -80,7 +80,7 @@ fn every_sample_is_recognised_and_read() {
         let begin = name.split(['-', '.']).next().unwrap();
         assert!(
             format.name().starts_with(begin),
-            "{name} is taken for {format}"
+            "{name} is recognised as {format}"
         );
         let found = read(format, &bytes, &naming()).unwrap_or_else(|e| panic!("{name}: {e}"));
         insta::assert_snapshot!(name.clone(), shown(&found));
@@ -90,7 +90,7 @@ fn every_sample_is_recognised_and_read() {
     }
 }
 
-/// Wherever it is cut off, it is read as far as it goes or refused in a line.
+/// At any truncation, a sample is parsed up to that point or refused with a one-line error.
 #[test]
 fn no_sample_that_is_cut_off_or_damaged_is_a_panic() {
     for path in samples() {
@@ -136,7 +136,7 @@ fn one_name_is_for_one_contender() {
 }
 
 #[test]
-fn what_ended_too_soon_to_be_timed_is_done_and_has_no_number() {
+fn too_quick_phases_are_ok_without_a_value() {
     let results = sample("bonnie-1.03").into_results().unwrap();
     let cell = results
         .cells

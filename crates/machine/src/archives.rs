@@ -14,13 +14,14 @@ use crate::connection::{AgentConnection, AgentTransport};
 use crate::error::{EnvironmentError, UsageError};
 use crate::user_prompt::UserPrompt;
 
-/// Where they lie in the directory of a campaign.
+/// Subdirectory of a campaign directory that contains the archives.
 pub const DIRECTORY: &str = "archives";
 
-/// The archives of some suites, each once.
+/// Returns the archives of some suites without duplicates.
 ///
 /// # Errors
-/// When two suites give one name to different archives: commands find them by their names.
+/// Returns an error if two suites use one name for different archives, because commands find
+/// archives by name.
 pub fn required_by(suites: &[Suite]) -> anyhow::Result<Vec<SourceArchive>> {
     let mut all: Vec<SourceArchive> = Vec::new();
     for archive in suites.iter().flat_map(|suite| &suite.archives) {
@@ -39,10 +40,10 @@ pub fn required_by(suites: &[Suite]) -> anyhow::Result<Vec<SourceArchive>> {
     Ok(all)
 }
 
-/// Has the machine bring what is not in its cache, and says which archives they are.
+/// Makes the machine download archives missing from its cache. Returns the archives that it has.
 ///
 /// # Errors
-/// When one cannot be brought, the user asks to stop, or the machine cannot be reached.
+/// Returns an error if a download fails, the user asks to stop, or the machine cannot be reached.
 pub fn fetch_archives(
     reach: &dyn AgentTransport,
     wanted: Vec<SourceArchive>,
@@ -58,10 +59,10 @@ pub fn fetch_archives(
     }
 }
 
-/// The same on this machine.
+/// Downloads archives missing from the cache of this machine.
 ///
 /// # Errors
-/// When one cannot be brought, or the user asks to stop.
+/// Returns an error if a download fails or the user asks to stop.
 pub fn fetch_local(
     wanted: &[SourceArchive],
     stop: &StopFlag,
@@ -74,10 +75,10 @@ pub fn fetch_local(
     })
 }
 
-/// The archives of a campaign by name and place in the cache, each as it was when the campaign began.
+/// Returns the name and the path in the cache of each archive of a campaign.
 ///
 /// # Errors
-/// When one of them is another by now.
+/// Returns an error if the version of an archive has changed since the campaign started.
 pub fn campaign_archives(
     campaign: &Campaign,
     stop: &StopFlag,
@@ -92,7 +93,7 @@ pub fn campaign_archives(
         let began = campaign.archives.iter().find(|a| a.name == other.name);
         let began = began.map_or("none", |archive| &archive.version);
         return Err(EnvironmentError(format!(
-            "the archive `{}` is of {} by now, and was of {began} when the campaign began: begin a new one",
+            "cannot use archive `{}`: its version is {}, but the campaign started with {began}; start a new campaign",
             other.name, other.version
         ))
         .into());
@@ -107,7 +108,7 @@ pub fn campaign_archives(
 /// # Errors
 /// When that cannot be written.
 pub fn link_into(archives: &[(String, PathBuf)], directory: &Path) -> anyhow::Result<()> {
-    let failed = || format!("cannot lay out archives in {}", directory.display());
+    let failed = || format!("cannot link archives in {}", directory.display());
     match fs::remove_dir_all(directory) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
             return Err(error).with_context(failed);
@@ -125,7 +126,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn archives_are_found_by_their_names_however_often_they_are_laid_out() {
+    fn linking_archives_again_keeps_their_names() {
         let place = tempfile::tempdir().unwrap();
         let content = place.path().join("content");
         fs::write(&content, "sources").unwrap();

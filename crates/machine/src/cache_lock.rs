@@ -12,10 +12,11 @@ use std::time::Duration;
 use nix::fcntl::{Flock, FlockArg, OFlag};
 use storage::ProvisionError;
 
-/// Another directory than `/run` for the lock: for tests, and for machines that root shares in parts.
+/// Environment variable that replaces `/run` as the directory of the lock. For tests and for
+/// containers that share a kernel.
 const DIRECTORY: &str = "FSARENA_RUN_DIR";
 const NAME: &str = "fsarena-caches.lock";
-/// How often the lock is tried again, and whether to stop is looked at.
+/// Interval between attempts to lock; the stop flag is checked just as often.
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// The right to empty the caches; the kernel gives it back when the process ends.
@@ -24,10 +25,11 @@ pub struct CacheLock {
 }
 
 impl CacheLock {
-    /// Waits until nobody else has it, and says in a line who has. Without a place for the lock there is none.
+    /// Waits until no other process holds the lock, and reports the current holder once. Returns
+    /// `None` if the lock file cannot be opened.
     ///
     /// # Errors
-    /// When it was told to stop.
+    /// Returns an error if the user asks to stop.
     pub fn take(say: &dyn Fn(&str), stop: &AtomicBool) -> Result<Option<Self>, ProvisionError> {
         let directory = std::env::var_os(DIRECTORY).map_or_else(|| "/run".into(), PathBuf::from);
         Self::take_file(&directory.join(NAME), say, stop)
@@ -45,7 +47,7 @@ impl CacheLock {
             };
             match Flock::lock(file, FlockArg::LockExclusiveNonblock) {
                 Ok(mut file) => {
-                    // Who cannot be told is waited for all the same.
+                    // The lock holds even if the process ID cannot be written.
                     let _ = sign(&mut file);
                     return Ok(Some(Self { _file: file }));
                 }
@@ -69,7 +71,7 @@ fn open(path: &Path) -> io::Result<File> {
     how.custom_flags(OFlag::O_NOFOLLOW.bits()).open(path)
 }
 
-/// Says who has it.
+/// Writes the process ID of the holder into the lock file.
 fn sign(file: &mut File) -> io::Result<()> {
     file.set_len(0)?;
     writeln!(file, "{}", std::process::id())
@@ -95,7 +97,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_second_campaign_says_who_has_the_caches_and_waits() {
+    fn second_campaign_reports_the_holder_and_waits() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join(NAME);
         let stop = AtomicBool::new(false);
@@ -120,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn who_waits_can_be_told_to_stop_and_without_a_place_nobody_waits() {
+    fn waiting_can_be_interrupted_and_needs_a_lock_file() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join(NAME);
         let say = |_: &str| {};

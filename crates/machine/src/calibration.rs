@@ -1,4 +1,4 @@
-//! Takes a calibration: the harness overhead, and what the device below can do without a filesystem.
+//! Calibration: harness overhead and raw performance of the device below the filesystem.
 
 use std::fs::File;
 use std::io;
@@ -13,7 +13,7 @@ use sys::{block_claim, clock};
 
 use crate::error;
 
-/// What is measured as the raw device.
+/// Subject of the raw device measurement.
 pub enum RawDeviceSubject {
     /// A device, or a file that stands for one.
     Device(Box<RawDeviceHandle>),
@@ -23,7 +23,7 @@ pub enum RawDeviceSubject {
 
 /// A device without a filesystem.
 pub struct RawDeviceHandle {
-    /// What it is called.
+    /// Path of the device.
     pub path: PathBuf,
     /// The device, claimed.
     pub claim: File,
@@ -31,19 +31,19 @@ pub struct RawDeviceHandle {
     pub size: Bytes,
     /// Whether every block of it was written before.
     pub written: bool,
-    /// Whether it is to hold nothing but zeros afterwards.
+    /// Whether the device must contain only zeros afterwards.
     pub blank_afterwards: bool,
-    /// What it is, for people.
+    /// Human-readable description of the device.
     pub description: String,
     /// Keeps the device attached.
     pub _attached: Option<LoopDevice>,
 }
 
 impl RawDeviceHandle {
-    /// A file behind a loop device.
+    /// Claims a loop device for the measurement.
     ///
     /// # Errors
-    /// When somebody else has the device.
+    /// Returns an error if another process uses the device.
     pub fn from_loop(attached: LoopDevice, size: Bytes, what: &str) -> anyhow::Result<Self> {
         let path = attached.path().to_owned();
         let claim =
@@ -59,10 +59,10 @@ impl RawDeviceHandle {
         })
     }
 
-    /// A device of the user's, or a file of the user's behind a loop device.
+    /// Claims a user's device, or attaches a user's file to a loop device.
     ///
     /// # Errors
-    /// When it is not as it was, or somebody else has it.
+    /// Returns an error if the device has changed or another process uses it.
     pub fn from_device(device: &mut ExclusiveDevice, what: String) -> anyhow::Result<Self> {
         let claim = device.claim()?;
         if !device.is_block() {
@@ -81,7 +81,7 @@ impl RawDeviceHandle {
     }
 }
 
-/// How often each result is taken, and for how long.
+/// Repetitions and duration of each measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CalibrationEffort {
     overhead: MeterSchedule,
@@ -89,10 +89,10 @@ pub struct CalibrationEffort {
 }
 
 impl CalibrationEffort {
-    /// What `fsarena calibrate` takes: a few seconds in all.
+    /// Effort of `fsarena calibrate`: a few seconds in total.
     pub const STANDALONE_EFFORT: Self = Self::new(5, 20, 150);
 
-    /// What suits a campaign: a fraction of a second where it takes seconds itself.
+    /// Returns the effort for a campaign: a fraction of a second if its cells take seconds.
     pub const fn for_profile(profile: SizeProfile) -> Self {
         match profile {
             SizeProfile::Smoke => Self::new(3, 2, 10),
@@ -116,11 +116,12 @@ impl CalibrationEffort {
     }
 }
 
-/// Takes a calibration. A device that cannot be measured has no values, and the calibration says why.
+/// Runs a calibration. If a device cannot be measured, the result contains the reason instead of
+/// values.
 ///
 /// # Errors
-/// When it was told to stop, fsarena itself could not be measured, or a device that was blank could not be made
-/// blank again.
+/// Returns an error if the user asks to stop, the harness overhead cannot be measured, or a blank
+/// device cannot be made blank again.
 pub fn calibrate(
     subject: RawDeviceSubject,
     effort: CalibrationEffort,

@@ -1,4 +1,4 @@
-//! The directory in which everything lies that is made for a campaign; nothing of it is left in the end.
+//! The work directory of a campaign. Contains all its files, and is removed at the end.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
@@ -15,13 +15,14 @@ use sys::safe_path::{SafeDir, UntrustedPath};
 use crate::archives;
 use crate::error::EnvironmentError;
 
-/// What everything that is made for a campaign is called. The seed stands in it so that campaigns of
-/// two databases do not meet.
+/// Returns the name of all resources of a campaign. Contains the seed, so that campaigns of two
+/// databases do not collide.
 pub fn unique_name(campaign: &Campaign, id: CampaignId) -> String {
     format!("fsarena-{id}-{:x}", campaign.seed)
 }
 
-/// What the directory of a calibration is called: always the same, so that the next uses what a killed one has left.
+/// Name of the calibration directory. It is constant, so that the next calibration reuses a stale
+/// directory.
 pub const CALIBRATION: &str = "fsarena-calibrate";
 
 /// Whether this is a name that [`unique_name`] gives.
@@ -36,15 +37,15 @@ pub fn is_campaign_name(name: &str) -> bool {
 /// The name of the file by which one process holds a directory.
 const LOCK: &str = "lock";
 
-/// How often, and after which pause, a lock that another process has is tried again: the agent of an orchestrator that
-/// was killed takes moments to remove what it has made.
+/// Number of attempts to take a lock that another process holds, and the pause between them. The
+/// agent of a killed orchestrator needs some time for cleanup.
 const ATTEMPTS: u32 = 500;
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// How long the kernel may take to let go of images whose cell was killed.
+/// Time limit for the kernel to release images of a killed cell.
 pub const RELEASE: Duration = Duration::from_secs(10);
 
-/// Whether something in such a directory has a name that is given to what is made there.
+/// Returns true for names that fsarena creates in such a directory.
 fn is_own(name: &str) -> bool {
     let numbered = |prefix| {
         let number = name.strip_prefix(prefix);
@@ -62,8 +63,8 @@ fn is_own(name: &str) -> bool {
 /// How the name of an image ends that is not written to its end.
 const PARTIAL: &str = ".partial";
 
-/// Something in a directory that was not made for a campaign or a calibration. A directory without a lock that is not
-/// empty is somebody else's, whatever is in it.
+/// Returns an entry that fsarena has not created, if any. In a directory without a lock file, every
+/// entry is foreign.
 fn foreign(directory: &Path) -> Option<String> {
     let entries = fs::read_dir(directory).into_iter().flatten().flatten();
     let names: Vec<_> = entries.map(|entry| entry.file_name()).collect();
@@ -73,7 +74,8 @@ fn foreign(directory: &Path) -> Option<String> {
     found.map(|name| name.to_string_lossy().into_owned())
 }
 
-/// Makes a directory where it is not, and locks it; `None` where another process has it, or has just removed it.
+/// Creates a directory unless it exists, and locks it. Returns `None` if another process holds or
+/// has just removed it.
 fn lock(around: &SafeDir, name: &str) -> anyhow::Result<Option<(SafeDir, Flock<File>)>> {
     let directory = around.subdirectory(name)?;
     if let Some(found) = foreign(directory.path()) {
@@ -90,7 +92,7 @@ fn lock(around: &SafeDir, name: &str) -> anyhow::Result<Option<(SafeDir, Flock<F
     }
 }
 
-/// Who has the directory of a campaign.
+/// Holder of the directory of a campaign.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LockOwner {
     /// It is not there.
@@ -109,15 +111,15 @@ pub struct CampaignDir {
 }
 
 impl CampaignDir {
-    /// Where it is; it need not be there.
+    /// Returns the path of the directory, which may not exist.
     pub fn directory(campaign: &Campaign, id: CampaignId) -> PathBuf {
         campaign.work_dir.join(unique_name(campaign, id))
     }
 
-    /// Makes it where it is not, and takes it for this process alone.
+    /// Creates the directory unless it exists, and locks it for this process.
     ///
     /// # Errors
-    /// When it cannot be made, or another process has it.
+    /// Returns an error if the directory cannot be created or another process holds it.
     pub fn acquire(campaign: &Campaign, id: CampaignId) -> anyhow::Result<Self> {
         let place = Self::directory(campaign, id);
         let taken = format!(
@@ -127,14 +129,16 @@ impl CampaignDir {
         Self::acquire_named(&campaign.work_dir, &unique_name(campaign, id), &taken)
     }
 
-    /// The same for a directory of any name; `taken` says that another process has it.
+    /// Creates and locks a directory of any name. `taken` is the error message if another process
+    /// holds it.
     ///
     /// # Errors
-    /// When it cannot be made, others could tamper with it, or another process has it.
+    /// Returns an error if the directory cannot be created, is not safe from other users, or
+    /// another process holds it.
     pub fn acquire_named(work_dir: &Path, name: &str, taken: &str) -> anyhow::Result<Self> {
         let around = SafeDir::make(work_dir)?;
         let mut lock = lock(&around, name);
-        // Whoever removes what a killed campaign has left has it for a moment.
+        // A process that removes a stale directory holds it for a moment.
         for _ in 0..ATTEMPTS {
             if !matches!(lock, Ok(None)) {
                 break;
@@ -152,7 +156,7 @@ impl CampaignDir {
         Ok(place)
     }
 
-    /// Stops what a killed cell, or a killed process, has put together of images that lie here and has left.
+    /// Stops stripes over images in this directory that a killed cell or process has left.
     pub fn stop_stripes(&self) {
         Raid0Array::stop_stale(self.directory.path(), RELEASE);
     }
@@ -162,7 +166,7 @@ impl CampaignDir {
         self.directory.path().join(archives::DIRECTORY)
     }
 
-    /// Whether a killed process has left a directory of this name: it is there, and nobody has it.
+    /// Returns true if the directory is stale: it exists and no process holds it.
     pub fn is_stale(work_dir: &SafeDir, name: &OsStr) -> bool {
         let is_directory = |path: &Path| fs::symlink_metadata(path).is_ok_and(|m| m.is_dir());
         if !is_directory(&work_dir.path().join(name)) {
@@ -178,7 +182,7 @@ impl CampaignDir {
         })
     }
 
-    /// Who has the directory of a campaign that works on this machine. Nothing is changed there.
+    /// Returns the holder of the directory of a campaign on this machine. Changes nothing.
     pub fn holder(campaign: &Campaign, id: CampaignId) -> LockOwner {
         let directory = Self::directory(campaign, id);
         if !directory.is_dir() {
@@ -190,20 +194,21 @@ impl CampaignDir {
                 Ok(_) => LockOwner::Dead,
                 Err(_) => LockOwner::Process,
             },
-            // Another user's cannot be looked into, and one that is being made or removed has no lock.
+            // A directory of another user is not readable, and one being created or removed has no
+            // lock.
             Err(_) => LockOwner::Process,
         }
     }
 
-    /// Where an image of this number is, or would be.
+    /// Returns the path of an image, which may not exist.
     pub fn image(&self, number: u32) -> PathBuf {
         self.directory.path().join(format!("image-{number}"))
     }
 
-    /// Whether it is still there.
+    /// Checks that the directory still exists.
     ///
     /// # Errors
-    /// When it is not.
+    /// Returns an error if it does not.
     pub fn check_exists(&self) -> Result<(), DeviceRefusal> {
         match self.directory.still_exists() {
             true => Ok(()),
@@ -213,7 +218,7 @@ impl CampaignDir {
         }
     }
 
-    /// Where a second image is, or would be.
+    /// Returns the path of the second image, which may not exist.
     pub fn source_image(&self) -> PathBuf {
         self.directory.path().join("source-image")
     }
@@ -240,16 +245,17 @@ impl CampaignDir {
     /// When it cannot be made.
     pub fn of_cell(&self, cell: CellId) -> Result<CellDir, UntrustedPath> {
         let name = format!("cell-{}", cell.0);
-        // What a killed run has left there is no part of this cell.
+        // Remove the remains of a killed run.
         self.directory.remove_tree(&name)?;
         let path = self.directory.subdirectory(&name)?.path().to_owned();
         Ok(CellDir(path))
     }
 
-    /// Removes it with everything in it that was made for the campaign; what somebody else has put there stays. The lock, without which nobody knows it again, at last.
+    /// Removes the directory and all files of the campaign. Foreign files stay. The lock is removed
+    /// last, because it identifies the directory.
     ///
     /// # Errors
-    /// When something in it cannot be removed.
+    /// Returns an error if a file cannot be removed.
     pub fn remove(&self) -> Result<(), UntrustedPath> {
         let entries = fs::read_dir(self.directory.path()).into_iter().flatten();
         let names = entries.flatten().map(|entry| entry.file_name());
@@ -269,7 +275,7 @@ impl CampaignDir {
 
 impl Drop for CampaignDir {
     fn drop(&mut self) {
-        // After an error this is all that can be done; after `remove` there is nothing left to do.
+        // Errors are ignored here. After a successful `remove` this does nothing.
         let _ = self.remove();
     }
 }
@@ -278,7 +284,7 @@ impl Drop for CampaignDir {
 pub struct CellDir(PathBuf);
 
 impl CellDir {
-    /// Where it is.
+    /// Returns the path.
     pub fn path(&self) -> &Path {
         &self.0
     }
@@ -288,7 +294,7 @@ impl Drop for CellDir {
     fn drop(&mut self) {
         let name = self.0.file_name().unwrap_or_default();
         let around = self.0.parent().unwrap_or(Path::new("/"));
-        // What cannot be removed goes, or is complained of, with the campaign's directory.
+        // Removing the campaign directory removes the rest or reports an error.
         let _ = SafeDir::open(around).and_then(|around| around.remove_tree(name));
     }
 }
@@ -315,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_held_is_not_left_and_what_a_killed_process_had_is() {
+    fn only_directories_of_killed_processes_are_stale() {
         let directory = tempfile::tempdir().unwrap();
         let around = SafeDir::open(directory.path()).unwrap();
         let is_left = |name: &str| CampaignDir::is_stale(&around, name.as_ref());
@@ -330,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn who_has_the_directory_of_a_campaign_is_told_and_nothing_is_changed() {
+    fn holder_of_a_campaign_directory_is_reported_without_changes() {
         let directory = tempfile::tempdir().unwrap();
         let campaign = Campaign {
             work_dir: directory.path().to_owned(),
@@ -350,7 +356,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cells_directory_is_empty_at_first_and_gone_at_last() {
+    fn cell_directory_starts_empty_and_is_removed_at_the_end() {
         let directory = tempfile::tempdir().unwrap();
         let campaign = Campaign {
             work_dir: directory.path().to_owned(),
@@ -370,7 +376,7 @@ mod tests {
     }
 
     #[test]
-    fn a_directory_that_only_has_such_a_name_is_refused_and_nothing_of_it_is_removed() {
+    fn foreign_directory_with_a_matching_name_is_refused_and_kept() {
         let around = tempfile::tempdir().unwrap();
         let directory = around.path().join(CALIBRATION);
         fs::create_dir(&directory).unwrap();
@@ -380,7 +386,8 @@ mod tests {
             let around = SafeDir::open(around.path()).unwrap();
             CampaignDir::is_stale(&around, CALIBRATION.as_ref())
         };
-        // Without a lock it is somebody else's, and with one, too, where it holds what is never made there.
+        // A directory is foreign without a lock, or if it contains names that fsarena never
+        // creates.
         for with_lock in [false, true] {
             if with_lock {
                 fs::write(directory.join(LOCK), "").unwrap();

@@ -1,4 +1,4 @@
-//! What one cell is put on: loop devices, a device of the user's, a directory, or nothing but memory.
+//! Storage of one cell: loop devices, a user's device, a directory, or only memory.
 
 use std::path::PathBuf;
 
@@ -7,32 +7,32 @@ use model::{Bytes, Campaign, Contender, DiskWriteState, MountId};
 use storage::{CellMountDir, ExclusiveDevice, LoopDevice, ProvisionError, Raid0Array};
 use wire::{MultiDevice, Volume, WorkTarget};
 
-/// What one cell works on.
+/// Storage of one cell.
 pub enum CellStorage {
     /// Files behind loop devices, which are detached when this is dropped.
     Loop {
-        /// Keeps the devices together, where the filesystem lies on a stripe of them; goes before they do.
+        /// Stripe over the devices, if the filesystem uses one. Dropped before the devices.
         _stripe: Option<Raid0Array>,
         /// Keeps the devices attached.
         _devices: Vec<LoopDevice>,
-        /// What the agent sees.
+        /// Volume for the agent.
         volume: Box<Volume>,
     },
-    /// A device of the user's, or none at all.
+    /// A user's device, or no device.
     Device(Box<Volume>),
-    /// A directory of the cell's own.
+    /// A private directory of the cell.
     Directory {
         /// Removes it when it is dropped.
         workspace: CellMountDir,
-        /// The directory in which it lies.
+        /// Parent directory of the workspace.
         top: PathBuf,
-        /// Where that has to be.
+        /// Mount that must contain `top`.
         mount: MountId,
     },
 }
 
 impl CellStorage {
-    /// It as the agent is told of it.
+    /// Returns the storage as a target for the agent.
     pub fn target(&self) -> WorkTarget {
         match self {
             Self::Loop { volume, .. } | Self::Device(volume) => WorkTarget::Volume(volume.clone()),
@@ -49,7 +49,7 @@ impl CellStorage {
     }
 }
 
-/// Images have the campaign's readahead, whatever the disks of this machine have.
+/// Sets the readahead of the campaign on an image, independent of the disks of this machine.
 pub fn set_readahead(device: &LoopDevice, campaign: &Campaign) -> anyhow::Result<()> {
     match campaign.readahead {
         Some(size) => Ok(device.set_readahead(size)?),
@@ -57,7 +57,7 @@ pub fn set_readahead(device: &LoopDevice, campaign: &Campaign) -> anyhow::Result
     }
 }
 
-/// A device of the user's, or a loop device over a file of the user's.
+/// Prepares a user's device, or a loop device for a user's file.
 pub fn for_device(
     campaign: &Campaign,
     contender: &Contender,
@@ -77,7 +77,8 @@ pub fn for_device(
     for_loops(contender, vec![attached], None, size, mountpoint)
 }
 
-/// Files of this size, each behind a loop device: several are one pool of the filesystem, or a stripe with this readahead.
+/// Builds the storage on loop devices of this size. Several devices become a pool of the
+/// filesystem, or a stripe with this readahead.
 pub fn for_loops(
     contender: &Contender,
     devices: Vec<LoopDevice>,
@@ -112,7 +113,7 @@ fn striped(members: &[PathBuf], readahead: Option<Bytes>) -> Result<Raid0Array, 
     Ok(stripe)
 }
 
-/// The volume of a contender on the devices that it is told of, with its command lines filled in.
+/// Returns the volume of a contender on these devices, with its command lines filled in.
 pub fn volume(
     contender: &Contender,
     devices: &[(PathBuf, DiskWriteState)],

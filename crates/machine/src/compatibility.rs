@@ -16,7 +16,7 @@ use wire::CellEvent;
 use crate::error::{EnvironmentError, UsageError};
 use crate::guests;
 
-/// What a cell is called that died of a misfit before its first step.
+/// Step name in the failure of a cell that does not fit.
 const STEP: &str = "provision";
 
 /// Why a contender cannot run a test where the campaign puts it.
@@ -24,10 +24,11 @@ const STEP: &str = "provision";
 #[error("{0}")]
 pub struct Incompatibility(String);
 
-/// Why a contender cannot run a test on what it gets, a device of this size where there is one; nothing where it can.
+/// Returns the reason if a contender cannot run a test on its storage. `device` is the size of its
+/// device, if any.
 ///
 /// # Errors
-/// When the free space of a directory cannot be asked for.
+/// Returns an error if the free space of a directory cannot be read.
 pub fn misfit(
     campaign: &Campaign,
     contender: &Contender,
@@ -93,13 +94,14 @@ fn of_age(
             false => format!("give --size {}, a smaller --profile or a lower --fill", spelled(larger)),
         };
         Incompatibility(format!(
-            "the test `{name}` needs {} beside a fill of {}, which leaves {left} of {size}: {advice}",
+            "the test `{name}` needs {} in addition to a fill of {}, which leaves {left} of {size}: {advice}",
             test.space, age.fill
         ))
     })
 }
 
-/// Why the disk that a guest's stands for is too small, whatever size is asked for.
+/// Returns the reason if the model of a simulated disk is too small for a test, independent of
+/// `--size`.
 fn of_disk(campaign: &Campaign, contender: &Contender, test: &Test) -> Option<Incompatibility> {
     let needs_disk = contender.filesystem.commands.need_device();
     let machine = campaign.guest_for(contender, test).filter(|_| needs_disk)?;
@@ -142,7 +144,7 @@ fn size(campaign: &Campaign, contender: &Contender, test: &Test, device: Option<
     }
 }
 
-/// Why a contender without pools of its own cannot lie on several images of this machine's.
+/// Returns the reason if this machine cannot stripe several images for a contender without pools.
 pub fn check_raid0(
     campaign: &Campaign,
     contender: &Contender,
@@ -157,19 +159,20 @@ pub fn check_raid0(
     Some(Incompatibility(missing.to_owned()))
 }
 
-/// What of a campaign does not fit.
+/// Contenders and tests of a campaign that do not fit.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Incompatibilities {
-    /// By contender: the first reason, and how many tests more there is one for.
+    /// First reason of each contender, and the number of further tests that do not fit.
     by_contender: BTreeMap<String, (Incompatibility, usize)>,
 }
 
 impl Incompatibilities {
-    /// Looks at all contenders and tests of a campaign.
+    /// Checks all contenders and tests of a campaign.
     ///
     /// # Errors
-    /// When a test fits no contender, or does not fit the only one; or has no room beside the fill of one that is aged on
-    /// all of what the campaign gives: whoever ages contenders wants to see that.
+    /// Returns an error if a test fits no contender or not the only contender. Also returns an
+    /// error if an aged contender has all the space of the campaign, and its fill leaves too little
+    /// room for a test.
     pub fn of(campaign: &Campaign, device: Option<Bytes>) -> anyhow::Result<Self> {
         let mut found = Self::default();
         require_room_beside_ages(campaign, device)?;
@@ -210,7 +213,7 @@ impl Incompatibilities {
         }
     }
 
-    /// A line for each contender of which something does not fit.
+    /// Returns one line for each contender with a misfit.
     pub fn lines(&self) -> impl Iterator<Item = String> {
         self.by_contender.iter().map(|(contender, (misfit, more))| {
             let mut line = format!("{contender}: {misfit}");
@@ -223,7 +226,8 @@ impl Incompatibilities {
     }
 }
 
-/// Refuses a campaign of which a test has no room beside a fill; the largest one is named, so that nobody has to ask twice.
+/// Refuses a campaign if a fill leaves too little room for a test. The error names the test that
+/// needs the largest size.
 fn require_room_beside_ages(campaign: &Campaign, device: Option<Bytes>) -> anyhow::Result<()> {
     let tests = || campaign.suites.iter().flat_map(|suite| &suite.tests);
     let pairs = campaign.contenders.iter().flat_map(|contender| {
@@ -258,7 +262,7 @@ fn is_for_want_of_size(
     !test.makes_filesystem() && fits_fresh && is_all && test.space > age.free_space_after(size)
 }
 
-/// The size of the device that a campaign would be given, as far as a look at it tells.
+/// Returns the size of the campaign's device, or `None` if it cannot be read.
 pub fn planned_device_size(campaign: &Campaign) -> Option<Bytes> {
     let mut device = File::open(campaign.device.as_ref()?).ok()?;
     device.seek(SeekFrom::End(0)).ok().map(Bytes)
@@ -318,7 +322,7 @@ mod tests {
 
     /// The command of `--help`, which was refused for the sake of FAT12.
     #[test]
-    fn who_takes_no_device_of_the_size_is_unsupported_and_the_others_run() {
+    fn contender_that_rejects_the_size_is_unsupported_others_run() {
         let loops = campaign(BackendKind::Loop, &["ext4", "fat12"], Bytes::mib(512));
         assert_eq!(
             lines(&loops, None)
@@ -332,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn the_default_contenders_of_every_profile_and_backend_leave_somebody_who_runs() {
+    fn default_contenders_of_every_profile_and_backend_can_run() {
         let catalog = Catalog::builtin().unwrap();
         for backend in [BackendKind::Loop, BackendKind::Vm] {
             let asked = catalog.filesystems().filter(|f| f.runs_by_default(backend));
@@ -405,11 +409,11 @@ mod tests {
     }
 
     #[test]
-    fn several_images_are_as_large_as_all_of_them() {
+    fn size_of_several_images_is_their_sum() {
         assert!(Incompatibilities::of(&over_two_images(&["btrfs"], 64), None).is_ok());
         let refused = Incompatibilities::of(&over_two_images(&["btrfs"], 48), None).unwrap_err();
         assert!(refused.to_string().contains("not 96 MiB"), "{refused}");
-        // What lives in memory has no disks.
+        // Filesystems in memory use no disks.
         assert!(Incompatibilities::of(&over_two_images(&["tmpfs"], 64), None).is_err());
     }
 
@@ -440,7 +444,7 @@ mod tests {
     }
 
     #[test]
-    fn what_fits_nobody_or_not_the_only_one_is_refused() {
+    fn test_that_fits_no_contender_is_refused() {
         let refused = |contenders: &[&str], size| {
             let campaign = campaign(BackendKind::Loop, contenders, size);
             let error = Incompatibilities::of(&campaign, None).unwrap_err();
@@ -454,7 +458,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fill_without_room_for_a_test_is_refused_with_the_size_that_has_it() {
+    fn fill_without_room_for_a_test_is_refused_with_a_size_hint() {
         let aged = "ext4@age=agrawal,fill=75%";
         let with = |contenders: &[&str], size| {
             let mut campaign = campaign(BackendKind::Loop, contenders, Bytes::mib(size));
@@ -469,15 +473,15 @@ mod tests {
         assert!(refused.is::<UsageError>(), "{refused}");
         let text = refused.to_string();
         assert!(
-            text.contains("needs 20 MiB beside a fill of 75%, which leaves 16 MiB of 64 MiB: give --size 80MiB"),
+            text.contains("needs 20 MiB in addition to a fill of 75%, which leaves 16 MiB of 64 MiB: give --size 80MiB"),
             "{text}"
         );
-        // What makes its filesystem is left out, whatever the size, and nothing else.
+        // Only the test that creates its filesystem is excluded, with any size.
         let fits = with(all, 80);
         let lines = lines(&fits, None);
         assert_eq!(lines.len(), 1, "{lines:?}");
         assert!(lines[0].contains("makes its filesystem itself, which is never aged"));
-        // Where a device is what it is, no size is named.
+        // The size of a device is fixed, so the hint names no size.
         let mut device = with(all, 64);
         device.device = Some("/dev/none".into());
         let text = Incompatibilities::of(&device, Some(Bytes::mib(64)))

@@ -13,14 +13,13 @@ use wire::machine::{HEARTBEAT_INTERVAL, HostReply, HostRequest, MAX_MISSED_HEART
 use crate::error::{self, EnvironmentError, UserInterrupt};
 use crate::user_prompt::{EraseRequest, UserPrompt};
 
-/// How often the user's wish to stop is noticed.
+/// Interval between checks of the stop flag.
 pub(crate) const STOP_POLL_INTERVAL: Duration = Duration::from_millis(50);
-/// How long the agent of a machine may take to say its first word, ssh and all.
+/// Timeout for the greeting of an agent, including the ssh login.
 const HELLO_TIMEOUT: Duration = Duration::from_secs(60);
-/// How long the agent may take to remove what it has made, once nobody listens.
+/// Time that an agent has for cleanup after the connection is closed.
 const CLEANUP_TIMEOUT: Duration = Duration::from_secs(30);
-/// How long to wait for an agent that was killed; one that waits in the kernel for a disk that does not answer ends when
-/// it does.
+/// Time to wait for a killed agent. An agent blocked in the kernel by a hung disk ends later.
 const KILL_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// How the agent of a machine is started.
@@ -31,7 +30,7 @@ pub trait AgentTransport {
     /// When the machine cannot be reached.
     fn command(&self) -> anyhow::Result<Command>;
 
-    /// The machine, in words.
+    /// Human-readable name of the machine.
     fn name(&self) -> String;
 
     /// Whether a network lies between, which may break without a word.
@@ -71,17 +70,17 @@ pub(crate) struct AgentConnection {
     agent: Child,
     requests: Arc<Mutex<Option<ChildStdin>>>,
     answers: Receiver<HostReply>,
-    /// For how long nothing was heard, as far as somebody listened; not counted on this machine.
+    /// Time without an answer, counted only during waits. `None` for this machine.
     silent: Option<Duration>,
-    /// Whether nobody waits until it has removed what it has made.
+    /// Whether the agent was abandoned: the connection does not wait for its cleanup.
     killed: bool,
 }
 
 impl AgentConnection {
-    /// Starts the agent and waits for its first word.
+    /// Starts the agent and waits for its greeting.
     ///
     /// # Errors
-    /// When it does not start, or the user asked to stop meanwhile.
+    /// Returns an error if the agent does not start or the user asks to stop.
     pub(crate) fn open(reach: &dyn AgentTransport, stop: &AtomicBool) -> anyhow::Result<Self> {
         let mut command = reach.command()?;
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
@@ -93,7 +92,7 @@ impl AgentConnection {
         })?;
         let (stdin, stdout) = (agent.stdin.take(), agent.stdout.take());
         let (say, answers) = mpsc::channel();
-        // From here on the agent is ended and waited for, whatever cannot be had.
+        // From here on dropping the connection ends the agent, even if a later step fails.
         let mut connection = Self {
             agent,
             requests: Arc::new(Mutex::new(stdin)),
@@ -131,7 +130,7 @@ impl AgentConnection {
         send(&self.requests, request).map_err(|error| connection_lost(&error.to_string()))
     }
 
-    /// The next answer, where one comes in this time.
+    /// Returns the next answer, or `None` if none arrives within this time.
     pub(crate) fn next(&mut self, time: Duration) -> Result<Option<HostReply>, ConnectionLost> {
         match self.answers.recv_timeout(time) {
             Ok(answer) => {
@@ -142,7 +141,7 @@ impl AgentConnection {
                 self.silent = self.silent.map(|silent| silent + time);
                 match self.silent {
                     Some(silent) if silent > HEARTBEAT_INTERVAL * MAX_MISSED_HEARTBEATS => Err(
-                        connection_lost(&format!("nothing was heard for {} s", silent.as_secs())),
+                        connection_lost(&format!("no answer for {} s", silent.as_secs())),
                     ),
                     _ => Ok(None),
                 }
@@ -151,8 +150,8 @@ impl AgentConnection {
         }
     }
 
-    /// Waits for an answer of this kind. Notes and questions go to the dialogue, and what else is said to `other`; where
-    /// the user asks to stop, the agent is told.
+    /// Waits for an answer of this kind. Notes and questions go to the dialogue, all other answers
+    /// to `other`. Forwards a stop request of the user to the agent.
     pub(crate) fn wait_for(
         &mut self,
         is_it: impl Fn(&HostReply) -> bool,
@@ -196,7 +195,7 @@ impl AgentConnection {
         self.killed = true;
     }
 
-    /// Whether the agent comes to its end in this time.
+    /// Returns true if the agent ends within this time.
     fn ends_within(&mut self, time: Duration) -> bool {
         let start = Instant::now();
         while matches!(self.agent.try_wait(), Ok(None)) {
@@ -229,7 +228,7 @@ impl Drop for AgentConnection {
     }
 }
 
-/// Reads answers until there are no more, or nobody hears them.
+/// Reads answers until the input ends or the receiver is dropped.
 fn read(answers: impl Read, say: &Sender<HostReply>) {
     for line in BufReader::new(answers).lines() {
         let answer = line.ok().and_then(|line| serde_json::from_str(&line).ok());
@@ -249,7 +248,7 @@ fn send(requests: &Mutex<Option<ChildStdin>>, request: &HostRequest) -> io::Resu
     }
 }
 
-/// Says now and then that this side is there, until the connection is dropped.
+/// Sends heartbeats until the connection is dropped.
 fn pulse(requests: &Arc<Mutex<Option<ChildStdin>>>) -> io::Result<()> {
     let requests = Arc::downgrade(requests);
     thread::Builder::new()

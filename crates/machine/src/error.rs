@@ -1,4 +1,4 @@
-//! Errors that are told to the user by their kind.
+//! Errors reported to the user by kind.
 
 use std::io;
 use std::path::Path;
@@ -15,7 +15,7 @@ use crate::connection::ConnectionLost;
 #[error("{0}")]
 pub struct UsageError(pub String);
 
-/// An error that is the machine's: something is not as it must be.
+/// An error caused by the state of the machine.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct EnvironmentError(pub String);
@@ -44,7 +44,7 @@ pub fn error_chain(error: &anyhow::Error) -> String {
     text
 }
 
-/// Of which kind an error is.
+/// Returns the kind of an error.
 pub fn kind(error: &anyhow::Error) -> FailureKind {
     error
         .chain()
@@ -79,7 +79,7 @@ fn kind_of(error: &(dyn std::error::Error + 'static)) -> Option<FailureKind> {
     }
 }
 
-/// The error that was told as one of this kind.
+/// Builds an error of this kind from its text.
 pub fn from_kind(kind: FailureKind, reason: String) -> anyhow::Error {
     match kind {
         FailureKind::Usage => UsageError(reason).into(),

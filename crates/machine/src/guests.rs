@@ -1,5 +1,6 @@
-//! Cells in guests: for each a directory, disks and a machine of its own, so that cells can run side by side and
-//! nothing of one is left for the next. The counterpart of `storage`, without root.
+//! Cells in guests. Each cell has its own directory, disks and machine, so cells can run in
+//! parallel and leave no data for the next cell. The counterpart of `storage` that does not need
+//! root.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -31,14 +32,14 @@ use crate::error::EnvironmentError;
 use crate::local::run_cell_on;
 use crate::source;
 
-/// What a campaign in guests works on.
+/// Resources of a campaign in guests.
 pub struct GuestBackend {
     campaign: Campaign,
     parts: GuestConfig,
     guest: Arc<Guest>,
     program: PathBuf,
     place: CampaignDir,
-    /// A device of the user's, in place of images.
+    /// A user's device that replaces the images.
     device: Option<Mutex<ExclusiveDevice>>,
     /// Archives of sources, by name, that commands unpack.
     archives: Vec<(String, PathBuf)>,
@@ -51,15 +52,15 @@ pub struct GuestBackend {
     only_its_own: bool,
 }
 
-/// What one cell works on.
+/// Resources of one cell.
 struct CellGuest {
     volume: Box<Volume>,
-    /// What is copied from.
+    /// Source of the files that the cell copies.
     source: Option<wire::SourceMount>,
     /// How it is aged.
     age: Option<AgeingParams>,
     executor: GuestExecutor,
-    /// Keeps everybody else from a device of the user's for as long as the guest has it.
+    /// Keeps other processes from using a user's device while the guest has it.
     _claim: Option<File>,
     /// Goes with all that the guest has left in it.
     _directory: CellDir,
@@ -83,7 +84,7 @@ pub fn inspect_place(campaign: &Campaign, directory: &Path) -> anyhow::Result<()
 }
 
 impl GuestBackend {
-    /// Makes ready what every cell needs, and takes the campaign for this process alone.
+    /// Prepares the resources of all cells and locks the campaign for this process.
     pub fn prepare(
         id: CampaignId,
         campaign: &Campaign,
@@ -115,7 +116,7 @@ impl GuestBackend {
         self.only_its_own = only;
     }
 
-    /// Serves cells from a cache of which an equal one is there, and keeps others in it.
+    /// Uses this cache for the results of cells.
     pub fn serve_from(&mut self, cache: Option<CellCache>) {
         self.cache = cache;
     }
@@ -125,12 +126,12 @@ impl GuestBackend {
         self.sampling = sampling;
     }
 
-    /// Whether cells begin where a guest was saved.
+    /// Sets whether cells start from a saved snapshot of a guest.
     pub fn save(&mut self, saves: bool) {
         self.saves = saves;
     }
 
-    /// What the campaign runs on, for the record: the guest's machine stands where else this one does.
+    /// Returns the environment of the campaign. Describes the guest's machine in place of this one.
     pub fn environment(&self) -> Environment {
         let Self { parts, .. } = self;
         let setting = EnvironmentContext {
@@ -163,7 +164,7 @@ impl GuestBackend {
             }
         };
         if self.campaign.clock == Clock::Virtual {
-            // What this machine has of them changes no result.
+            // The values of this machine do not affect results.
             environment.caches.clear();
             environment.memory_goes_back = false;
             environment.conditions.clear();
@@ -188,7 +189,7 @@ impl GuestBackend {
         Some(device.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Where commands find archives, where there are any.
+    /// Returns the directory of the archives inside the guest, if the campaign has archives.
     fn archives_inside(&self) -> Option<PathBuf> {
         let inside = Path::new("/").join(guest::ARCHIVES_DIR);
         (!self.archives.is_empty()).then_some(inside)
@@ -213,7 +214,7 @@ impl GuestBackend {
         }
     }
 
-    /// Runs one cell in a guest of its own, from whichever thread.
+    /// Runs one cell in its own guest. Can be called from any thread.
     pub fn execute(
         &self,
         cell: &Cell,
@@ -226,8 +227,7 @@ impl GuestBackend {
             |cell_guest| {
                 let job = CellJob {
                     version: wire::VERSION,
-                    // Which number it has in the campaign is no part of what it does, nor of how long that
-                    // takes.
+                    // The cell number affects neither the work nor its duration.
                     cell: CellId(0),
                     target: WorkTarget::Volume(cell_guest.volume),
                     source: cell_guest.source,
@@ -254,7 +254,7 @@ impl GuestBackend {
         )
     }
 
-    /// What the user is to know and was not told yet.
+    /// Takes the pending warning, if any.
     pub fn take_warning(&self) -> Option<String> {
         let why = self.snapshots.take_warning();
         let booting = why.map(|why| {
@@ -263,7 +263,7 @@ impl GuestBackend {
         booting.or_else(|| self.cache.as_ref()?.take_warning())
     }
 
-    /// What a cell works on; an error here is a result of the cell.
+    /// Prepares the resources of a cell. An error here is a result of the cell.
     fn of_cell(&self, cell: &Cell, test: &Test) -> anyhow::Result<CellGuest> {
         let mut contenders = self.campaign.contenders.iter();
         let contender = contenders
@@ -341,12 +341,13 @@ impl GuestBackend {
         })
     }
 
-    /// A device of the user's, claimed: the emulator opens it under this claim, without one of its own.
+    /// Claims the user's device, if any. The emulator opens it under this claim.
     fn claim(&self) -> Result<Option<File>, DeviceRefusal> {
         self.device().map(|mut device| device.claim()).transpose()
     }
 
-    /// What this machine has for the guest's disks: nothing where they lie in its own memory.
+    /// Creates the backing storage of the guest's disks on this machine. Empty if the disks are in
+    /// guest memory.
     fn disks(
         &self,
         parts: &GuestConfig,
@@ -375,7 +376,7 @@ impl GuestBackend {
         }
     }
 
-    /// The filesystem of a disk that a test copies from, where it does and there is one.
+    /// Returns the filesystem on the source disk of a test, if it copies from one.
     fn supply(&self, test: &Test) -> Option<&Contender> {
         match &self.campaign.source {
             Some(CopySource::Image { contender, .. }) if source::needs_source(test) => {
@@ -385,38 +386,37 @@ impl GuestBackend {
         }
     }
 
-    /// Removes everything that was made for the campaign.
+    /// Removes all files created for the campaign.
     pub fn clear(&self) -> anyhow::Result<()> {
         Ok(self.place.remove()?)
     }
 }
 
-/// The machine that a campaign on this backend says each cell gets.
+/// Returns the machine that each cell of a guest campaign gets.
 fn parts(campaign: &Campaign) -> anyhow::Result<&GuestConfig> {
     debug_assert_eq!(campaign.backend, BackendKind::Vm);
     let parts = campaign.guest.as_ref();
     parts.context("the campaign does not say what machine its guests are")
 }
 
-/// A campaign that is resumed has to go on in the guest in which it began.
+/// Returns an error unless the guest is the one that the campaign started with.
 fn require_same(parts: &GuestConfig, guest: &Guest) -> Result<(), EnvironmentError> {
     let made = guest.name();
     if made == parts.guest_name {
         return Ok(());
     }
     Err(EnvironmentError(format!(
-        "the campaign began in {} (Linux {}), and the guest is {made} (Linux {}) by now: results of both \
-         cannot be compared; say again what it was made of (--with, --debian-kernel, --kernel), or run it anew",
+        "cannot resume in another guest: the campaign started in {} (Linux {}) and the guest is now {made} (Linux {}), so results are not comparable; repeat its options (--with, --debian-kernel, --kernel) or start a new campaign",
         parts.guest_name,
         parts.kernel,
         guest.release()
     )))
 }
 
-/// Where a guest mounts what it copies from.
+/// Mountpoint of the source disk in a guest.
 const SOURCE_MOUNTPOINT: &str = "/source";
 
-/// The modules and programs of a cell: those of what it copies from come first.
+/// Returns the modules and programs of a cell. Those of the source filesystem come first.
 fn needs(
     volume: &Volume,
     contender: &Contender,
@@ -493,8 +493,9 @@ fn modules(volume: &Volume, requires: &Requirements) -> Vec<String> {
         .collect()
 }
 
-/// How many cells run side by side: where time passes as outside, they would disturb each other; in model
-/// time as many as the user says, or as there are processors, and memory for their guests.
+/// Returns the number of cells that run in parallel. Cells in real time would disturb each other,
+/// so they run one at a time. In model time the number is `jobs`, or by default limited by
+/// processors and guest memory.
 pub fn parallel_cells(campaign: &Campaign, jobs: Option<u32>) -> usize {
     let Some(parts) = campaign
         .guest
@@ -521,8 +522,9 @@ pub fn parallel_cells(campaign: &Campaign, jobs: Option<u32>) -> usize {
     chosen.max(1)
 }
 
-/// How large each of the disks is that a contender gets: a device has its size, and any others are whole MiB, as
-/// disks in memory and stripes are, and together no larger than what the filesystem takes.
+/// Returns the size of each disk of a contender. A device keeps its size. Other disks are a
+/// multiple of 1 MiB, as required for disks in memory and stripes, and together do not exceed the
+/// maximum of the filesystem.
 pub fn disk_size(contender: &Contender, size: Bytes, count: u32, device: Option<Bytes>) -> Bytes {
     const WHOLE: u64 = 1 << 20;
     if let Some(size) = device {
@@ -534,7 +536,8 @@ pub fn disk_size(contender: &Contender, size: Bytes, count: u32, device: Option<
     Bytes(size.0 / WHOLE * WHOLE)
 }
 
-/// The simulated disk of a cell's guest, and its size; nothing where it has another.
+/// Returns the simulated disk of a cell's guest and its size. Returns `None` if its disk is not
+/// simulated.
 pub fn simulated_disk(
     campaign: &Campaign,
     contender: &Contender,
@@ -547,13 +550,13 @@ pub fn simulated_disk(
     Some((model, size))
 }
 
-/// What a disk of a guest holds of a size that is asked for: no more than the disk that it stands for.
+/// Limits the size of a guest's disk to the capacity of the simulated model.
 pub(crate) fn simulated_size(parts: &GuestConfig, size: Bytes) -> Bytes {
     let holds = parts.model().and_then(DiskModel::capacity);
     holds.map_or(size, |holds| holds.min(size))
 }
 
-/// The machine as QEMU is told of it.
+/// Returns the machine configuration for QEMU.
 fn machine(parts: &GuestConfig, clock: Clock) -> QemuMachine {
     let (cache, io_uring) = match parts.disk {
         GuestDisk::Model { .. } => (DiskCache::default(), false),
@@ -573,7 +576,7 @@ fn machine(parts: &GuestConfig, clock: Clock) -> QemuMachine {
     }
 }
 
-/// The models of disks that cells have, each once; nothing where no cell has any.
+/// Returns the distinct disk models of a campaign, or `None` if no cell has one.
 fn models(campaign: &Campaign) -> Option<String> {
     let disks = campaign.disks().into_iter();
     let models = disks.filter_map(|disk| match disk {
@@ -625,7 +628,7 @@ mod tests {
     }
 
     #[test]
-    fn disks_are_together_no_larger_than_their_filesystem_takes() {
+    fn size_of_several_disks_respects_the_maximum_of_the_filesystem() {
         let each = |name, size, count| disk_size(&contender(name), Bytes::mib(size), count, None);
         assert_eq!(each("xfs", 384, 2), Bytes::mib(384));
         assert_eq!(each("fat12", 384, 1), Bytes::mib(255));
@@ -636,7 +639,7 @@ mod tests {
     }
 
     #[test]
-    fn several_disks_bring_what_puts_them_together() {
+    fn several_disks_require_the_stripe_module() {
         let modules = |name, count| {
             let contender = contender(name);
             let volume = guest_volume(&contender, &guest::disks(count), Bytes::mib(64));
@@ -648,7 +651,7 @@ mod tests {
     }
 
     #[test]
-    fn the_machine_is_told_how_its_disks_are_cached() {
+    fn qemu_gets_the_cache_mode_of_the_disks() {
         let with = |disk| {
             let mut parts = campaign(&[]).guest.unwrap();
             parts.disk = disk;

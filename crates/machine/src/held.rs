@@ -1,4 +1,5 @@
-//! What a campaign works on and others use, too: taken by the rules of safety before anything is changed.
+//! Devices, directories and sources that other programs may use too. They are checked by the safety
+//! rules before any change.
 
 use std::path::Path;
 
@@ -12,21 +13,23 @@ use crate::guests;
 use crate::source::{self, SourceHandle};
 use crate::user_prompt::{EraseRequest, UserPrompt};
 
-/// What a campaign works on that others use, too: held from the first look at it to the last cell.
+/// Devices, directories and sources of a campaign, held from the first check to the last cell.
 #[derive(Default)]
 pub struct AcquiredResources {
-    /// The device of the user's, where there is one.
+    /// The user's device, if any.
     pub device: Option<ExclusiveDevice>,
-    /// What is copied from, where that is the user's.
+    /// The user's source, if any.
     pub(crate) source: Option<SourceHandle>,
     /// The directories that compete.
     pub(crate) directories: Vec<PinnedDirectory>,
 }
 
 impl AcquiredResources {
-    /// Finds out whether the campaign can run here at all, and takes what it works on; changes nothing.
+    /// Checks whether the campaign can run here and claims its devices, directories and source.
+    /// Changes nothing.
     ///
-    /// `erase` is the device that the user has named a second time, to say that what it holds may be lost.
+    /// `erase` is the device that the user has named a second time to permit the loss of its
+    /// contents.
     pub fn acquire(
         campaign: &Campaign,
         erase: Option<&Path>,
@@ -90,10 +93,10 @@ pub fn check_work_dir(campaign: &Campaign) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Takes a device by the rules of safety, and asks before one is taken that holds something.
+/// Claims a device by the safety rules. Asks for confirmation if the device has contents.
 ///
 /// # Errors
-/// When it is refused, or the user says no.
+/// Returns an error if the rules or the user refuse the device.
 pub fn acquire_device(
     path: &Path,
     erase: Option<&Path>,
@@ -110,7 +113,7 @@ pub fn acquire_device(
     Ok(device)
 }
 
-/// Whoever may not mount can compare nothing on images and devices.
+/// Refuses images and devices without root, because they must be mounted.
 pub fn require_root(backend: BackendKind) -> Result<(), EnvironmentError> {
     if backend != BackendKind::Loop || nix::unistd::geteuid().is_root() {
         return Ok(());

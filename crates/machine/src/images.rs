@@ -25,10 +25,10 @@ pub fn create_images(
         .collect()
 }
 
-/// Makes an image, and says how far it is.
+/// Creates an image and reports progress.
 ///
 /// # Errors
-/// When there is no room, something fails, or the user asks to stop.
+/// Returns an error if the disk has too little space, a write fails, or the user asks to stop.
 pub fn make(
     path: &Path,
     size: Bytes,

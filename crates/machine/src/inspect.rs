@@ -1,5 +1,5 @@
-//! What the agent of a machine is asked beside a campaign: what there is, what a source holds, what a device can do, and
-//! what killed campaigns have left.
+//! Requests to the agent of a machine outside a campaign: installed programs, contents of a source,
+//! device performance, and stale directories.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -16,20 +16,20 @@ use crate::connection::{AgentConnection, AgentTransport, STOP_POLL_INTERVAL, con
 use crate::error::{self, UserInterrupt};
 use crate::user_prompt::UserPrompt;
 
-/// What a machine has, as far as it decides about what can run there.
+/// Properties of a machine that decide which contenders can run there.
 pub struct MachineInfo {
-    /// Its kernel, the programs that were asked for, and so on.
+    /// Kernel, requested programs, and other facts.
     pub machine: HostInfo,
-    /// Whether the device that was asked for is a block device.
+    /// Whether the requested device is a block device.
     pub is_block_device: bool,
-    /// The directories that were asked for, in the same order; or why one cannot compete.
+    /// The requested directories in the same order, or the reason if one cannot compete.
     pub directories: Vec<Result<MountedDirectory, String>>,
 }
 
-/// What a machine has of these programs, its kernel and so on; and what this path and these directories are there.
+/// Reads the facts of a machine: its kernel, these programs, this device and these directories.
 ///
 /// # Errors
-/// When it cannot be reached, or the user asks to stop.
+/// Returns an error if the machine cannot be reached or the user asks to stop.
 pub fn inspect_machine(
     reach: &dyn AgentTransport,
     programs: BTreeSet<String>,
@@ -67,10 +67,10 @@ fn seen(facts: HostCapabilities) -> MachineInfo {
     }
 }
 
-/// What a source of the user's holds.
+/// Reads the contents of a user's source.
 ///
 /// # Errors
-/// When it cannot be copied from, or the machine cannot be reached.
+/// Returns an error if the source cannot be copied or the machine cannot be reached.
 pub fn scan_source(
     reach: &dyn AgentTransport,
     survey: SourceScan,
@@ -102,10 +102,10 @@ pub fn measure(
     }
 }
 
-/// What killed campaigns have left in these directories.
+/// Finds stale directories of killed campaigns in these places.
 ///
 /// # Errors
-/// When the machine cannot be reached.
+/// Returns an error if the machine cannot be reached.
 pub fn find_stale(
     reach: &dyn AgentTransport,
     places: Vec<PathBuf>,
@@ -117,10 +117,10 @@ pub fn find_stale(
     }
 }
 
-/// Removes a directory that was left, with what else is known of its campaign.
+/// Removes a stale directory and other remains of its campaign.
 ///
 /// # Errors
-/// When it cannot be removed, or another process has it.
+/// Returns an error if the directory cannot be removed or another process holds it.
 pub fn remove_stale(
     reach: &dyn AgentTransport,
     directory: &Path,
@@ -133,8 +133,8 @@ pub fn remove_stale(
     ask(reach, &request, &AtomicBool::new(false)).map(drop)
 }
 
-/// Asks what changes nothing, and gives the answer. Where the user asks to stop, nobody waits for it: the agent may be
-/// looking at a directory of which nothing is heard any more.
+/// Sends a read-only request and returns its answer. Does not wait for the answer if the user asks
+/// to stop, because the agent may be blocked by an unresponsive directory.
 fn ask(
     reach: &dyn AgentTransport,
     request: &HostRequest,
@@ -165,7 +165,7 @@ mod tests {
 
     use super::*;
 
-    /// An agent that answers nothing, and does not notice that nobody is there any more.
+    /// An agent that never answers and does not notice a closed connection.
     struct Silent;
 
     impl AgentTransport for Silent {
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn an_agent_that_ctrl_c_ends_before_it_listens_is_no_failure() {
+    fn agent_ended_by_ctrl_c_before_its_greeting_is_an_interruption() {
         let request = HostRequest::FindStale { places: Vec::new() };
         let asked = |stop| ask(&Dead, &request, &AtomicBool::new(stop)).unwrap_err();
         assert!(asked(true).is::<UserInterrupt>());
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_waits_for_an_answer_once_the_user_asks_to_stop() {
+    fn request_does_not_wait_after_the_user_asks_to_stop() {
         let source = SourceScan {
             source: "/".into(),
             backend: model::BackendKind::Dir,

@@ -1,5 +1,5 @@
-//! What a machine under test does for a campaign: it takes devices and directories, makes images, runs cells on its
-//! kernel or in guests, measures what a device can do without a filesystem, and leaves everything as it was.
+//! The machine under test. Claims devices and directories, creates images, runs cells on its own
+//! kernel or in guests, measures the raw device, and restores the initial state.
 
 mod aged;
 mod archives;

@@ -32,7 +32,7 @@ pub struct LocalBackend {
     campaign: Arc<Campaign>,
     kind: Arc<Kind>,
     workers: CellThreads,
-    /// Absent where somebody else hears what happens.
+    /// `None` after another receiver took it.
     news: Option<Receiver<CellUpdate>>,
     side_by_side: usize,
     stop: StopFlag,
@@ -54,31 +54,32 @@ struct Kernel {
     kept: Option<Arc<AgedImageCache>>,
 }
 
-/// Runs a job of a cell, with what it has to do with a kept state.
+/// Runs one job of a cell, given the job's use of an aged state.
 type RunJob<'a> =
     dyn FnMut(&mut Kernel, Option<AgedImageAction>) -> Result<CellResult, AbortReason> + 'a;
 
-/// What cells in guests need beside the campaign.
+/// Options of cells in guests, in addition to the campaign.
 pub struct GuestResources {
     /// The guest in which they run.
     pub guest: Arc<Guest>,
-    /// Where results are kept that need not be brought about twice.
+    /// Cache of results of equal cells, if any.
     pub cache: Option<CellCache>,
-    /// How many may run side by side, where the user has said so.
+    /// Maximum number of parallel cells, if the user has set one.
     pub jobs: Option<u32>,
-    /// How the processor is sampled meanwhile, where it is.
+    /// Sampling of the processor while a cell runs, if enabled.
     pub sampling: Option<Sampling>,
     /// Whether a cell that ended through what happened outside its guest is no result, as where hosts share the cells.
     pub only_its_own: bool,
-    /// Whether a guest that has booted is saved for others to begin there: for a cell alone, that takes longer.
+    /// Whether booted guests are saved as snapshots. Saving takes longer than booting for a single
+    /// cell.
     pub saves: bool,
 }
 
 impl LocalBackend {
-    /// Makes this machine's kernel ready, and takes the campaign for this process alone.
+    /// Prepares this machine's kernel and locks the campaign for this process.
     ///
     /// # Errors
-    /// When something cannot be made or taken, or the user asks to stop.
+    /// Returns an error if a resource cannot be created or claimed, or the user asks to stop.
     pub fn kernel(
         id: CampaignId,
         campaign: &Campaign,
@@ -137,7 +138,7 @@ impl LocalBackend {
                 Kind::Kernel(kernel) => lock(kernel).execute(&campaign, cell, test, observe),
                 Kind::Guests(guests) => {
                     let ended = guests.execute(cell, test, observe);
-                    // Who does not hear any more has given up.
+                    // The send fails only after the receiver has given up.
                     let note = guests.take_warning().map(CellUpdate::Note);
                     note.into_iter().for_each(|note| drop(say.send(note)));
                     ended
@@ -154,10 +155,10 @@ impl LocalBackend {
         }
     }
 
-    /// What happens to cells, for somebody else to hear than [`orchestrate::Backend::next`].
+    /// Takes the channel of cell events, for a receiver other than [`orchestrate::Backend::next`].
     ///
     /// # Panics
-    /// When it was taken before.
+    /// Panics if the channel was already taken.
     pub fn take_updates(&mut self) -> Receiver<CellUpdate> {
         self.news.take().expect("it is taken once")
     }
@@ -168,12 +169,13 @@ impl LocalBackend {
     /// When something cannot be removed, or another process runs the campaign.
     pub fn sweep(id: CampaignId, campaign: &Campaign) -> anyhow::Result<()> {
         CampaignStorage::remove_stale(id, campaign)?;
-        // The limit of memory that it has left goes with this; where there is none, none is left.
+        // Creating the memory limit removes a stale one. If limits are unavailable, none can be
+        // stale.
         let _ = memory_limit(id, campaign, first_limit(campaign));
         Ok(())
     }
 
-    /// Removes everything that was made for the campaign, once no cell runs.
+    /// Removes all files created for the campaign. Waits for running cells.
     pub fn clear(self) -> anyhow::Result<()> {
         drop(self.workers);
         match &*self.kind {
@@ -202,7 +204,8 @@ impl orchestrate::CellBackend for LocalBackend {
         })
     }
 
-    /// Not for guests: what this machine and its disks can do says nothing of theirs.
+    /// Returns `None` for guests: the performance of this machine and its disks does not apply to
+    /// them.
     fn calibrate(&mut self) -> Result<Option<Calibration>, ProvisionError> {
         let Kind::Kernel(kernel) = &*self.kind else {
             return Ok(None);
@@ -224,7 +227,7 @@ impl orchestrate::CellBackend for LocalBackend {
 
     fn next_update(&mut self) -> CellUpdate {
         let news = self.news.as_ref().and_then(|news| news.recv().ok());
-        news.expect("the workers hold its other end, and nobody else hears")
+        news.expect("the workers hold the sender, and no other receiver has taken the channel")
     }
 }
 
@@ -264,7 +267,7 @@ impl Kernel {
         let wanted = contender.and_then(|contender| campaign.memory_for(contender));
         let limit = &mut self.executor.memory;
         if limit.as_ref().map(MemoryCgroup::limit) != wanted {
-            // The group of the one before has the same name and goes first, with what it still holds in memory.
+            // Remove the previous group first: it has the same name and may still hold memory.
             *limit = None;
             *limit = memory_limit(self.id, campaign, wanted)?;
         }
@@ -312,7 +315,7 @@ impl Kernel {
         };
         let mut contenders = campaign.contenders.iter();
         let contender = contenders.find(|contender| contender.name == cell.contender);
-        // What is wrong with the storage is found again, and told, by the cell.
+        // Ignore errors of the storage here: the cell finds and reports them again.
         let image = contender.map(|one| self.storage.image_to_age(campaign, one, test));
         let (Some(contender), Some(Ok(Some(image)))) = (contender, image) else {
             return Ok(None);
@@ -371,7 +374,7 @@ impl Kernel {
             let reason = format!("the source does not answer: {}", failure.reason);
             return Err(AbortReason::EnvironmentFault(reason));
         }
-        // What was taken away under a cell that ran is no fault of its filesystem's either.
+        // Storage that disappeared during a cell is not a fault of its filesystem.
         match storage.check_exists() {
             Err(error) if failed(&outcome) => Err(AbortReason::EnvironmentFault(error.to_string())),
             _ => outcome,
@@ -415,8 +418,8 @@ fn memory_limit(
     limited.transpose()
 }
 
-/// Runs a cell on what is prepared for it; where that cannot be had, this is the cell's result, unless a device or directory of the
-/// user's is not as it has to be, for which no filesystem is to blame.
+/// Prepares a cell and runs it. If preparation fails, the failure is the cell's result. If a user's
+/// device or directory has changed, the cell is withdrawn, because no filesystem is to blame.
 pub fn run_cell_on<P>(
     prepare: impl FnOnce() -> anyhow::Result<P>,
     test: &Test,
@@ -472,7 +475,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_prepared_is_the_result_of_its_cell_and_has_its_time() {
+    fn failed_preparation_is_the_result_of_the_cell_with_its_time() {
         let test = test();
         let nothing = || Err::<(), _>(anyhow::anyhow!("there is no room"));
         let result = run_cell_on(nothing, &test, |()| panic!("on nothing")).unwrap();
@@ -487,7 +490,7 @@ mod tests {
     }
 
     #[test]
-    fn what_became_of_a_cell_stays_as_it_is() {
+    fn result_of_execution_is_returned_unchanged() {
         let outcome = run_cell_on(
             || Ok(7),
             &test(),
@@ -514,7 +517,7 @@ mod tests {
     }
 
     #[test]
-    fn a_device_that_is_not_as_it_was_is_no_result_of_a_filesystem() {
+    fn changed_device_withdraws_the_cell() {
         let path = "/dev/sdx".into();
         let changed = || Err::<(), _>(DeviceRefusal::Changed { path }.into());
         let outcome = run_cell_on(changed, &test(), |()| panic!("on nothing"));

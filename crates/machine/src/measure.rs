@@ -1,4 +1,5 @@
-//! What `fsarena calibrate` measures on a machine: the harness overhead, and a device by the rules of `run`.
+//! Measurements of `fsarena calibrate`: harness overhead, and a device under the safety rules of
+//! `run`.
 
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -14,7 +15,7 @@ use crate::error::EnvironmentError;
 use crate::held::acquire_device;
 use crate::user_prompt::UserPrompt;
 
-/// Measures what is asked for, and leaves nothing behind.
+/// Runs the requested measurement and removes its files.
 pub fn measure(
     what: &CalibrationSubject,
     dialogue: &dyn UserPrompt,
@@ -22,7 +23,7 @@ pub fn measure(
 ) -> anyhow::Result<Calibration> {
     let (subject, held) = match what {
         CalibrationSubject::Overhead => {
-            let why = "not asked for (--overhead)".to_owned();
+            let why = "not requested (--overhead)".to_owned();
             (RawDeviceSubject::Nothing(why), None)
         }
         CalibrationSubject::Device { path, erase } => {
@@ -47,9 +48,9 @@ fn require_root() -> Result<(), EnvironmentError> {
     Err(EnvironmentError(advice.into()))
 }
 
-/// What is held until it is over.
+/// Resource held until the measurement ends.
 enum Held {
-    /// A device of the user's.
+    /// A user's device.
     Device(#[expect(dead_code, reason = "held, and not looked at")] ExclusiveDevice),
     /// The directory of the image, which goes when it is dropped.
     Directory(#[expect(dead_code, reason = "held, and not looked at")] CampaignDir),
@@ -62,7 +63,7 @@ fn of_device(
 ) -> anyhow::Result<(RawDeviceSubject, Option<Held>)> {
     let mut device = acquire_device(path, erase, dialogue)?;
     let what = describe_storage(device.path());
-    // What is found blank is left blank; of what else it held, the user has consented to the loss.
+    // A blank device is made blank again; for other contents the user has accepted the loss.
     let raw = RawDeviceHandle {
         blank_afterwards: device.erases().is_none(),
         ..RawDeviceHandle::from_device(&mut device, what)?

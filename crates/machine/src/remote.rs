@@ -19,12 +19,12 @@ use crate::connection::{
 use crate::error::{self, EnvironmentError, UserInterrupt};
 use crate::user_prompt::UserPrompt;
 
-/// How long a machine that was lost is tried again.
+/// Time limit for reconnecting to a lost machine.
 const RECONNECT_TIMEOUT: Duration = Duration::from_secs(90);
-/// How long to wait between two tries.
+/// Pause between two attempts.
 const PAUSE: Duration = Duration::from_secs(2);
 
-/// Why the agent of a machine does not do what was asked for.
+/// Reason why an agent refuses or fails a request.
 #[derive(Debug)]
 pub struct AgentError(anyhow::Error);
 
@@ -86,12 +86,12 @@ impl<'a> AgentBackend<'a> {
         Ok((remote, misfits))
     }
 
-    /// The disk that was taken, where it is one of the user's.
+    /// Returns the claimed disk if it is a user's device.
     pub const fn disk(&self) -> Option<&DiskIdentity> {
         self.disk.as_ref()
     }
 
-    /// Tells the number of the campaign, which everything that is made for its cells bears.
+    /// Sets the campaign number, which is part of every resource name.
     pub const fn prepare(&mut self, id: CampaignId) {
         self.id = Some(id);
     }
@@ -154,7 +154,7 @@ impl<'a> AgentBackend<'a> {
             .ok_or_else(|| connection_lost("it is not connected"))
     }
 
-    /// Waits for an answer of this kind; what is said of cells meanwhile is kept.
+    /// Waits for an answer of this kind and keeps the cell news received before it.
     fn answer(&mut self, is_it: impl Fn(&HostReply) -> bool) -> anyhow::Result<HostReply> {
         let connection = self.connection.as_mut();
         let connection = connection.ok_or_else(|| connection_lost("it is not connected"))?;
@@ -175,7 +175,7 @@ impl<'a> AgentBackend<'a> {
         }
     }
 
-    /// The disk has to be the one that was taken at first.
+    /// Returns an error if the disk differs from the one claimed first.
     fn require_disk(&self, before: Option<&DiskIdentity>) -> Result<(), anyhow::Error> {
         let both = before.zip(self.disk());
         match both.and_then(|(before, now)| before.explain_permanent_change(now)) {
@@ -210,7 +210,7 @@ impl<'a> AgentBackend<'a> {
     }
 }
 
-/// What an answer says of the cells.
+/// Converts an answer about a cell into news.
 fn news(answer: HostReply) -> Option<CellUpdate> {
     Some(match answer {
         HostReply::Event { cell, event } => CellUpdate::Event(cell, event),

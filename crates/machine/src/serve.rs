@@ -30,10 +30,10 @@ use crate::local::LocalBackend;
 use crate::user_prompt::{EraseRequest, UserPrompt};
 use crate::{archives, measure, source, stale_directories};
 
-/// Answers requests on standard input until it closes, or the other side is silent for too long.
+/// Answers requests on standard input until it closes or heartbeats are missing for too long.
 ///
 /// # Errors
-/// When no thread can be started, or what was made cannot be removed.
+/// Returns an error if a thread cannot be started or files cannot be removed.
 pub fn serve(stop: &StopFlag) -> anyhow::Result<ExitCode> {
     let out = Out(Arc::new(Mutex::new(io::stdout())));
     out.say(&HostReply::Hello {
@@ -56,7 +56,7 @@ pub fn serve(stop: &StopFlag) -> anyhow::Result<ExitCode> {
             });
         }
     }
-    // Nobody listens any more, but what was made has to go.
+    // The connection is closed, but the files created must still be removed.
     agent.clear()?;
     Ok(ExitCode::SUCCESS)
 }
@@ -68,15 +68,15 @@ struct Out(Arc<Mutex<io::Stdout>>);
 impl Out {
     fn say(&self, answer: &HostReply) {
         let mut out = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        // Whoever does not listen has gone, which is noticed at the other end.
+        // A failed write means that the peer has gone; reading notices that.
         let _ = out
             .write_all(answer.to_line().as_bytes())
             .and_then(|()| out.flush());
     }
 }
 
-/// Reads requests in a thread of its own, so that the user's wish to stop is heard at once. The channel ends with the
-/// other side.
+/// Reads requests in a separate thread, so that a stop request takes effect at once. The channel
+/// closes when the peer closes its end.
 fn listen(stop: &StopFlag, out: &Out) -> anyhow::Result<Receiver<HostRequest>> {
     let (say, requests) = mpsc::channel();
     let (lines, arrived) = mpsc::channel();
@@ -100,10 +100,10 @@ fn read(lines: &Sender<HostRequest>) {
     }
 }
 
-/// Passes requests on until the other side has gone; then everything that runs is stopped.
+/// Forwards requests until the peer has gone, and sets the stop flag then.
 ///
-/// Whoever sends pulses is at the other end of a network, which may break without a word. Silence is counted in
-/// pulses that are missing, so that a machine that was suspended has not been left.
+/// A peer that sends heartbeats is connected through a network, which may break silently. Silence
+/// is counted in missing heartbeats, so that a suspended machine does not count as disconnected.
 fn pass_on(arrived: &Receiver<HostRequest>, stop: &StopFlag, say: &Sender<HostRequest>, out: &Out) {
     let (mut pulsing, mut missing) = (false, 0);
     while missing <= MAX_MISSED_HEARTBEATS {
@@ -126,7 +126,7 @@ fn pass_on(arrived: &Receiver<HostRequest>, stop: &StopFlag, say: &Sender<HostRe
     stop.store(true, Ordering::Relaxed);
 }
 
-/// How often, and after which pause, a device is tried again that somebody has.
+/// Number of attempts to claim a device in use, and the pause between them.
 const ATTEMPTS: u32 = 100;
 const PAUSE: Duration = Duration::from_millis(100);
 
@@ -143,7 +143,7 @@ fn is_in_use(error: &anyhow::Error) -> bool {
     )
 }
 
-/// A machine, and what it does for a campaign.
+/// The agent of a machine, with the state of its campaign.
 struct Agent {
     stop: StopFlag,
     out: Out,
@@ -232,13 +232,14 @@ impl Agent {
                 self.clear()?;
                 self.out.say(&HostReply::Cleared);
             }
-            // Heard where they come in, or too late.
+            // Handled on arrival; ignored if late.
             HostRequest::Stop | HostRequest::Heartbeat | HostRequest::ConfirmErase => {}
         }
         Ok(())
     }
 
-    /// Takes what a campaign works on. Where it has run before, the agent that it had then may be about to let go.
+    /// Claims the resources of a campaign. After a reconnect, retries while the previous agent
+    /// releases them.
     fn hold(
         &self,
         campaign: &Campaign,
@@ -259,7 +260,7 @@ impl Agent {
         self.local.as_mut().context("nothing is prepared")
     }
 
-    /// Says what is heard of cells, from a thread of its own, until the backend is dropped.
+    /// Forwards news of cells from a separate thread until the backend is dropped.
     fn forward(&self, local: &mut LocalBackend) -> anyhow::Result<()> {
         let (news, out) = (local.take_updates(), self.out.clone());
         let forward = move || {
@@ -302,7 +303,7 @@ fn facts(
     }
 }
 
-/// A directory that is to compete, or why it cannot.
+/// Checks a directory for the `dir` backend. Returns the reason if it cannot compete.
 fn mounted(path: &Path) -> Result<MountedDirectory, String> {
     let shown = path.display();
     let found = path
@@ -325,7 +326,7 @@ fn require_kernel(campaign: &Campaign) -> Result<(), UsageError> {
     match campaign.backend {
         BackendKind::Loop | BackendKind::Dir => Ok(()),
         BackendKind::Imported => Err(UsageError(
-            "the campaign was measured elsewhere: there is nothing to run".into(),
+            "cannot run the campaign: it was measured by another program".into(),
         )),
         BackendKind::Vm => Err(UsageError(
             "guests run on the machine of the orchestrator: leave --host out".into(),

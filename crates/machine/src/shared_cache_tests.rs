@@ -17,7 +17,7 @@ use orchestrate::{
 use run::{Cacheable, CachedExecutor, CellCache, CellKey, DirectoryStore, Executor};
 use wire::{AbortReason, CellEvent, CellJob, WorkTarget};
 
-/// How often each seed was run, on all hosts.
+/// Number of runs per seed, on all hosts.
 type Runs = Arc<Mutex<BTreeMap<u64, u32>>>;
 
 /// A guest whose result follows from the seed, on every host that is not broken.
@@ -128,7 +128,7 @@ fn job(cell: &Cell, test: &Test) -> CellJob {
     }
 }
 
-/// What a host came to. One that is broken runs some cells again that are there.
+/// Runs the campaign on one host and returns its results. A broken host reruns some cached cells.
 fn campaign(cells: &Path, runs: &Runs, is_broken: bool) -> CampaignResults {
     const ROUNDS: u32 = 120;
     let catalog = config::Catalog::builtin().unwrap();
@@ -169,7 +169,7 @@ fn of_two_hosts_that_run_a_campaign_at_once_each_cell_is_run_by_one() {
 }
 
 #[test]
-fn a_host_that_comes_to_something_else_is_told_with_the_first_value_that_differs() {
+fn host_with_a_different_result_reports_the_first_difference() {
     let (directory, runs) = (tempfile::tempdir().unwrap(), Runs::default());
     campaign(directory.path(), &runs, false);
     let results = campaign(directory.path(), &runs, true);
@@ -179,8 +179,7 @@ fn a_host_that_comes_to_something_else_is_told_with_the_first_value_that_differs
     for result in ran {
         let ns = result.phases[0].elapsed.0;
         let told = format!(
-            "an equal cell that was run before came to something else: phase write took {} ns, and takes {ns} ns now; the new \
-             result is kept",
+            "this result differs from an earlier run of an equal cell: phase write took {} ns, and takes {ns} ns now; the new result is kept",
             ns - 1
         );
         assert_eq!(result.remarks, [told]);

@@ -28,7 +28,7 @@ use crate::error::{EnvironmentError, UsageError, UserInterrupt, not_utf8};
 pub enum SourceHandle {
     /// A directory.
     Directory(PinnedDirectory),
-    /// A device or file, behind a loop device that takes no writes.
+    /// A device or file, attached to a read-only loop device.
     Device(Box<ReadOnlyDevice>),
 }
 
@@ -44,7 +44,7 @@ fn refuse_mounts_below(path: &Path) -> anyhow::Result<()> {
     let below = |mount: &sys::mounts::Mount| mount.on != path && mount.on.starts_with(path);
     match sys::mounts::all()?.into_iter().find(below) {
         Some(mount) => Err(UsageError(format!(
-            "--source {}: something is mounted in it, on {}; name a directory without mounts, or unmount it",
+            "--source {}: contains a mount, {}; name a directory without mounts, or unmount it",
             path.display(),
             mount.on.display()
         ))
@@ -53,10 +53,10 @@ fn refuse_mounts_below(path: &Path) -> anyhow::Result<()> {
     }
 }
 
-/// Looks through a source of the user's: a directory, a device or an image file.
+/// Surveys a user's source: a directory, a device or an image file.
 ///
 /// # Errors
-/// When it cannot be copied from, or the campaign works in it.
+/// Returns an error if the source cannot be copied or the campaign works in it.
 pub fn survey(survey: &SourceScan, stop: &AtomicBool) -> anyhow::Result<CopySource> {
     let wanted = &survey.source;
     let path = wanted
@@ -80,7 +80,7 @@ pub fn survey(survey: &SourceScan, stop: &AtomicBool) -> anyhow::Result<CopySour
     let is_it = |device: &Path| device.canonicalize().is_ok_and(|device| device == path);
     if survey.device.as_deref().is_some_and(is_it) {
         return Err(UsageError(format!(
-            "--source and --device are both {}: nothing of it would be left to copy",
+            "--source and --device are both {}: the campaign would erase its source; name another device",
             path.display()
         ))
         .into());
@@ -95,7 +95,7 @@ fn refuse_what_overlaps(path: &Path, in_use: &[PathBuf]) -> Result<(), UsageErro
         let used = used.canonicalize().unwrap_or_else(|_| used.clone());
         if used.starts_with(path) || path.starts_with(&used) {
             return Err(UsageError(format!(
-                "--source {} and {}, in which cells work, lie in each other: name a directory apart from it",
+                "--source {} and {}, the directory of the cells, overlap; name another directory",
                 path.display(),
                 used.display()
             )));
@@ -117,7 +117,7 @@ fn require_something(
     }
 }
 
-/// What is in a directory of the user's; nothing may be mounted in it.
+/// Surveys a user's directory. Refuses mounts below it.
 fn survey_directory(path: &Path) -> anyhow::Result<SourceInventory> {
     refuse_mounts_below(path)?;
     let held = PinnedDirectory::open(path)?;
@@ -132,7 +132,7 @@ fn directory_place(held: &PinnedDirectory, at: Option<PathBuf>) -> SourceLocatio
     }
 }
 
-/// What is in a device of the user's: looks through it in a process with mounts of its own, so that nothing of it is seen outside.
+/// Surveys a user's device in a process with private mounts.
 fn survey_device(path: &Path, stop: &AtomicBool) -> anyhow::Result<SourceInventory> {
     let device =
         ReadOnlyDevice::take(path, Campaign::READAHEAD).map_err(|error| in_use(path, error))?;
@@ -149,7 +149,7 @@ fn survey_device(path: &Path, stop: &AtomicBool) -> anyhow::Result<SourceInvento
     if let Some(mut stdin) = agent.stdin.take() {
         stdin.write_all(line.as_bytes())?;
     }
-    // What it says fits into the pipes.
+    // The output is small enough for the pipe buffers.
     while agent.try_wait()?.is_none() {
         if stop.load(Ordering::Relaxed) {
             agent.kill()?;
@@ -162,7 +162,7 @@ fn survey_device(path: &Path, stop: &AtomicBool) -> anyhow::Result<SourceInvento
     if !output.status.success() {
         let said = String::from_utf8_lossy(&output.stderr);
         let why = match said.trim().trim_start_matches("fsarena: ") {
-            "" => format!("nobody could look through it ({})", output.status),
+            "" => format!("the survey failed ({})", output.status),
             said => said.to_owned(),
         };
         return Err(EnvironmentError(format!("--source {}: {why}", path.display())).into());
@@ -170,7 +170,7 @@ fn survey_device(path: &Path, stop: &AtomicBool) -> anyhow::Result<SourceInvento
     serde_json::from_slice(&output.stdout).context("the survey of the source is not whole")
 }
 
-/// A device that takes no writes, as a cell is told of it.
+/// Returns the place of a read-only device for the agent.
 pub fn device_place(node: &Path, at: PathBuf) -> anyhow::Result<SourceLocation> {
     Ok(SourceLocation::Device {
         number: block::major_minor(fs::metadata(node)?.rdev()),
@@ -179,7 +179,7 @@ pub fn device_place(node: &Path, at: PathBuf) -> anyhow::Result<SourceLocation> 
     })
 }
 
-/// What is mounted can be copied from where it is mounted.
+/// Explains that a mounted device can be copied through its mountpoint.
 fn in_use(path: &Path, error: ProvisionError) -> anyhow::Error {
     match &error {
         ProvisionError::Refused(DeviceRefusal::Mounted { on, .. }) => EnvironmentError(format!(
@@ -193,7 +193,7 @@ fn in_use(path: &Path, error: ProvisionError) -> anyhow::Error {
     }
 }
 
-/// The size of a second image, where there is one.
+/// Returns the size of the second image, if the campaign has one.
 pub fn image_size(campaign: &Campaign) -> Option<Bytes> {
     match &campaign.source {
         Some(CopySource::Image { size, .. }) => Some(*size),
@@ -201,18 +201,18 @@ pub fn image_size(campaign: &Campaign) -> Option<Bytes> {
     }
 }
 
-/// The source of a campaign in words.
+/// Returns the source of a campaign as text.
 pub fn describe(campaign: &Campaign) -> String {
     let source = campaign.source.as_ref();
     source.map_or_else(|| "nothing".to_owned(), ToString::to_string)
 }
 
-/// The source as one of the circumstances of a session, with what it lies on.
+/// Returns the source and its storage as a condition of the session.
 pub fn condition(source: &CopySource, on: &str) -> HostSetting {
     HostSetting::new("source", format!("{source} ({on})"))
 }
 
-/// Fills a second image with what all tests copy from it: the same in all rounds.
+/// Fills the second image with the files that the tests copy. They are equal in all rounds.
 pub fn write_source_image(
     campaign: &Campaign,
     target: WorkTarget,
@@ -268,7 +268,7 @@ fn filling(campaign: &Campaign) -> Test {
     Test {
         name: "source".into(),
         suite: "source".into(),
-        title: "What is copied from".into(),
+        title: "Source of copied files".into(),
         rationale: String::new(),
         space: Bytes(0),
         sweep: None,
@@ -277,7 +277,7 @@ fn filling(campaign: &Campaign) -> Test {
 }
 
 impl SourceHandle {
-    /// Takes what a campaign copies from; nothing where that is nothing of the user's.
+    /// Claims the source of a campaign. Returns `None` if the source is not a user's.
     pub fn take(campaign: &Campaign) -> anyhow::Result<Option<Self>> {
         Ok(match &campaign.source {
             Some(CopySource::Directory { path, .. }) => {
@@ -294,7 +294,8 @@ impl SourceHandle {
         })
     }
 
-    /// The source as a cell is told of it; one with mounts of its own finds it at this directory.
+    /// Returns the place of the source for a cell. `at` is its mountpoint if the cell has private
+    /// mounts.
     pub fn place(&self, at: Option<PathBuf>) -> anyhow::Result<SourceLocation> {
         match (self, at) {
             (Self::Directory(held), at) => {
@@ -308,12 +309,12 @@ impl SourceHandle {
         }
     }
 
-    /// What it lies on, in the words of a report.
+    /// Returns a description of the storage for reports.
     pub fn storage(&self) -> String {
         match self {
             Self::Directory(held) => describe_storage(held.path()),
             Self::Device(device) => format!(
-                "{}, behind a read-only loop device",
+                "{}, attached to a read-only loop device",
                 describe_storage(device.path())
             ),
         }
@@ -329,7 +330,7 @@ mod tests {
     use crate::fixture;
 
     #[test]
-    fn a_second_image_is_filled_with_what_each_test_copies_under_a_name_of_its_own() {
+    fn second_image_has_the_files_of_each_test_with_own_prefix() {
         let catalog = Catalog::builtin().unwrap();
         let suite = |name| catalog.suite(name, SizeProfile::Smoke).unwrap().clone();
         let campaign = Campaign {

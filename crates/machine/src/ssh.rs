@@ -13,24 +13,25 @@ use tempfile::TempDir;
 use crate::connection::AgentTransport;
 use crate::error::EnvironmentError;
 
-/// Exit code of ssh where it is ssh itself that failed (ssh(1)).
+/// Exit code of ssh if ssh itself failed (ssh(1)).
 const SSH_FAILED: i32 = 255;
 
 /// A host with a copy of this program.
 pub struct SshTransport {
     /// The destination, as ssh takes it.
     host: String,
-    /// The socket of one connection that all commands share, so that a password is asked for once.
+    /// Directory of the control socket of the shared connection, so that ssh requests a password
+    /// only once.
     control: TempDir,
     /// The command there that is this program as root: `sudo -n` before it where the user is another.
     remote: Vec<String>,
 }
 
 impl SshTransport {
-    /// A host of which nothing is asked yet.
+    /// Creates a host without connecting to it.
     ///
     /// # Errors
-    /// When no host has such a name.
+    /// Returns an error if the name is not a valid host name.
     pub fn new(host: &str) -> anyhow::Result<Self> {
         if host.is_empty() || host.starts_with('-') {
             return Err(EnvironmentError(format!(
@@ -45,10 +46,10 @@ impl SshTransport {
         })
     }
 
-    /// Connects, and copies this program to the host, where it is not there yet.
+    /// Connects, and copies this program to the host unless it is already present.
     ///
     /// # Errors
-    /// When ssh or root's rights cannot be had there, or it is another kind of machine.
+    /// Returns an error if ssh fails, root is not available, or the host is not Linux x86_64.
     pub fn connect_to(host: &str) -> anyhow::Result<Self> {
         let mut ssh = Self::new(host)?;
         ssh.connect(Stdio::inherit())?;
@@ -80,7 +81,7 @@ impl SshTransport {
     fn copy_program(&self) -> anyhow::Result<String> {
         let own = std::env::current_exe().context("cannot find this program")?;
         let digest = digest(&own)?;
-        // A name that says what is in it needs no lock: whoever comes second writes the same.
+        // The name contains the digest, so concurrent copies write equal content and need no lock.
         let name = format!("fsarena-{}", &digest[..16]);
         let script = format!(
             "d=${{XDG_CACHE_HOME:-$HOME/.cache}}/fsarena; p=$d/{name}; \
@@ -99,10 +100,11 @@ impl SshTransport {
         Ok(path.to_owned())
     }
 
-    /// What a shell command on the host writes that gets this input.
+    /// Runs a shell command on the host with this input and returns its output.
     ///
     /// # Errors
-    /// When it cannot be reached, or the command fails; with the last line that was said.
+    /// Returns an error if the host cannot be reached or the command fails, with the last line of
+    /// its standard error.
     pub fn run_script(&self, script: &str, input: Stdio) -> anyhow::Result<String> {
         let output = self
             .ssh(&[])
@@ -132,18 +134,17 @@ impl SshTransport {
         command
     }
 
-    /// Makes the connection that the others share, where it is not there, or is no more; what ssh complains of goes to
-    /// `errors`.
+    /// Opens the shared connection unless it is open. Errors of ssh are written to `errors`.
     ///
     /// # Errors
-    /// When it cannot be made.
+    /// Returns an error if the connection cannot be opened.
     pub fn connect(&self, errors: Stdio) -> anyhow::Result<()> {
         let mut check = self.ssh(&["-O", "check"]);
         let is_there = check.stdout(Stdio::null()).stderr(Stdio::null()).status();
         if is_there.is_ok_and(|status| status.success()) {
             return Ok(());
         }
-        // What goes wrong ssh itself says, and asks what it has to ask.
+        // ssh prints its own errors and prompts.
         let mut master = self.ssh(&["-o", "ControlMaster=yes", "-o", "ControlPersist=60"]);
         let status = master
             .arg("true")
@@ -177,7 +178,7 @@ impl SshTransport {
 impl AgentTransport for SshTransport {
     fn command(&self) -> anyhow::Result<Command> {
         self.connect(Stdio::inherit())?;
-        // Ctrl-C is told to the agent in words; it would break the connection.
+        // The agent receives Ctrl-C as a request, because a signal would break the connection.
         Ok(self.shell(&format!("{} agent --machine", self.remote.join(" "))))
     }
 
@@ -192,7 +193,7 @@ impl AgentTransport for SshTransport {
 
 impl Drop for SshTransport {
     fn drop(&mut self) {
-        // The shared connection ends by itself after a while where this does not reach it.
+        // If this fails, the shared connection times out.
         let mut exit = self.ssh(&["-O", "exit"]);
         let _ = exit.stdout(Stdio::null()).stderr(Stdio::null()).status();
     }

@@ -1,4 +1,4 @@
-//! What killed processes have left on a machine: the directories of campaigns and calibrations that nobody holds.
+//! Stale directories on a machine: those of campaigns and calibrations whose process was killed.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -15,7 +15,8 @@ use crate::local::LocalBackend;
 /// A unit of `st_blocks` (stat(2)).
 const BLOCK: u64 = 512;
 
-/// What is left in these directories, each once. What cannot be looked at holds nothing.
+/// Returns the stale directories in these places without duplicates. Skips places that cannot be
+/// read.
 pub fn find_stale(places: &[PathBuf]) -> Vec<StaleDirectory> {
     let mut left: Vec<_> = places.iter().flat_map(|place| left_in(place)).collect();
     left.sort();
@@ -47,7 +48,7 @@ fn may_be_left(name: &str) -> bool {
     name == CALIBRATION || is_campaign_name(name)
 }
 
-/// What a directory takes on the disk: an image has holes.
+/// Returns the disk usage of a directory. Images are sparse.
 fn size(directory: &Path) -> Bytes {
     let entries = fs::read_dir(directory).into_iter().flatten().flatten();
     let sizes = entries.map(|entry| match entry.metadata() {
@@ -70,7 +71,9 @@ pub fn remove(directory: &Path, campaign: Option<(CampaignId, &Campaign)>) -> an
     let name = directory.file_name().unwrap_or_default().to_string_lossy();
     if !may_be_left(&name) {
         let shown = directory.display();
-        return Err(EnvironmentError(format!("{shown} is nothing that fsarena makes")).into());
+        return Err(
+            EnvironmentError(format!("cannot remove {shown}: not a directory of fsarena")).into(),
+        );
     }
     Ok(CampaignDir::acquire_named(around, &name, "another process uses it")?.remove()?)
 }

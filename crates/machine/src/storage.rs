@@ -1,5 +1,5 @@
-//! What cells are put on: an image, a device or mounted directories; prepared once for a campaign, given to each
-//! cell, and left as it was found.
+//! Storage of cells: an image, a device or mounted directories. Prepared once for a campaign,
+//! passed to each cell, and restored at the end.
 
 use std::fs::File;
 use std::ops::ControlFlow;
@@ -29,7 +29,7 @@ use crate::images;
 use crate::source::{self, SourceHandle};
 use crate::user_prompt::UserPrompt;
 
-/// What a campaign works on.
+/// Storage of a campaign.
 pub struct CampaignStorage {
     id: CampaignId,
     kind: Kind,
@@ -37,27 +37,27 @@ pub struct CampaignStorage {
     in_use: bool,
     place: Option<CampaignDir>,
     attachment: Attachment,
-    /// What cells copy from.
+    /// Source of the files that cells copy.
     source: Option<CopySourceHandle>,
-    /// Where archives lie that commands unpack.
+    /// Directory with the archives for commands.
     archives: Option<PathBuf>,
     /// Cells with cold caches empty those of the whole machine.
     _caches: Option<CacheLock>,
 }
 
-/// How cells are attached to what they are put on.
+/// Describes how cells access their storage.
 struct Attachment {
-    /// In the words of a report.
+    /// Text for reports.
     words: String,
-    /// What decides about its speed.
+    /// Conditions that affect its performance.
     conditions: Vec<HostSetting>,
 }
 
-/// What cells copy from.
+/// Source of the files that cells copy.
 enum CopySourceHandle {
     /// What is the user's.
     Held(SourceHandle),
-    /// A second image; behind a loop device that takes no writes once it is filled.
+    /// A user's source.
     Image {
         image: Image,
         filled: Option<LoopDevice>,
@@ -65,17 +65,17 @@ enum CopySourceHandle {
 }
 
 enum Kind {
-    /// Images of our own, as many as a cell has disks at most; and the number of the next one, where one has to be given
-    /// up.
+    /// Images of the campaign, as many as a cell can use, and the number of the next one, in case
+    /// one must be replaced.
     Images { images: Vec<Image>, next: u32 },
-    /// A device or image of the user's.
+    /// A user's device or image.
     Device(Box<ExclusiveDevice>),
     /// Directories that are mounted already.
     Directories(Vec<PinnedDirectory>),
 }
 
 impl CampaignStorage {
-    /// Makes ready what every cell needs, and takes the campaign for this process alone.
+    /// Prepares the resources of all cells and locks the campaign for this process.
     pub fn prepare(
         id: CampaignId,
         campaign: &Campaign,
@@ -140,12 +140,12 @@ impl CampaignStorage {
         })
     }
 
-    /// Where archives lie that commands unpack, where there are any.
+    /// Returns the directory with the archives for commands, if the campaign has any.
     pub fn archives(&self) -> Option<PathBuf> {
         self.archives.clone()
     }
 
-    /// What the campaign runs on, for the record.
+    /// Returns the environment of the campaign for the record.
     pub fn environment(&self, campaign: &Campaign) -> Environment {
         let setting = EnvironmentContext {
             program: env!("CARGO_PKG_VERSION").to_owned(),
@@ -158,7 +158,7 @@ impl CampaignStorage {
         storage::collect(setting, campaign.contenders.iter().map(|c| &c.filesystem))
     }
 
-    /// What decides about speed, and what is copied from.
+    /// Returns the conditions that affect performance, including the source.
     fn conditions(&self, campaign: &Campaign) -> Vec<HostSetting> {
         let storage = self.source.as_ref().map(|source| match source {
             CopySourceHandle::Held(held) => held.storage(),
@@ -170,11 +170,11 @@ impl CampaignStorage {
         own.chain(source).collect()
     }
 
-    /// Fills the second image, where there is one, with what the tests copy from it: through a cell that is none of the
-    /// campaign's.
+    /// Fills the second image, if any, with the files that the tests copy. Runs a cell that is not
+    /// part of the campaign.
     ///
     /// # Errors
-    /// When it cannot be filled, or the user asks to stop.
+    /// Returns an error if the image cannot be filled or the user asks to stop.
     pub fn fill_source(
         &mut self,
         campaign: &Campaign,
@@ -201,9 +201,10 @@ impl CampaignStorage {
         source::write_source_image(campaign, storage.target(), executor)?;
         drop(storage);
         if storage::is_loop_attached(image.path(), RELEASE) {
-            return Err(
-                EnvironmentError("the second image is not let go of by the kernel".into()).into(),
-            );
+            return Err(EnvironmentError(
+                "cannot detach the second image: the kernel still uses it".into(),
+            )
+            .into());
         }
         let backing = File::open(image.path())?;
         let device = LoopDevice::attach_read_only(&backing, image.path())?;
@@ -212,7 +213,7 @@ impl CampaignStorage {
         Ok(())
     }
 
-    /// What a cell copies from, where its test copies in anything.
+    /// Returns the source for a cell. Returns `None` if its test does not copy.
     pub fn source(
         &self,
         campaign: &Campaign,
@@ -278,7 +279,7 @@ impl CampaignStorage {
         }
     }
 
-    /// What a calibration measures as the raw device: what cells are put on.
+    /// Returns the subject of a calibration: the storage of the cells, as a raw device.
     pub fn calibration_subject(&mut self, campaign: &Campaign) -> RawDeviceSubject {
         let mut filesystems = campaign.contenders.iter().map(|c| &c.filesystem);
         if campaign.backend == BackendKind::Dir {
@@ -315,24 +316,24 @@ impl CampaignStorage {
         }
     }
 
-    /// Takes note that a cell, or a calibration, is over that wrote to a device of the user's.
+    /// Records that a cell or calibration with write access to a user's device has ended.
     pub fn record_use(&mut self) {
         let Kind::Device(device) = &mut self.kind else {
             return;
         };
         if !std::mem::take(&mut self.in_use) {
-            // Whatever was written to it meanwhile was not written by fsarena.
+            // fsarena itself did not write to it, so later changes come from another program.
             return;
         }
         if !device.is_block() {
-            // Until the loop device lets go of the file, it may write to it; what holds it longer is seen by the
-            // next cell.
+            // The loop device may write to the file until the kernel releases it. If that takes
+            // longer, the next cell notices.
             storage::is_loop_attached(device.path(), RELEASE);
         }
         device.record_write();
     }
 
-    /// What a cell works on; an error here is a result of the cell.
+    /// Prepares the storage of a cell. An error here is a result of the cell.
     pub fn for_cell(
         &mut self,
         campaign: &Campaign,
@@ -402,9 +403,9 @@ impl CampaignStorage {
         }
     }
 
-    /// The image of the campaign's own for a cell whose contender is aged there, where the test fits on it. One in the
-    /// place of an image that is still mounted somewhere is none: that one's filesystem may have the same name. A state
-    /// on several images is not kept.
+    /// Returns the image for a cell with an aged contender, if the test fits on it. Returns `None`
+    /// for a user's device, several images, or a replacement of an image that is still mounted
+    /// (both filesystems could have the same name).
     pub fn image_to_age(
         &mut self,
         campaign: &Campaign,
@@ -426,10 +427,10 @@ impl CampaignStorage {
         }
     }
 
-    /// Whether what was made for the campaign is still there.
+    /// Checks that the files of the campaign still exist.
     ///
     /// # Errors
-    /// When it is not.
+    /// Returns an error if one is missing.
     pub fn check_exists(&self) -> Result<(), DeviceRefusal> {
         if let Some(place) = &self.place {
             place.check_exists()?;
@@ -447,7 +448,7 @@ impl CampaignStorage {
         }
     }
 
-    /// A directory that competes, which has to be where it was.
+    /// Returns a claimed directory. Returns an error if it has moved.
     fn held(&self, path: &Path) -> anyhow::Result<&PinnedDirectory> {
         let Kind::Directories(held) = &self.kind else {
             anyhow::bail!("{} was not taken", path.display());
@@ -493,7 +494,7 @@ impl CampaignStorage {
         Ok(())
     }
 
-    /// Removes everything that was made for the campaign.
+    /// Removes all files created for the campaign.
     pub fn clean_up(&mut self) -> anyhow::Result<()> {
         Ok(self.place.take().map_or(Ok(()), |place| place.remove())?)
     }
@@ -521,7 +522,7 @@ fn attachment(kind: &mut Kind, campaign: &Campaign) -> anyhow::Result<Attachment
     })
 }
 
-/// Directories may lie on disks of their own.
+/// Returns the conditions of each directory, because directories may be located on different disks.
 fn of_directories(campaign: &Campaign) -> Vec<HostSetting> {
     let contenders = campaign.contenders.iter();
     let conditions = contenders.filter_map(|contender| {
@@ -532,7 +533,7 @@ fn of_directories(campaign: &Campaign) -> Vec<HostSetting> {
     conditions.flatten().collect()
 }
 
-/// Lays out the archives of a campaign in its directory, where it has any.
+/// Links the archives of a campaign in its directory, if it has any.
 fn archives(
     campaign: &Campaign,
     place: &CampaignDir,

@@ -1,19 +1,19 @@
-//! What a machine says to whoever uses it, while it makes ready.
+//! Messages of a machine to its user during preparation.
 
 use std::path::Path;
 
-/// Hears what is done, and is asked before anything is erased.
+/// Receives progress reports and confirms erasures.
 pub trait UserPrompt {
     /// Something that the user should know.
     fn note(&self, text: &str);
 
-    /// So many bytes of an image are written.
+    /// Reports the number of image bytes written.
     fn image_progress(&self, done: u64, total: u64);
 
-    /// Asks before a device is erased that holds something. It returns where that is allowed.
+    /// Asks for confirmation before a device with contents is erased. Returns if the user agrees.
     ///
     /// # Errors
-    /// When it is not, or the user asks to stop.
+    /// Returns an error if the user refuses or asks to stop.
     fn confirm_erase(&self, erased: &EraseRequest<'_>) -> anyhow::Result<()>;
 }
 
@@ -22,8 +22,8 @@ pub trait UserPrompt {
 pub struct EraseRequest<'a> {
     /// The device.
     pub device: &'a Path,
-    /// What it is, for people.
+    /// Human-readable description of the device.
     pub description: &'a str,
-    /// What it holds.
+    /// Contents of the device.
     pub content: &'a str,
 }

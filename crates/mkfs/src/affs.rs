@@ -1,19 +1,19 @@
-//! AFFS, the filesystem of the Amiga: its older form (OFS) and its faster one (FFS).
+//! AFFS, the filesystem of the Amiga: the original form (OFS) and the faster one (FFS).
 //!
 //! Layout after "The .ADF (Amiga Disk File) format FAQ" of Laurent Clévy (chapters 4 and 5) and the
-//! structures in Linux fs/affs/amigaffs.h. All numbers are big-endian; a block has 512 bytes, that is, 128
-//! words of 32 bits.
+//! structures in Linux fs/affs/amigaffs.h. All numbers are big-endian; a block has 512 bytes, that
+//! is, 128 words of 32 bits.
 //!
 //! ```text
-//! block 0, 1            the boot block: "DOS", then a byte that says which form it is
+//! block 0, 1            boot block: "DOS", then a byte with the form
 //! block 2 …             free
-//! (blocks + 1) / 2      the root block, in the middle, where drivers look for it
-//! behind it             bitmap blocks, one for each 4064 blocks; a bit set means free
-//! behind them           blocks that list the bitmap blocks which find no place in the root block
+//! (blocks + 1) / 2      root block, in the middle of the volume, as drivers expect
+//! following blocks      bitmap blocks, one for each 4064 blocks; a set bit means free
+//! following blocks      lists of the bitmap blocks that do not fit into the root block
 //! ```
 //!
-//! Bitmaps do not count the two blocks of the boot block. A driver finds the root block by the size of
-//! the device alone, so a volume must be as large as the device it is on.
+//! Bitmaps do not include the two blocks of the boot block. A driver computes the location of the
+//! root block from the size of the device, so a volume must be as large as its device.
 
 use std::io::{Seek, Write};
 
@@ -26,7 +26,7 @@ use crate::{BLOCK, FormatError, FormattedVolume};
 const WORDS: usize = 128;
 /// Blocks before the first that can be used for anything.
 const RESERVED: u32 = 2;
-/// Blocks of which one bitmap block keeps account: all its bits but those of the checksum.
+/// Blocks covered by one bitmap block: all its bits except the checksum.
 const PER_BITMAP: u32 = 127 * 32;
 /// Bitmap blocks that the root block can name.
 const IN_ROOT: u32 = 25;
@@ -48,28 +48,29 @@ const TICKS_A_SECOND: u64 = 50;
 pub enum AffsVariant {
     /// OFS: each data block has a header and a checksum, which leaves 488 bytes of it to the file.
     Ofs,
-    /// FFS: data blocks hold nothing but data.
+    /// FFS: data blocks contain only data.
     Ffs,
 }
 
-/// A volume that is to be made.
+/// Parameters of a new volume.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Affs {
     /// How files are kept.
     pub data: AffsVariant,
     /// Whether letters with accents have their capitals, too, when names are compared.
     pub international: bool,
-    /// What it is called: 1 to 30 characters of Latin-1, without `:` and `/`.
+    /// The label: 1 to 30 characters of Latin-1, without `:` and `/`.
     pub label: String,
     /// When it was made, in seconds since 1970; before 1978 counts as 1978.
     pub created: u64,
 }
 
 impl Affs {
-    /// Makes the volume on a medium of this size in bytes.
+    /// Creates the volume on a medium of this size in bytes.
     ///
     /// # Errors
-    /// When the size is below 64 KiB or beyond what Linux counts, the label is none, or writing fails.
+    /// Returns an error if the size is below 64 KiB or above the limit of Linux, the label is
+    /// invalid, or writing fails.
     pub fn write<W: Write + Seek>(
         &self,
         size: Bytes,
@@ -144,7 +145,7 @@ impl Affs {
     }
 }
 
-/// Where everything lies.
+/// Locations of the structures on a volume.
 struct Geometry {
     blocks: u32,
     root: u32,
@@ -182,7 +183,8 @@ impl Geometry {
         self.root + 1 + self.bitmaps + index
     }
 
-    /// Root, bitmaps and extensions lie together and are all that is in use.
+    /// Returns true if the block is free. The root block, bitmaps and extensions are contiguous,
+    /// and no other blocks are in use.
     const fn is_free(&self, block: u32) -> bool {
         let used = block >= self.root && block < self.extension_block(self.extensions);
         block < self.blocks && !used

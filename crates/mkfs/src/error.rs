@@ -10,7 +10,7 @@ pub enum FormatError {
     /// The structures alone would not find room.
     #[error("{size} is too small: {smallest} are needed")]
     TooSmall {
-        /// The size that was asked for.
+        /// The requested size.
         size: Bytes,
         /// The least that works.
         smallest: Bytes,
@@ -18,17 +18,17 @@ pub enum FormatError {
     /// The drivers count blocks in 31 bits.
     #[error("{size} is too large: {largest} is the most")]
     TooLarge {
-        /// The size that was asked for.
+        /// The requested size.
         size: Bytes,
         /// The most that works.
         largest: Bytes,
     },
-    /// The filesystem cannot be called so.
+    /// The label is invalid.
     #[error("`{label}` cannot be the label: {why}")]
     Label {
-        /// What was asked for.
+        /// The requested label.
         label: String,
-        /// What a label must be.
+        /// Requirement that the label violates.
         why: &'static str,
     },
     /// Writing failed.

@@ -1,9 +1,9 @@
 //! HPFS, the High Performance File System of OS/2.
 //!
-//! Layout after Roy Duncan, "Design goals and implementation of the new High Performance File System"
-//! (Microsoft Systems Journal 4/5, 1989), the structures in Linux fs/hpfs/hpfs.h, and what the Linux
-//! driver verifies with `check=strict` (map.c, alloc.c, super.c). All numbers are little-endian; a sector
-//! has 512 bytes. Names of fields are those of Linux.
+//! Layout after Roy Duncan, "Design goals and implementation of the new High Performance File
+//! System" (Microsoft Systems Journal 4/5, 1989), the structures in Linux fs/hpfs/hpfs.h, and the
+//! checks of the Linux driver with `check=strict` (map.c, alloc.c, super.c). All numbers are
+//! little-endian; a sector has 512 bytes. Field names are those of Linux.
 //!
 //! ```text
 //! 0 … 15         boot block
@@ -15,8 +15,9 @@
 //! in the middle  bitmap of the directory band, directory band, spare directory nodes, user table, root
 //! ```
 //!
-//! Each band of 16384 sectors (8 MiB) has a bitmap of four sectors, at the beginning of even bands and
-//! at the end of odd ones, so that free space of two bands lies together; a bit set means free.
+//! Each band of 16384 sectors (8 MiB) has a bitmap of four sectors, at the beginning of even bands
+//! and at the end of odd ones, so that the free space of two bands is contiguous. A set bit means
+//! free.
 
 mod blocks;
 mod code_page;
@@ -34,23 +35,24 @@ const MAX_LABEL: usize = 11;
 const SUPERBLOCK: u64 = 16;
 const SPARE_BLOCK: u64 = 17;
 
-/// A volume that is to be made.
+/// Parameters of a new volume.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hpfs {
     /// What it is called: 1 to 11 printable ASCII characters, without `"*/:<>?\|`.
     pub label: String,
-    /// The number that tells it from others.
+    /// Serial number of the volume.
     pub serial: u32,
     /// When it was made, in seconds since 1970; ends in 2106.
     pub created: u64,
 }
 
 impl Hpfs {
-    /// Makes the volume on a medium of this size in bytes. What does not fill four sectors at the end
-    /// stays unused.
+    /// Creates the volume on a medium of this size in bytes. Up to three sectors at the end stay
+    /// unused, because the size is rounded down to a multiple of four sectors.
     ///
     /// # Errors
-    /// When the size is below 512 KiB or beyond what Linux counts, the label is none, or writing fails.
+    /// Returns an error if the size is below 512 KiB or above the limit of Linux, the label is
+    /// invalid, or writing fails.
     pub fn write<W: Write + Seek>(
         &self,
         size: Bytes,
@@ -79,7 +81,7 @@ impl Hpfs {
     }
 }
 
-/// Bitmaps of the bands and of the directory band; says how many sectors are free.
+/// Writes the bitmaps of the bands and of the directory band. Returns the number of free sectors.
 fn write_bitmaps<W: Write + Seek>(
     medium: &mut BlockWriter<'_, W>,
     layout: &Layout,

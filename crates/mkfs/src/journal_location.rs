@@ -1,14 +1,16 @@
-//! Where a filesystem keeps its own journal, read from a volume that was just made.
+//! Locates the journal of a filesystem on a newly created volume.
 //!
 //! Formats, all of fixed layout:
-//! * ext3, ext4: Documentation/filesystems/ext4/{super,inodes,ifork}.rst of Linux. The superblock holds a copy of what the
-//!   journal's inode says of its blocks (`s_jnl_blocks`), as a tree of extents or as the block map of ext2.
-//! * XFS: `fs/xfs/libxfs/xfs_format.h` (`xfs_dsb`), and chapter "Superblocks" of the XFS Algorithms & Data Structures.
+//! * ext3, ext4: Documentation/filesystems/ext4/{super,inodes,ifork}.rst of Linux. The superblock
+//!   has a copy of the block list in the journal's inode (`s_jnl_blocks`), as an extent tree or as
+//!   the block map of ext2.
+//! * XFS: `fs/xfs/libxfs/xfs_format.h` (`xfs_dsb`), and chapter "Superblocks" of the XFS Algorithms
+//!   & Data Structures.
 //! * JFS: `fs/jfs/jfs_superblock.h` (`s_logpxd`).
 //! * ReiserFS: `fs/reiserfs/reiserfs.h` of Linux 6.1 (`struct journal_params`).
 //!
-//! Of others no place is known: they have no journal (FAT, ext2), their journal is anywhere (btrfs, F2FS, NILFS2, ZFS),
-//! or it is a file that is not looked for (NTFS, GFS2, OCFS2).
+//! Other filesystems are not supported: they have no journal (FAT, ext2), the location of the
+//! journal is not fixed (btrfs, F2FS, NILFS2, ZFS), or the journal is a file (NTFS, GFS2, OCFS2).
 
 use std::io::{self, Read, Seek, SeekFrom};
 
@@ -17,19 +19,20 @@ use model::Bytes;
 /// A piece of a volume.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct VolumeExtent {
-    /// Where it begins.
+    /// Start of the extent.
     pub offset: Bytes,
-    /// How long it is.
+    /// Length of the extent.
     pub length: Bytes,
 }
 
-/// Pieces in a journal at most: a volume that says more is damaged.
+/// Maximum number of extents of a journal. A volume with more extents is damaged.
 const MAX_JOURNAL_PLACE_SIZE: usize = 4096;
 
-/// Where the journal of the filesystem on a volume lies, in the order of its blocks; nothing where no place is known.
+/// Returns the extents of the filesystem's journal, in the order of its blocks. Returns `None` if
+/// the location is unknown.
 ///
 /// # Errors
-/// When the volume cannot be read.
+/// Returns an error if the volume cannot be read.
 pub fn find_journal(volume: &mut (impl Read + Seek)) -> io::Result<Option<Vec<VolumeExtent>>> {
     let mut place = ext4(volume)?;
     for look in [xfs, jfs, reiserfs] {
@@ -40,7 +43,7 @@ pub fn find_journal(volume: &mut (impl Read + Seek)) -> io::Result<Option<Vec<Vo
     Ok(place.filter(|extents| !extents.is_empty()))
 }
 
-/// Bytes of a volume; nothing where it ends before.
+/// Reads bytes of a volume. Returns `None` if the volume ends too early.
 fn at(volume: &mut (impl Read + Seek), offset: u64, length: usize) -> io::Result<Option<Vec<u8>>> {
     volume.seek(SeekFrom::Start(offset))?;
     let mut bytes = vec![0; length];
@@ -132,7 +135,7 @@ fn ext4(volume: &mut (impl Read + Seek)) -> io::Result<Option<Vec<VolumeExtent>>
     Ok(Some(found.extents))
 }
 
-/// A node of a tree of extents, and what is below it.
+/// Collects the extents in a node of an extent tree and in all nodes below it.
 fn extent_tree(volume: &mut (impl Read + Seek), node: &[u8], found: &mut Found) -> io::Result<()> {
     const ENTRY: usize = 12;
     let (entries, depth) = (le16(node, 2) as usize, le16(node, 6));
@@ -147,7 +150,7 @@ fn extent_tree(volume: &mut (impl Read + Seek), node: &[u8], found: &mut Found) 
         }
         let child = le16(entry, 8) << 32 | le32(entry, 4);
         let below = at(volume, child * found.block, found.block as usize)?;
-        // Each level is one less, so that this ends whatever is on the disk.
+        // The depth decreases at each level, so the recursion ends even on a damaged volume.
         if let Some(below) = below.filter(|below| le16(below, 6) + 1 == depth) {
             extent_tree(volume, &below, found)?;
         }
@@ -189,8 +192,8 @@ fn xfs(volume: &mut (impl Read + Seek)) -> io::Result<Option<Vec<VolumeExtent>>>
     let Some(head) = head.filter(|head| head[124] < 64) else {
         return Ok(None);
     };
-    // A block's number is that of its group, and behind that the one within it, in so many bits. No number: the log is
-    // on another device.
+    // A block number consists of the group number and, in the lowest `group_bits` bits, the block
+    // within the group. If it is 0, the log is on another device.
     let (start, group_bits) = (be64(&head, 48), head[124]);
     let within = start & ((1 << group_bits) - 1);
     let first = (start >> group_bits).saturating_mul(be32(&head, 84)) + within;
@@ -235,7 +238,7 @@ mod tests {
 
     use super::*;
 
-    /// A volume of 320 MiB made by a program; nothing where that is not installed.
+    /// Creates a volume of 320 MiB with a program. Returns `None` if the program is not installed.
     fn made(program: &str, words: &[&str]) -> Option<(tempfile::TempDir, File)> {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("volume");
@@ -248,7 +251,7 @@ mod tests {
         Some((directory, file))
     }
 
-    /// Where it lies, and what the first bytes there are.
+    /// Returns the total length of the journal and its first bytes.
     fn looked(program: &str, words: &[&str]) -> Option<(u64, Vec<u8>)> {
         let (_directory, mut file) = made(program, words)?;
         let extents = find_journal(&mut file).unwrap().unwrap_or_default();
@@ -258,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn journals_lie_where_the_programs_that_make_them_put_them() {
+    fn finds_the_journal_of_volumes_made_by_mkfs() {
         // JBD2_MAGIC_NUMBER, with the type of its superblock.
         let jbd2 = [0xC0, 0x3B, 0x39, 0x98, 0, 0, 0, 4];
         for words in [

@@ -1,9 +1,10 @@
-//! What is known of filesystems' formats: makes empty filesystems of the two kinds that no package of Linux makes, AFFS of
-//! the Amiga and HPFS of OS/2, and finds where others keep their journals.
+//! Knowledge of filesystem formats. Creates empty filesystems of the two kinds that no Linux
+//! package can create, AFFS of the Amiga and HPFS of OS/2, and locates the journals of other
+//! filesystems.
 //!
-//! Pure: writes to and reads from whatever can be sought in. It opens no file, asks no clock and draws no
-//! number, so that the same volume is the same bytes every time. Whether a device may be overwritten is
-//! decided elsewhere.
+//! The crate is pure: it writes to and reads from any seekable stream. It opens no files, reads no
+//! clock and uses no random numbers, so equal parameters give equal bytes. The caller decides
+//! whether a device may be overwritten.
 
 mod affs;
 mod error;

@@ -1,10 +1,10 @@
-//! What a volume is written to, addressed by blocks of 512 bytes.
+//! Output medium of a volume, addressed in blocks of 512 bytes.
 
 use std::io::{self, Seek, SeekFrom, Write};
 
 use crate::BLOCK;
 
-/// At both ends, so much is cleared: there the signatures of other filesystems stand.
+/// Bytes cleared at each end, where signatures of other filesystems are located.
 const END: u64 = 1 << 20;
 const CHUNK: usize = 64 << 10;
 
@@ -31,7 +31,7 @@ impl<'a, W: Write + Seek> BlockWriter<'a, W> {
         self.out.write_all(bytes)
     }
 
-    /// Writes zeros over both ends, so that nothing takes the volume for what it was before.
+    /// Writes zeros over both ends, so that no old signature can be recognised.
     pub fn clear_ends(&mut self) -> io::Result<()> {
         let first = self.size.min(END);
         let last = self.size.saturating_sub(END) / BLOCK.0 * BLOCK.0;

@@ -1,5 +1,5 @@
-//! One record of a disk, put together field by field: offsets are those of the documents, numbers get the
-//! byte order that the name of the function says.
+//! Builder for one on-disk record, field by field. Offsets are those of the format documents; the
+//! name of each function gives the byte order.
 
 /// Bytes of a record; what is not set is zero.
 pub struct SectorBuilder {
@@ -7,7 +7,7 @@ pub struct SectorBuilder {
 }
 
 impl SectorBuilder {
-    /// A record of so many bytes.
+    /// Creates a record of `length` zero bytes.
     pub fn new(length: usize) -> Self {
         Self {
             bytes: vec![0; length],

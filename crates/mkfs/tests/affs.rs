@@ -42,7 +42,7 @@ fn sum(block: &[u8]) -> u32 {
     (0..128).fold(0, |sum: u32, i| sum.wrapping_add(word(block, i)))
 }
 
-/// What a reader finds of a volume.
+/// Structures that a reader finds on a volume.
 struct Found {
     root: u32,
     bitmaps: Vec<u32>,
@@ -50,7 +50,7 @@ struct Found {
     free: BTreeSet<(u32, u32)>,
 }
 
-/// Reads a volume; everything that Linux verifies, and all checksums, must be right.
+/// Reads a volume and verifies all checksums and all fields that Linux verifies.
 fn read(disk: &Disk, blocks: u32) -> Found {
     let root = (2 + blocks - 1) / 2;
     let block = disk.read(root, 1);
@@ -112,7 +112,7 @@ fn free_runs(disk: &Disk, bitmaps: &[u32]) -> BTreeSet<(u32, u32)> {
     runs
 }
 
-/// Free is what nothing uses, and nothing else.
+/// Checks that the free blocks are exactly the unused blocks.
 fn check(disk: &Disk, made: FormattedVolume, blocks: u32) {
     let found = read(disk, blocks);
     assert_eq!(made.blocks, u64::from(blocks));
@@ -150,7 +150,7 @@ proptest! {
     }
 
     #[test]
-    fn bitmaps_are_right_where_the_number_of_their_blocks_changes(
+    fn bitmaps_are_right_at_sizes_that_change_the_bitmap_count(
         bitmaps in prop::sample::select(vec![1u64, 2, 25, 26, 25 + 127, 25 + 128, 25 + 254]),
         blocks in 0u64..70,
     ) {
@@ -160,14 +160,14 @@ proptest! {
     }
 
     #[test]
-    fn what_does_not_fill_a_block_at_the_end_is_left_alone(rest in 0u64..512) {
+    fn ignores_a_partial_block_at_the_end(rest in 0u64..512) {
         let (disk, made) = make_bytes(1760 * 512 + rest);
         check(&disk, made, 1760);
     }
 }
 
 #[test]
-fn a_floppy_is_what_amigados_makes() {
+fn floppy_layout_matches_amigados() {
     let (disk, made) = make(1760);
     let found = read(&disk, 1760);
     assert_eq!((found.root, &found.bitmaps[..]), (880, &[881][..]));
@@ -179,7 +179,7 @@ fn a_floppy_is_what_amigados_makes() {
 }
 
 #[test]
-fn the_boot_block_says_which_form_it_is() {
+fn boot_block_contains_the_form() {
     let forms = [
         (AffsVariant::Ofs, false, 0),
         (AffsVariant::Ffs, false, 1),
@@ -210,7 +210,7 @@ fn the_root_block_holds_the_label_and_the_date() {
 }
 
 #[test]
-fn nothing_of_what_was_there_before_is_left_at_the_ends() {
+fn clears_old_contents_at_both_ends() {
     let (disk, _) = make(8192);
     for (from, to) in [(2, 2048), (8192 - 2048, 8192)] {
         assert!(disk.read(from, to - from).iter().all(|b| *b == 0));

@@ -46,7 +46,7 @@ struct Volume<'a> {
     disk: &'a Disk,
     superblock: Vec<u8>,
     spare: Vec<u8>,
-    /// A bit for each sector, set where it is free.
+    /// A bit for each sector, set if the sector is free.
     free: Vec<u8>,
 }
 
@@ -129,7 +129,8 @@ impl<'a> Volume<'a> {
     }
 }
 
-/// What lies in use is what the bitmaps say, each sector once.
+/// Checks that the bitmaps mark exactly the sectors of records as used, and that records do not
+/// overlap.
 fn check_allocation(volume: &Volume<'_>, made: FormattedVolume) {
     let mut used = 0;
     let mut end = 0;
@@ -240,7 +241,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
     #[test]
-    fn everything_is_where_a_strict_driver_wants_it_at_any_size(size in prop_oneof![
+    fn passes_strict_driver_checks_at_any_size(size in prop_oneof![
         512u64 << 10..3 << 20,
         3u64 << 20..64 << 20,
         64u64 << 20..8 << 30,
@@ -268,7 +269,7 @@ fn volumes_beyond_4_gib_ask_for_a_driver_of_version_3() {
 }
 
 #[test]
-fn the_directory_band_lies_in_the_middle() {
+fn directory_band_is_in_the_middle() {
     let (disk, _) = make(1 << 30);
     let volume = Volume::open(&disk);
     let (first, length) = (le32(&volume.superblock, 52), le32(&volume.superblock, 48));
@@ -290,7 +291,7 @@ fn the_boot_block_is_that_of_an_hpfs_volume() {
 }
 
 #[test]
-fn the_spare_block_is_clean_and_nothing_in_it_is_used() {
+fn spare_block_is_clean_and_unused() {
     let (disk, _) = make(100 << 20);
     let spare = disk.read(17, 1);
     assert_eq!(spare[8] & 1, 0, "dirty");

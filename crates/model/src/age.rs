@@ -1,4 +1,4 @@
-//! Ageing: the files that lie on a filesystem before a test, and those that came and went there.
+//! Ageing: creating and removing files on a filesystem before a test.
 
 use std::fmt;
 use std::str::FromStr;
@@ -15,7 +15,7 @@ use crate::{Bytes, Nanos, percentage};
 pub struct PerMille(pub u32);
 
 impl PerMille {
-    /// A part of a whole, rounded; nothing of nothing.
+    /// Returns part of a whole, rounded; zero if the whole is zero.
     pub fn from_ratio(part: u64, whole: u64) -> Self {
         let whole = u128::from(whole);
         let share = (u128::from(part) * 1000 + whole / 2).checked_div(whole);
@@ -51,7 +51,7 @@ impl FromStr for PerMille {
     }
 }
 
-/// What churn does with a file of which there are too many of its age.
+/// Action of the churn for a file if too many files have its age.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -59,7 +59,8 @@ pub enum Churn {
     /// Deletes it; another file is made in another directory.
     #[serde(rename = "turn-over")]
     DeleteAndCreate,
-    /// Writes it anew under another name and renames that over it, as programs do that never leave half a file.
+    /// Writes the file again under another name and renames it over the old one, like programs with
+    /// atomic updates.
     Rewrite,
 }
 
@@ -77,7 +78,7 @@ impl Churn {
 pub struct SizeBin {
     /// The largest; the smallest is one byte above the bin before.
     pub up_to: Bytes,
-    /// How many of them there are, beside the other bins.
+    /// Number of files, relative to the other bins.
     pub weight: u32,
 }
 
@@ -85,13 +86,13 @@ pub struct SizeBin {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AgeBin {
-    /// The oldest, in any unit: what counts is how old it is beside the last bin.
+    /// Maximum age, in any unit: only the ratio to the last bin matters.
     pub up_to: u64,
-    /// How many of them there are, beside the other bins.
+    /// Number of files, relative to the other bins.
     pub weight: u32,
 }
 
-/// Files so many directories deep.
+/// Files at one directory depth.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DepthBin {
@@ -99,7 +100,7 @@ pub struct DepthBin {
     pub depth: u32,
     /// Directories that there are at this depth.
     pub directories: u32,
-    /// How many files lie there, beside the other bins.
+    /// Number of files at this depth, relative to the other bins.
     pub weight: u32,
 }
 
@@ -109,15 +110,16 @@ pub struct DepthBin {
 pub struct AgeProfile {
     /// The word that names it: `agrawal`.
     pub name: String,
-    /// One line for people.
+    /// A title in one line.
     pub title: String,
-    /// Where its distributions come from.
+    /// Source of the distributions.
     pub source: String,
-    /// What churn does.
+    /// Kind of churn.
     pub churn: Churn,
-    /// How often the files of the fill are replaced, on average, where a campaign does not say how many operations.
+    /// Average number of times that each file of the fill is replaced, unless the campaign sets the
+    /// number of operations.
     pub turnover: u32,
-    /// Operations between two points at which everything is written to the device.
+    /// Operations between two syncs of the filesystem.
     pub batch: u32,
     /// Sizes of files, in rising order.
     pub sizes: Vec<SizeBin>,
@@ -133,30 +135,30 @@ pub struct AgeProfile {
 pub struct AgeingSpec {
     /// The distributions.
     pub profile: AgeProfile,
-    /// How full it is then: what is used of all that files may use.
+    /// Fill at the end: used share of the space available to files.
     pub fill: PerMille,
-    /// Files made and removed after the fill; what the profile's turnover comes to where absent.
+    /// Files created and removed after the fill [default: from the turnover of the profile].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub operations: Option<u64>,
-    /// The layout score at which ageing stops before its last operation, where one is wanted.
+    /// Layout score at which ageing stops early, if set.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub layout: Option<PerMille>,
 }
 
 impl AgeingSpec {
-    /// How full where nobody says.
+    /// Default fill of an aged filesystem.
     pub const FILL: PerMille = PerMille(800);
     /// Least fill: below it there are too few files to be like any distribution.
     pub const MIN_FILL: PerMille = PerMille(50);
-    /// Most fill: above it most filesystems have no room for what they need themselves.
+    /// Maximum fill: above it, most filesystems lack space for their metadata.
     pub const MAX_FILL: PerMille = PerMille(950);
-    /// How far the fill may lie from what is wanted.
+    /// Maximum deviation from the wanted fill.
     pub const TOLERANCE: PerMille = PerMille(10);
 
-    /// Reads how full it is to be: `80%`, or `80`.
+    /// Reads a fill: `80%`, or `80`.
     ///
     /// # Errors
-    /// When it is no percentage, or one that cannot be.
+    /// Returns an error if the text is not a percentage or out of range.
     pub fn parse_fill(text: &str) -> Result<PerMille, String> {
         let (least, most) = (Self::MIN_FILL, Self::MAX_FILL);
         let fill = match text.ends_with('%') {
@@ -167,12 +169,12 @@ impl AgeingSpec {
             .ok_or_else(|| format!("`{text}`: expected a percentage from {least} to {most}"))
     }
 
-    /// What a device of this size has left for a test beside the fill.
+    /// Returns the space of a device of this size that the fill leaves for a test.
     pub fn free_space_after(&self, size: Bytes) -> Bytes {
         Bytes(size.0 - self.fill.apply_to(size.0))
     }
 
-    /// The smallest device that leaves so much room, in whole MiB.
+    /// Returns the smallest device with this much free space after the fill, in whole MiB.
     pub fn device_size_for(&self, room: Bytes) -> Bytes {
         let free = u64::from(1000 - self.fill.0.min(999));
         let size = room.0.saturating_mul(1000).div_ceil(free);
@@ -183,7 +185,7 @@ impl AgeingSpec {
     pub fn write_estimate(&self, size: Bytes) -> Bytes {
         let fill = self.fill.apply_to(size.0);
         let times = match self.operations {
-            // Of the operations, every second one writes a file.
+            // Every second operation writes a file.
             Some(operations) => {
                 let each = self.profile.mean_size().0;
                 return Bytes(fill.saturating_add((operations / 2).saturating_mul(each)));
@@ -232,25 +234,25 @@ pub enum AgeingStopReason {
     /// The layout score that was wanted was reached.
     #[serde(rename = "layout")]
     LayoutConverged,
-    /// What was removed gave no room back.
+    /// Removing files did not free space.
     #[serde(rename = "no-room")]
     NoSpace,
 }
 
-/// What ageing came to.
+/// Result of ageing.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AgeingResult {
-    /// How full it was to be.
+    /// Wanted fill.
     pub wanted_fill: PerMille,
-    /// The layout score that was wanted, where one was.
+    /// Wanted layout score, if set.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wanted_layout: Option<PerMille>,
-    /// How full the filesystem was in the end.
+    /// Final fill of the filesystem.
     pub fill: PerMille,
-    /// Files that lie there.
+    /// Number of files.
     pub files: u64,
-    /// Directories that lie there.
+    /// Number of directories.
     pub directories: u64,
     /// Bytes in these files.
     pub bytes: Bytes,
@@ -258,9 +260,9 @@ pub struct AgeingResult {
     pub operations: u64,
     /// Bytes written in all.
     pub written: Bytes,
-    /// How often a file found no room, and others were removed for it.
+    /// Number of files for which space ran out and others were removed.
     pub no_space: u64,
-    /// The share of files that are of another age than the profile wants: more operations would bring it down.
+    /// Share of the files whose age differs from the profile; more operations would reduce it.
     pub ages_apart: PerMille,
     /// The layout score after the fill, before any file was removed; absent where the filesystem does not say where files
     /// lie.
@@ -269,7 +271,7 @@ pub struct AgeingResult {
     pub layout_aged: Option<PerMille>,
     /// Why it ended.
     pub stopped: AgeingStopReason,
-    /// How long it took.
+    /// Duration of the ageing.
     pub elapsed: Nanos,
     /// The hash of the kept image that the state was taken from; absent where the cell itself was aged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -278,10 +280,10 @@ pub struct AgeingResult {
 }
 
 impl AgeingResult {
-    /// So many digits of a hash are shown to people.
+    /// Number of digits of a hash in reports.
     pub const SHORT_HASH: usize = 12;
 
-    /// What somebody who reads results has to know: a fill that was missed, a score that nobody could watch.
+    /// Returns remarks for the report, such as a missed fill or an unavailable layout score.
     pub fn warnings(&self) -> Vec<String> {
         let mut remarks = Vec::new();
         if let Some(hash) = &self.image_hash {
@@ -302,7 +304,7 @@ impl AgeingResult {
         }
         if let (Some(wanted), None) = (self.wanted_layout, self.layout_aged) {
             remarks.push(format!(
-                "its files do not say where they lie: ageing ended by its operations and not at a layout score of {wanted}"
+                "the layout of its files is not available: ageing ended by its operations and not at a layout score of {wanted}"
             ));
         }
         remarks
@@ -362,7 +364,7 @@ mod tests {
     }
 
     #[test]
-    fn what_ageing_writes_follows_from_turnover_or_operations() {
+    fn written_bytes_follow_from_turnover_or_operations() {
         let mut age = age(500);
         assert_eq!(age.profile.mean_size(), Bytes(1625));
         assert_eq!(age.write_estimate(Bytes(1000)), Bytes(1500));

@@ -1,5 +1,5 @@
-//! What fsarena itself costs, and what the device below can do without a filesystem: the two
-//! ends between which every result lies.
+//! Calibration: the overhead of fsarena and the speed of the raw device without a filesystem.
+//! Together they bound every result.
 
 use serde::{Deserialize, Serialize};
 
@@ -17,12 +17,12 @@ pub struct RepeatedValue {
     /// The largest.
     #[serde(rename = "most")]
     pub max: f64,
-    /// How often it was taken.
+    /// Number of repetitions.
     pub repetitions: u32,
 }
 
 impl RepeatedValue {
-    /// The spread of some values; `None` where there are none or one is not finite.
+    /// Returns the spread of values, or `None` if there are none or one is not finite.
     pub fn from_values(values: &[f64]) -> Option<Self> {
         if values.iter().any(|v| !v.is_finite()) {
             return None;
@@ -41,12 +41,12 @@ impl RepeatedValue {
     }
 }
 
-/// What fsarena itself costs on this machine: the harness overhead.
+/// The harness overhead: cost of fsarena itself on this machine.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct HarnessOverhead {
-    /// Nanoseconds for one operation through all that stands around a system call: the request is
-    /// drawn, nothing is read, and what was done is timed and counted.
+    /// Nanoseconds per operation without the system call: the request is chosen, no data is read,
+    /// and the operation is timed and counted.
     pub operation: RepeatedValue,
     /// Of these, nanoseconds for one reading of the clock.
     pub clock: RepeatedValue,
@@ -54,11 +54,11 @@ pub struct HarnessOverhead {
     pub histogram: RepeatedValue,
     /// Bytes per second that one processor marks as belonging to their place before they are written.
     pub marking: RepeatedValue,
-    /// Bytes per second that one processor compares with what was written.
+    /// Bytes per second that one processor verifies.
     pub verification: RepeatedValue,
 }
 
-/// What the device can do before there is a filesystem on it, past the page cache.
+/// Performance of the raw device without a filesystem, bypassing the page cache.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RawDevicePerformance {
@@ -86,23 +86,23 @@ impl RawDevicePerformance {
     pub const DEPTH: u32 = 32;
 }
 
-/// What fsarena itself costs and what the device can do, as found before the first cell.
+/// Calibration before the first cell: harness overhead and raw device performance.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Calibration {
     /// When it was taken, nanoseconds since 1970.
     pub taken: Nanos,
-    /// How long it took.
+    /// Duration of the calibration.
     pub elapsed: Nanos,
     /// The harness overhead.
     #[serde(alias = "instrument")]
     pub overhead: HarnessOverhead,
-    /// The device; `None` where there is none to measure.
+    /// The device; `None` if no device can be measured.
     #[serde(alias = "ceiling")]
     pub raw_device: Option<RawDevicePerformance>,
-    /// What the raw device is, or why there is none; a line for people.
+    /// Description of the raw device, or the reason why it was not measured, as readable text.
     pub device: String,
-    /// What else the machine did meanwhile; absent where that was not looked at.
+    /// Activity of other processes during the calibration. Absent if not measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub disturbance: Option<HostNoise>,
 }
@@ -128,14 +128,14 @@ mod tests {
     }
 
     #[test]
-    fn nothing_measured_has_no_spread() {
+    fn no_values_or_infinite_values_have_no_spread() {
         assert_eq!(RepeatedValue::from_values(&[]), None);
         assert_eq!(RepeatedValue::from_values(&[1.0, f64::INFINITY]), None);
     }
 
     proptest! {
         #[test]
-        fn the_median_lies_between_the_ends(values in prop::collection::vec(0.0..1e12f64, 1..20)) {
+        fn median_is_between_least_and_most(values in prop::collection::vec(0.0..1e12f64, 1..20)) {
             let spread = RepeatedValue::from_values(&values).unwrap();
             prop_assert!(spread.min <= spread.median && spread.median <= spread.max);
             prop_assert!(values.contains(&spread.min) && values.contains(&spread.max));

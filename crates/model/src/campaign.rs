@@ -1,4 +1,4 @@
-//! A campaign: what is compared, by which tests, how often, and where.
+//! A campaign: contenders, tests, rounds and the environment.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -20,9 +20,9 @@ pub enum BackendKind {
     Dir,
     /// An image file or a device, mounted by this machine's kernel; needs root.
     Loop,
-    /// A throw-away virtual machine with a kernel of its own; needs no root.
+    /// A temporary virtual machine with a separate kernel; needs no root.
     Vm,
-    /// Nowhere here: somebody else measured it, with another program.
+    /// Not run here: results imported from another program.
     #[serde(rename = "elsewhere")]
     Imported,
 }
@@ -51,7 +51,7 @@ impl FromStr for BackendKind {
     }
 }
 
-/// How large the tests are.
+/// Size of the tests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -70,8 +70,9 @@ impl SizeProfile {
     /// Every profile, from small to large.
     pub const ALL: [Self; 4] = [Self::Smoke, Self::Quick, Self::Standard, Self::Study];
 
-    /// Time in which any phase ends that ends at all, unless the user says otherwise. An emulated guest takes longer;
-    /// elsewhere the quick profiles are not to wait for who takes a hundred times as long as anybody else.
+    /// Returns the default maximum duration of a phase. It is longer for an emulated guest. In
+    /// other cases the quick profiles use a short limit, so that they do not wait for a contender
+    /// that is a hundred times slower than the rest.
     pub const fn phase_limit(self, backend: BackendKind) -> Nanos {
         const MINUTE: u64 = 60;
         Nanos::from_secs(match (self, backend) {
@@ -122,7 +123,7 @@ pub enum Clock {
     /// The time of the machine that ran it: noisy, so that rounds are repetitions.
     #[default]
     Real,
-    /// Virtual time, in which nothing varies but what the seed decides. Older databases call it `model`.
+    /// Virtual time, in which only the seed changes results. Older databases call it `model`.
     #[serde(alias = "model")]
     Virtual,
 }
@@ -159,19 +160,20 @@ impl fmt::Display for Clock {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StoppingRule {
-    /// The ends of a 95 % interval lie no farther from the median than this share of it.
+    /// Maximum distance between the ends of a 95 % interval and the median, as a share of the
+    /// median.
     pub width: f64,
     /// Share of the primary results that must be so narrow, above 0 and at most 1.
     pub share: f64,
     /// Rounds at most.
     pub max_rounds: u32,
-    /// No further round begins once the cells have taken so long together; absent where time does not matter.
+    /// No further round starts after the cells have taken this long in total. Unlimited if absent.
     #[serde(default)]
     pub max_time: Option<Nanos>,
 }
 
 impl Campaign {
-    /// Most rounds, those that are added among them: a slip of the finger shall not plan for years.
+    /// Maximum number of rounds, including added ones. Protects against typing errors.
     pub const MAX_ROUNDS: u32 = 1000;
     /// Readahead on images where the user names none: the kernel's own default
     /// (`VM_READAHEAD_PAGES` of `include/linux/mm.h`).
@@ -182,26 +184,26 @@ impl Campaign {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Campaign {
-    /// A name for people.
+    /// The display name.
     pub name: String,
     /// Who competes.
     pub contenders: Vec<Contender>,
     /// Groups of contenders that the user has named.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub groups: Vec<ContenderGroup>,
-    /// By which tests, resolved for the profile.
+    /// The test suites, resolved for the profile.
     pub suites: Vec<Suite>,
     /// How large.
     pub profile: SizeProfile,
-    /// How often each test is repeated on a fresh filesystem. Of a stored campaign to which rounds were
-    /// added, how many there are by now.
+    /// Number of rounds; each round uses a fresh filesystem. In a stored campaign it includes the
+    /// rounds added so far.
     pub rounds: u32,
     /// When rounds are added, and how many at most; never where absent.
     #[serde(default)]
     #[serde(rename = "until")]
     pub stopping_rule: Option<StoppingRule>,
-    /// Time in which it answers what it can: after one round of everything, cells are added where an answer is open, as
-    /// long as they fit.
+    /// Time budget: after one round of all cells, more cells run for undecided questions, while
+    /// they fit into the budget.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub budget: Option<Nanos>,
     /// From which every random choice comes.
@@ -213,7 +215,7 @@ pub struct Campaign {
     pub memory: Option<Bytes>,
     /// Where contenders live.
     pub backend: BackendKind,
-    /// Who measured it, where that was not fsarena; there is nothing to run then.
+    /// The program or authors that measured an imported campaign. Imported campaigns cannot be run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub measured_by: Option<ExternalSource>,
     /// The clock that its times are in.
@@ -222,21 +224,22 @@ pub struct Campaign {
     /// The machine that each cell gets for itself (`vm` backend).
     #[serde(default)]
     pub guest: Option<GuestConfig>,
-    /// How far ahead of a sequential reader the kernel reads on an image; absent where it is left as it is, as on
-    /// all that is no image.
+    /// Maximum readahead of the kernel on an image. Absent if it is not changed, which includes all
+    /// backends without an image.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub readahead: Option<Bytes>,
-    /// The most that the campaign may write to disks of this machine's, where the user says: phases are repeated only
-    /// as far as that leaves room for, and no cell begins that would write more.
+    /// Limit for writes to disks of this machine, if set. Phases are repeated only within it, and
+    /// no cell starts that would exceed it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_written: Option<Bytes>,
-    /// Another disk that trees and files are copied from; absent where their content is made in memory.
+    /// Source disk from which trees and files are copied. Absent if their content is generated in
+    /// memory.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<CopySource>,
     /// The other machine on which cells run, as ssh knows it; this one where absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<String>,
-    /// Archives that its commands unpack, as they were brought.
+    /// Archives that its commands unpack, with their downloaded versions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub archives: Vec<CachedArchive>,
     /// Whether aged states are kept as images and used again, by later campaigns, too.
@@ -244,12 +247,12 @@ pub struct Campaign {
     pub keep_aged: bool,
     /// The block device to use instead of an image (`loop` and `vm` backend).
     pub device: Option<PathBuf>,
-    /// Where images and mount points are made; nothing is left there at the end.
+    /// Directory for images and mount points. They are removed at the end.
     pub work_dir: PathBuf,
     /// Time without any sign of progress after which a cell is `hung`.
     #[serde(alias = "patience")]
     pub stall_timeout: Nanos,
-    /// Time after which a phase or step is `hung` that has not ended, whatever moves.
+    /// Maximum duration of a phase or step. Afterwards it is `hung`, even if it makes progress.
     #[serde(default = "longest_phase_limit")]
     pub phase_limit: Nanos,
 }
@@ -260,7 +263,8 @@ impl Campaign {
         contender.own.memory.or(self.memory)
     }
 
-    /// The seed of ageing. Kept images are of use to later campaigns only where ageing depends on no campaign.
+    /// Returns the seed of ageing. It is constant if aged images are kept, because later campaigns
+    /// can only reuse them if ageing does not depend on the campaign.
     pub const fn age_seed(&self) -> u64 {
         match self.keep_aged {
             true => 0,
@@ -268,13 +272,14 @@ impl Campaign {
         }
     }
 
-    /// How many disks a cell lies on: what its test says, as a point of a sweep, or else its contender, or its guest.
+    /// Returns the number of disks of a cell: from the test (a point of a sweep), else from the
+    /// contender, else from the guest.
     pub fn disk_count_for(&self, contender: &Contender, test: &Test) -> u32 {
         let guests = self.guest.as_ref().map_or(1, |guest| guest.disks);
         test.disks().or(contender.own.disks).unwrap_or(guests)
     }
 
-    /// The most disks that a cell lies on; 1 where none lies on any.
+    /// Returns the maximum number of disks of a cell; 1 if no cell uses disks.
     pub fn max_disks(&self) -> u32 {
         let tests = || self.suites.iter().flat_map(|suite| &suite.tests);
         let contenders = self.contenders.iter();
@@ -283,8 +288,8 @@ impl Campaign {
         counts.max().unwrap_or(1)
     }
 
-    /// The machine that a cell gets (`vm` backend): the campaign's, but for what is the contender's own, or the
-    /// test's, as a point of a sweep over disks.
+    /// Returns the machine of a cell (`vm` backend): the machine of the campaign, overridden by the
+    /// settings of the contender and of the test (a point of a sweep over disks).
     pub fn guest_for(&self, contender: &Contender, test: &Test) -> Option<GuestConfig> {
         let machine = self.guest.clone()?;
         let own = &contender.own;
@@ -297,7 +302,8 @@ impl Campaign {
         })
     }
 
-    /// The machine of its guests in words, with every disk that a cell has; nothing where cells run in none.
+    /// Returns the guest machine as text, with every disk that cells use. Returns `None` without
+    /// guests.
     pub fn describe_guest(&self) -> Option<String> {
         let machine = self.guest.as_ref()?;
         let disks: Vec<String> = self.disks().iter().map(ToString::to_string).collect();
@@ -326,7 +332,7 @@ impl Campaign {
     }
 }
 
-/// What campaigns have that were stored before there was a limit.
+/// Default for stored campaigns that have no limit.
 const fn longest_phase_limit() -> Nanos {
     SizeProfile::Study.phase_limit(BackendKind::Loop)
 }

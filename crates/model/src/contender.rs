@@ -8,9 +8,9 @@ use crate::{ContenderOverrides, Filesystem};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Contender {
-    /// What the tables call it: `ext4`, `ext4:data=journal`, or the name a campaign file gives.
+    /// The name in tables: `ext4`, `ext4:data=journal`, or the name from a campaign file.
     pub name: String,
-    /// The filesystem, complete, so that a stored campaign stands on its own.
+    /// The complete filesystem entry, so that a stored campaign is self-contained.
     pub filesystem: Filesystem,
     /// Words added to the mkfs command line.
     pub mkfs_options: Vec<String>,
@@ -18,7 +18,7 @@ pub struct Contender {
     pub mount_options: Vec<String>,
     /// The directory to use instead of a device (`dir` backend).
     pub directory: Option<std::path::PathBuf>,
-    /// Where its setting is not the campaign's.
+    /// Settings that override the settings of the campaign.
     #[serde(default, skip_serializing_if = "ContenderOverrides::is_empty")]
     pub own: ContenderOverrides,
 }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ContenderGroup {
-    /// What reports call it.
+    /// The name in reports.
     pub name: String,
     /// Names of its contenders.
     pub members: Vec<String>,

@@ -1,10 +1,10 @@
-//! What of a campaign's setting is another one for a single contender: its memory, the disks of its guests, its age.
+//! Campaign settings that a contender overrides: memory, the disks of its guests, and age.
 
 use serde::{Deserialize, Serialize};
 
 use crate::{AgeingSpec, Bytes, DiskModel};
 
-/// What is a contender's own; what is absent is as the campaign says.
+/// Settings of a contender. Absent settings come from the campaign.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ContenderOverrides {
@@ -14,7 +14,7 @@ pub struct ContenderOverrides {
     /// The model of its guests' disks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub disk: Option<DiskModel>,
-    /// How many disks its guests have.
+    /// Number of disks of its guests.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub disks: Option<u32>,
     /// How its filesystem is aged before a test; it is fresh where absent.
@@ -23,7 +23,7 @@ pub struct ContenderOverrides {
 }
 
 impl ContenderOverrides {
-    /// Whether everything is as the campaign says.
+    /// Returns true if no setting is overridden.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }

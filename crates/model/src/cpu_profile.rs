@@ -6,12 +6,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::Nanos;
 
-/// What the innermost function is called where a program was at work, and not the kernel for it.
+/// Name of the innermost function if a program was running in user mode.
 pub const USER: &str = "[user]";
 
-/// What it takes to sample a program, and the kernel in stacks of ten functions. Measured in virtual time on Linux 6.1 with
-/// a loop that counts (120 ms) and with files that are made and removed on tmpfs (380 ms): without it, periods of 20, 50 and
-/// 100 µs give the time that either takes unsampled, within 1 %.
+/// Time to take one sample, of a program and of the kernel in stacks of ten functions. Measured in
+/// virtual time on Linux 6.1 with a counting loop (120 ms) and with files created and removed on
+/// tmpfs (380 ms). After this time is subtracted, periods of 20, 50 and 100 µs give the unsampled
+/// time of both, within 1 %.
 const SAMPLE_OF_PROGRAM: Nanos = Nanos(2_300);
 const SAMPLE_OF_KERNEL: Nanos = Nanos(5_000);
 
@@ -20,7 +21,7 @@ const SAMPLE_OF_KERNEL: Nanos = Nanos(5_000);
 pub struct Sampling {
     /// Time between two samples.
     pub period: Nanos,
-    /// The phase that is sampled; all are where it is absent.
+    /// The phase to sample [default: all phases].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub phase: Option<String>,
 }
@@ -48,14 +49,16 @@ pub struct CpuProfile {
     calls: Vec<CallNode>,
 }
 
-/// A function in the place of its caller: the caller's place in the list, from 1, or 0 where it has none; the number of
-/// the function; and samples in which it was the innermost.
+/// A function called from a given caller. The fields are the index of the caller in the list, from
+/// 1, or 0 if it has none; the number of the function; and the samples in which it was the
+/// innermost function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct CallNode(u32, u32, u64);
 
 impl CpuProfile {
-    /// The profile of stacks, each from the outermost function to the innermost and with its number of samples. The
-    /// outermost is the task; the innermost is [`USER`] where it was a program that worked.
+    /// Creates a profile from stacks, each from the outermost function to the innermost and with
+    /// its number of samples. The outermost element is the task. The innermost is [`USER`] if the
+    /// program was running in user mode.
     pub fn from_stacks(
         period: Nanos,
         lost: u64,
@@ -97,12 +100,12 @@ impl CpuProfile {
         profile
     }
 
-    /// Each stack with samples of its own, from the outermost function to the innermost.
+    /// Returns each stack that has samples, from the outermost function to the innermost.
     pub fn stacks(&self) -> impl Iterator<Item = (Vec<&str>, u64)> {
         let mut stacks: Vec<Vec<&str>> = Vec::with_capacity(self.calls.len());
         for CallNode(caller, function, _) in &self.calls {
             let name = self.functions.get(*function as usize);
-            // What does not name a caller before it was not made here.
+            // An index that does not refer to an earlier entry is invalid and treated as no caller.
             let caller = caller.checked_sub(1).map(|place| place as usize);
             let above = caller.and_then(|place| stacks.get(place)).cloned();
             let mut stack = above.unwrap_or_default();
@@ -187,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn programs_and_kernel_are_told_apart() {
+    fn program_and_kernel_time_are_separated() {
         let profile = CpuProfile {
             period: Nanos(20_000),
             ..profile()

@@ -1,4 +1,4 @@
-//! Which disk a device node leads to: a name, or a number, can come to mean another one.
+//! Identity of the disk of a device node: a name or a number can later refer to another disk.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,7 +10,7 @@ use crate::{Bytes, DeviceCounters};
 pub struct DiskIdentity {
     /// Major and minor number of the device.
     pub number: (u64, u64),
-    /// Where it begins on the disk; 0 for a whole disk.
+    /// Start on the disk; 0 for a whole disk.
     pub start: Bytes,
     /// Its size.
     pub size: Bytes,
@@ -23,18 +23,19 @@ pub struct DiskIdentity {
     pub wwid: Option<String>,
 }
 
-/// A disk as fsarena left it. Whoever claims it makes sure that it is this one and that nobody has written to
-/// it since.
+/// State of a disk when fsarena released it. Before a disk is claimed again, this state is used to
+/// check that it is the same disk and that it has not been written since.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DiskWriteState {
     /// Which disk.
     pub identity: DiskIdentity,
-    /// What was done with it, as the kernel counts that.
+    /// I/O counters of the kernel for this disk.
     pub counters: DeviceCounters,
 }
 
 impl DiskIdentity {
-    /// What shows that `later` is another disk, or was away in between; for two looks while the machine was up.
+    /// Returns the reason why `later` is another disk or was disconnected in between. Valid for two
+    /// readings within one boot.
     pub fn explain_change(&self, later: &Self) -> Option<String> {
         let replaced = || {
             let was_away = self.number != later.number || self.sequence != later.sequence;
@@ -43,7 +44,8 @@ impl DiskIdentity {
         self.explain_permanent_change(later).or_else(replaced)
     }
 
-    /// What shows that `later` is another disk, for two looks between which the machine may have been restarted.
+    /// Returns the reason why `later` is another disk. The machine may have been restarted between
+    /// the two readings.
     pub fn explain_permanent_change(&self, later: &Self) -> Option<String> {
         if (self.start, self.size) != (later.start, later.size) {
             return Some(format!("it has {} and had {}", later.size, self.size));
@@ -75,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn each_sign_of_another_disk_is_told() {
+    fn every_sign_of_another_disk_is_reported() {
         let signs = [
             (
                 DiskIdentity {

@@ -1,4 +1,4 @@
-//! Disks as models: what a disk does, told by numbers. How long it takes follows from them (crate `disk`).
+//! Disk models: parameters that describe a disk. The crate `disk` computes times from them.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Bytes, Nanos};
 
-/// A disk as a model. The only thing that the rest of fsarena knows of a disk that is no real one.
+/// A disk model. Other crates know simulated disks only through this type.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DiskModel {
@@ -16,31 +16,31 @@ pub struct DiskModel {
     pub title: String,
     /// The product that it stands for.
     pub product: String,
-    /// What each command takes in the disk and its controller beside what it does.
+    /// Overhead of each command in the disk and its controller, in addition to the work itself.
     pub command: Nanos,
     /// Bytes a second between it and the host at most; any number where absent.
     pub link: Option<Bytes>,
     /// Commands among which it chooses itself.
     pub queue: u32,
-    /// Its write cache; none where zero.
+    /// Size of the write cache; zero if it has none.
     pub cache: Bytes,
-    /// Whether it takes writes that may not end in the cache (forced unit access); else whoever wants one flushes
-    /// behind it.
+    /// Whether the disk supports writes that bypass the cache (forced unit access). Otherwise such
+    /// a write is followed by a flush.
     pub forced: bool,
-    /// What is behind that.
+    /// The storage mechanism.
     pub mechanism: Mechanism,
 }
 
-/// What moves, or wears, in a disk.
+/// The storage mechanism of a disk.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Mechanism {
-    /// Nothing: bytes are there at once.
+    /// Ideal storage: data is available immediately.
     Ideal,
     /// An arm over platters.
     Rotating(Rotating),
-    /// Flash behind a table that says where each 4 KiB lie.
+    /// Flash with a translation table in units of 4 KiB.
     Flash(Flash),
 }
 
@@ -58,17 +58,17 @@ pub struct Rotating {
     pub seek_full: Nanos,
     /// From one head to another of the same cylinder.
     pub head_switch: Nanos,
-    /// What a seek takes longer before a write.
+    /// Additional seek time before a write.
     pub write_settle: Nanos,
     /// Heads.
     pub heads: u32,
-    /// What it reads ahead into its buffer.
+    /// Amount that it reads ahead into its buffer.
     pub read_ahead: Bytes,
     /// Thousandths of the time that a request has waited, by which its positioning counts as shorter when the disk
     /// chooses the next; 0 is shortest positioning time first.
     #[serde(default)]
     pub age_weight: u32,
-    /// From the outermost, where it begins.
+    /// The zones, starting with the outermost, which has the lowest addresses.
     pub zones: Vec<Zone>,
 }
 
@@ -76,13 +76,13 @@ pub struct Rotating {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Zone {
-    /// How many there are.
+    /// Number of cylinders.
     pub cylinders: u32,
     /// Sectors of 512 bytes in each track.
     pub sectors: u32,
 }
 
-/// Flash behind a table.
+/// Flash with a translation table.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Flash {
@@ -104,7 +104,7 @@ pub struct Flash {
     pub channels: u32,
     /// Dies of each channel.
     pub dies: u32,
-    /// What is programmed at once.
+    /// Unit of programming.
     pub page: Bytes,
     /// Pages that are erased at once.
     pub block: u32,
@@ -112,11 +112,11 @@ pub struct Flash {
     pub spare: u32,
     /// Whether its cache survives a loss of power, so that a flush waits for nothing.
     pub protected: bool,
-    /// What was written before it begins.
+    /// Preconditioning before the first request.
     pub state: FlashState,
 }
 
-/// What a disk of flash has behind it.
+/// Preconditioning of a flash disk.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -126,7 +126,8 @@ pub enum FlashState {
     /// The first half was written once, in order.
     #[default]
     Half,
-    /// All of it was written in order, and as much twice again at random: it makes room for every write.
+    /// Written once in order and then at random with twice its capacity: every write needs garbage
+    /// collection.
     Steady,
 }
 
@@ -164,7 +165,7 @@ impl DiskModel {
         }
     }
 
-    /// What it holds: the disk that it stands for. Any size where nothing limits it.
+    /// Returns the capacity of the real disk. Returns `None` if the model has no size limit.
     pub fn capacity(&self) -> Option<Bytes> {
         let Mechanism::Rotating(disk) = &self.mechanism else {
             return None;
@@ -174,7 +175,7 @@ impl DiskModel {
         Some(Bytes(of_one_head * u64::from(disk.heads) * 512))
     }
 
-    /// The same disk with another past, where it has one.
+    /// Returns the disk with another preconditioning, or `None` if it is not a flash disk.
     #[must_use]
     pub fn with_state(&self, state: FlashState) -> Option<Self> {
         let mut disk = self.clone();

@@ -1,4 +1,4 @@
-//! What a campaign ran on.
+//! The environment of a campaign.
 
 use std::path::PathBuf;
 
@@ -25,24 +25,25 @@ pub struct Environment {
     /// Whether what is free of it goes back to the host of a virtual machine, and must be fetched again.
     #[serde(default)]
     pub memory_goes_back: bool,
-    /// Caches of the first processor, nearest first; empty where they were not recorded.
+    /// Caches of the first processor, nearest first; empty if not recorded.
     #[serde(default)]
     pub caches: Vec<CpuCache>,
-    /// What the contenders were put on: image or device, and what lies below.
+    /// The image or device of the contenders, and the storage below it.
     pub device: String,
-    /// Which disk it was, where that was a block device of the user's.
+    /// Identity of the disk, if the user provided a block device.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub disk: Option<DiskIdentity>,
-    /// How the image was attached and what that means for caching.
+    /// Attachment of the image and its effect on caching.
     pub attachment: String,
-    /// What else decides about speed, such as readahead and I/O scheduler; empty where it was not recorded.
+    /// Other conditions that affect speed, such as readahead and I/O scheduler; empty if not
+    /// recorded.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub conditions: Vec<HostSetting>,
     /// The clock that times are in: `real time`.
     pub clock: String,
     /// Versions of the filesystems' tools.
     pub tools: Vec<ToolVersion>,
-    /// Where cells ran on other hosts from a plan, what goes on with it.
+    /// If the cells ran on other hosts from a plan, that plan.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spread: Option<DistributedPlan>,
 }
@@ -53,7 +54,7 @@ pub struct Environment {
 pub struct DistributedPlan {
     /// The directory in which it is.
     pub directory: PathBuf,
-    /// The command that goes on with it.
+    /// The command that continues the plan.
     pub command: String,
 }
 
@@ -69,10 +70,10 @@ impl Environment {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct HostSetting {
-    /// What: `readahead`, `I/O scheduler`.
+    /// The name: `readahead`, `I/O scheduler`.
     #[serde(rename = "what")]
     pub name: String,
-    /// What it is, in the kernel's words where it has some.
+    /// The value, as the kernel shows it if possible.
     pub value: String,
 }
 
@@ -92,7 +93,7 @@ impl HostSetting {
 pub struct CpuCache {
     /// 1 is nearest to the processor.
     pub level: u32,
-    /// What it holds: `data`, `instruction` or `unified`.
+    /// The contents: `data`, `instruction` or `unified`.
     pub kind: String,
     /// Its size.
     pub size: Bytes,
@@ -104,7 +105,7 @@ pub struct CpuCache {
 pub struct ToolVersion {
     /// The program.
     pub program: String,
-    /// What it says of its version, one line.
+    /// The version output of the tool, one line.
     pub version: String,
 }
 
@@ -130,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn an_environment_of_an_earlier_version_reads_back_without_what_was_not_recorded() {
+    fn environments_of_older_versions_lack_new_fields() {
         let environment = Environment {
             conditions: vec![HostSetting::new("readahead", "128 KiB")],
             ..Environment::default()

@@ -1,4 +1,4 @@
-//! What is not to be believed in virtual time, and is left out of scores there.
+//! Results that are unreliable in virtual time and excluded from scores there.
 
 use crate::{Phase, ResultSelector, Test};
 
@@ -7,11 +7,12 @@ use crate::{Phase, ResultSelector, Test};
 pub struct ExcludedPhase {
     /// Which: TEST/PHASE, where `*` matches anything.
     pub phase: ResultSelector,
-    /// Why, as a report says it behind “because”.
+    /// The reason, as text after “because” in a report.
     pub reason: String,
-    /// Of the pairs that both clocks called different when it was measured, how many stood in the same order.
+    /// Number of pairs in the same order with both clocks, among the pairs that differ
+    /// significantly with both.
     pub same_order: u32,
-    /// How many pairs that were.
+    /// Number of pairs that differ significantly with both clocks.
     pub pairs: u32,
 }
 

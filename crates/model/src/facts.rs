@@ -1,5 +1,5 @@
-//! What is known of a filesystem and cannot be found by trying it on one machine: where it comes from, which systems
-//! read it, what boots from it, how large files and volumes may be. Each fact has its source.
+//! Facts about a filesystem that cannot be found by testing on one machine: its origin, the systems
+//! that support it, boot support, and maximum sizes of files and volumes. Each fact has a source.
 
 use std::fmt;
 
@@ -34,16 +34,16 @@ pub enum OperatingSystem {
     Minix,
 }
 
-/// Where a filesystem comes from.
+/// Origin of a filesystem.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FilesystemOrigin {
     /// The system or the standard that had it first.
     pub system: String,
-    /// The year of that, where the source says it.
+    /// The year of its first version, if the source contains it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub year: Option<u16>,
-    /// Who says so.
+    /// The source of the fact.
     pub source: String,
 }
 
@@ -55,7 +55,7 @@ pub struct NativeReader {
     pub system: OperatingSystem,
     /// Whether it also writes.
     pub writes: bool,
-    /// Who says so.
+    /// The source of the fact.
     pub source: String,
 }
 
@@ -63,9 +63,9 @@ pub struct NativeReader {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BootLoader {
-    /// What it is called.
+    /// The name of the boot loader.
     pub name: String,
-    /// Who says so.
+    /// The source of the fact.
     pub source: String,
 }
 
@@ -73,23 +73,23 @@ pub struct BootLoader {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FormatLimit {
-    /// How large, in words: it may be more than 64 bits count, and depend on the size of blocks.
+    /// The limit as text: it may exceed 64 bits or depend on the block size.
     pub size: String,
-    /// Who says so.
+    /// The source of the fact.
     pub source: String,
 }
 
-/// The facts of a filesystem; what nobody said is left out.
+/// The facts of a filesystem. Unknown facts are empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FilesystemFacts {
-    /// Where it comes from.
+    /// Its origin.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<FilesystemOrigin>,
-    /// Which systems read it; empty where nobody said.
+    /// Systems that read it; empty if unknown.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub read_by: Vec<NativeReader>,
-    /// What boots from it; empty where nobody said.
+    /// Boot loaders that load from it; empty if unknown.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub booted_by: Vec<BootLoader>,
     /// The largest file.
@@ -173,7 +173,7 @@ impl fmt::Display for NativeReader {
     }
 }
 
-/// What tables call each fact.
+/// Names of the facts in tables.
 pub const FACT_TITLES: [&str; 5] = [
     "Comes from",
     "Read by",
@@ -183,7 +183,7 @@ pub const FACT_TITLES: [&str; 5] = [
 ];
 
 impl FilesystemFacts {
-    /// Every fact in one line each, in the order of [`FACTS`]; empty where nobody said.
+    /// Returns each fact as one line, in the order of [`FACTS`]; empty if unknown.
     pub fn to_lines(&self) -> [String; FACT_TITLES.len()] {
         let readers: Vec<String> = self.read_by.iter().map(NativeReader::to_string).collect();
         let loaders: Vec<&str> = self.booted_by.iter().map(|l| l.name.as_str()).collect();
@@ -198,7 +198,7 @@ impl FilesystemFacts {
         .map(Option::unwrap_or_default)
     }
 
-    /// The sources of every fact, each once, in the order of [`FACTS`].
+    /// Returns the sources of each fact without duplicates, in the order of [`FACTS`].
     pub fn sources(&self) -> [Vec<&str>; FACT_TITLES.len()] {
         let mut sources: [Vec<&str>; FACT_TITLES.len()] = [
             self.origin.iter().map(|o| o.source.as_str()).collect(),
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn each_fact_is_one_line_and_what_nobody_said_is_empty() {
+    fn facts_are_one_line_each_and_unknown_ones_are_empty() {
         let source = "a manual".to_owned();
         let facts = FilesystemFacts {
             origin: Some(FilesystemOrigin {

@@ -1,4 +1,4 @@
-//! What a filesystem can do, found out by trying, and the class that follows from it.
+//! Probed features of a filesystem, and the class derived from them.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -7,23 +7,23 @@ use serde::{Deserialize, Serialize};
 
 use crate::Bytes;
 
-/// What a filesystem gives to programs, as found by trying (S3.4). For which system it was made, and which systems
-/// read it, are facts of their own ([`crate::Facts`]).
+/// Class of the features that a filesystem offers to programs, as probed (S3.4). The system for
+/// which it was made and the systems that read it are facts instead ([`crate::Facts`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum PosixClass {
     /// All of POSIX semantics: permissions, owners, hard links, symbolic links and special files.
     Posix,
-    /// Some of that, but not all.
+    /// At least one of these features is missing.
     PartialPosix,
-    /// Not all of that was tried, and nothing of it was missing.
+    /// At least one of these features was not probed, and none is known to be missing.
     NotProbed,
     /// A baseline to compare with, which keeps nothing on a disk (tmpfs).
     Baseline,
 }
 
-/// A thing that a filesystem can or cannot do.
+/// A filesystem feature.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -52,7 +52,7 @@ pub enum Feature {
     SharedMmap,
     /// Space reserved by `fallocate`.
     Preallocation,
-    /// How far a file may reach.
+    /// Maximum file size.
     LargestFile,
 }
 
@@ -100,7 +100,7 @@ impl fmt::Display for Feature {
     }
 }
 
-/// What a probe found.
+/// Result of a probe.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -109,7 +109,7 @@ pub enum ProbeResult {
     Yes,
     /// It works up to this size, and no further.
     UpTo(Bytes),
-    /// It does not; the reason is an errno's name or what was seen instead.
+    /// It does not work. The reason is the name of an errno, or the observed behaviour.
     No(String),
 }
 
@@ -120,15 +120,15 @@ pub enum ProbeResult {
 pub struct Features(pub BTreeMap<Feature, ProbeResult>);
 
 impl Features {
-    /// Whether the probe found the feature working; `None` where it was not probed.
+    /// Returns true if the probe found the feature working, or `None` if it was not probed.
     pub fn supports(&self, feature: Feature) -> Option<bool> {
         self.0
             .get(&feature)
             .map(|found| !matches!(found, ProbeResult::No(_)))
     }
 
-    /// Whether everything that POSIX programs take for granted was found; `None` where something was not tried and
-    /// nothing is missing.
+    /// Returns true if all features of POSIX semantics were found. Returns `None` if one was not
+    /// probed and none is known to be missing.
     fn posix_semantics(&self) -> Option<bool> {
         let needed = [
             Feature::HardLinks,
@@ -146,7 +146,7 @@ impl Features {
 }
 
 impl PosixClass {
-    /// The class that the probes give; a baseline is one whatever it can do.
+    /// Returns the class according to the probes. A baseline is always `Baseline`.
     pub fn from_features(is_baseline: bool, features: &Features) -> Self {
         match (is_baseline, features.posix_semantics()) {
             (true, _) => Self::Baseline,
@@ -162,7 +162,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_class_is_what_the_probes_say() {
+    fn class_follows_from_the_probes() {
         let mut features = Features::default();
         assert_eq!(
             PosixClass::from_features(false, &features),

@@ -1,30 +1,31 @@
-//! Where the files lie that are there after a phase: in one piece each, or in many.
+//! File layout after a phase: fragmentation of the existing files.
 
 use serde::{Deserialize, Serialize};
 
-/// In what pieces files lie on the device. Pieces that touch are one.
+/// Fragmentation of files on the device. Adjacent extents count as one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FragmentationStats {
-    /// Files of which the kernel said where all of it lies.
+    /// Files whose extents the kernel reported completely.
     pub files: u64,
     /// Pieces of all of them.
     pub pieces: u64,
-    /// Blocks of 4 KiB of all of them, but for the first of each.
+    /// Number of 4 KiB blocks in all files, without the first block of each.
     pub blocks: u64,
-    /// Of these, blocks that lie behind the one before.
+    /// Number of these blocks that directly follow the previous block of the file on the device.
     #[serde(rename = "behind")]
     pub contiguous_blocks: u64,
 }
 
 impl FragmentationStats {
-    /// Pieces of a file on average; nothing where none was found.
+    /// Returns the average number of extents per file, or `None` without files.
     pub fn extents_per_file(&self) -> Option<f64> {
         (self.files > 0).then(|| self.pieces as f64 / self.files as f64)
     }
 
-    /// The layout score: the share of the blocks, but for the first of each file, that lie behind the one before (K. Smith,
-    /// M. Seltzer, File System Aging, SIGMETRICS 1997); nothing where no file has two.
+    /// Returns the layout score: the share of blocks, without the first of each file, that directly
+    /// follow the previous block (K. Smith, M. Seltzer, File System Aging, SIGMETRICS 1997).
+    /// Returns `None` if no file has two blocks.
     pub fn layout_score(&self) -> Option<f64> {
         (self.blocks > 0).then(|| self.contiguous_blocks as f64 / self.blocks as f64)
     }

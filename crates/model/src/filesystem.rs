@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{BackendKind, Bytes, FilesystemFacts};
 
-/// Who does the work below the system calls.
+/// Kind of implementation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -28,25 +28,26 @@ pub struct Filesystem {
     pub title: String,
     /// Other words that users may type for it.
     pub aliases: Vec<String>,
-    /// Who drives it.
+    /// Kind of implementation.
     pub driver: DriverKind,
-    /// What is known of it and cannot be found by trying.
+    /// Facts that cannot be found by testing.
     #[serde(default)]
     pub facts: FilesystemFacts,
     /// Where the facts of this entry come from.
     pub source: String,
-    /// What must be there before it can run.
+    /// Requirements for running it.
     pub requires: Requirements,
     /// The command lines.
     pub commands: Commands,
-    /// What a reader of the results should know: defaults that were changed, and why.
+    /// Notes for readers of the results: changed defaults and the reasons.
     pub quirks: Vec<String>,
-    /// Why no backend of this version can run it, where that is so.
+    /// Reason why no backend of this version can run it, if so.
     pub unavailable: Option<String>,
-    /// Why only a guest can run it, where that is so: its driver has to be built anew, and a guest has it so.
+    /// Reason why it runs only in a guest, if so: its driver must be built, and guest images
+    /// contain it.
     #[serde(default)]
     pub only_in_guest: Option<String>,
-    /// Why it competes only when a user names it, where that is so.
+    /// Reason why it competes only if a user names it, if so.
     pub only_when_named: Option<String>,
 }
 
@@ -56,8 +57,9 @@ impl Filesystem {
         self.commands.mkfs.is_empty() && !self.commands.mount.is_empty()
     }
 
-    /// Whether it competes in a campaign that names no contenders, where a machine has all that it needs. Baselines do
-    /// in guests: the memory that they take is the guest's.
+    /// Returns true if it competes in a campaign that names no contenders, provided that the
+    /// machine meets its requirements. Baselines compete only in guests, because they use the
+    /// memory of the guest.
     pub fn runs_by_default(&self, backend: BackendKind) -> bool {
         let (here, in_guests) = (self.only_in_guest.is_none(), self.is_baseline());
         let asked = self.only_when_named.is_none();
@@ -70,7 +72,7 @@ impl Filesystem {
     }
 }
 
-/// What a filesystem needs from the machine.
+/// Requirements of a filesystem for the machine.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Requirements {
@@ -82,7 +84,7 @@ pub struct Requirements {
     pub packages: Vec<String>,
     /// Programs that must be on the path.
     pub programs: Vec<String>,
-    /// Those of them that no package brings, each with what does.
+    /// Programs that are in no package, each with its installation instructions.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub unpackaged: BTreeMap<String, String>,
     /// The smallest device it can be made on.
@@ -92,7 +94,8 @@ pub struct Requirements {
 }
 
 impl Requirements {
-    /// Why a device of this size is none for the filesystem, and what would be; nothing where it is.
+    /// Returns the reason why a device of this size does not suit the filesystem, with the valid
+    /// limit, or `None` if it does.
     pub fn check_size(&self, size: Bytes) -> Option<String> {
         if size < self.smallest {
             let smallest = self.smallest;
@@ -107,36 +110,37 @@ impl Requirements {
     }
 }
 
-/// Command lines of a filesystem; each word is one argument, no shell is involved.
+/// Command lines of a filesystem. Each word is one argument; no shell is involved.
 ///
-/// `{device}`, `{devices}` (all of them, words of their own), `{mountpoint}`, `{size}` (of what lies on them, in
-/// bytes) and `{options}` are filled in before a run. In `mkfs` the options are words of their own; in `mount`
-/// they are one comma-separated word that begins with `nosuid,nodev`.
+/// The placeholders `{device}`, `{devices}` (all of them, as separate words), `{mountpoint}`,
+/// `{size}` (total size of the devices, in bytes) and `{options}` are filled in before a run. In
+/// `mkfs` the options are separate words. In `mount` they are a single comma-separated word that
+/// starts with `nosuid,nodev`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Commands {
-    /// Makes the filesystem; empty where nothing has to be made (tmpfs).
+    /// Creates the filesystem; empty if no command is needed (tmpfs).
     pub mkfs: Vec<String>,
     /// Whether `mkfs` leaves the device open for others (it opens it without `O_EXCL`), so that fsarena has to
     /// keep them away.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub mkfs_shares: bool,
-    /// About how much `mkfs` writes; no more than a little where nothing is said.
+    /// Estimate of the bytes that `mkfs` writes [default: `MkfsWrites::LITTLE`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mkfs_writes: Option<MkfsWriteEstimate>,
     /// Mounts it.
     pub mount: Vec<String>,
     /// Unmounts it.
     pub umount: Vec<String>,
-    /// Checks it without changing it; empty where no checker exists.
+    /// Checks it without changing it; empty if no checker exists.
     pub fsck: Vec<String>,
     /// Exit codes of `fsck` that mean "nothing wrong".
     pub fsck_clean: Vec<i32>,
     /// Options given to `mkfs` by default.
     pub mkfs_options: Vec<String>,
-    /// Options given to `mount` by default, beside `nosuid,nodev`.
+    /// Default options of `mount`, in addition to `nosuid,nodev`.
     pub mount_options: Vec<String>,
-    /// What is given to `mkfs` beside them where the filesystem lies on several devices.
+    /// Additional options of `mkfs` for several devices.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pool_mkfs_options: Vec<String>,
     /// The same for `mount`: what names the devices is an option for each.
@@ -146,24 +150,24 @@ pub struct Commands {
     pub version: Vec<String>,
 }
 
-/// About how much a `mkfs` writes: so many bytes, and one in so many of the device's.
+/// Estimate of the bytes that a `mkfs` writes: a constant, and a fraction of the device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MkfsWriteEstimate {
     /// Whatever the size of the device: a journal.
     pub bytes: Bytes,
-    /// The device's size by what grows with it: inode tables.
+    /// Size of the device divided by the part that grows with it: inode tables.
     pub one_in: NonZeroU64,
 }
 
 impl MkfsWriteEstimate {
-    /// What FAT, exFAT, NTFS and Btrfs keep below, on devices of 384 MiB to 32 GiB.
+    /// An upper limit for FAT, exFAT, NTFS and Btrfs, on devices of 384 MiB to 32 GiB.
     pub const LITTLE: Self = Self {
         bytes: Bytes::mib(5),
         one_in: NonZeroU64::new(500).unwrap(),
     };
 
-    /// About how much it is on a device of this size.
+    /// Returns the estimate for a device of this size.
     pub fn estimate_for(self, size: Bytes) -> Bytes {
         let grown = self.bytes.0.saturating_add(size.0 / self.one_in);
         Bytes(grown.min(size.0))
@@ -173,7 +177,7 @@ impl MkfsWriteEstimate {
 impl Commands {
     /// Stands for the block device; of several for the first.
     pub const DEVICE: &str = "{device}";
-    /// Stands for all block devices: a word of its own that becomes several.
+    /// Placeholder for all block devices: a separate word that is replaced by several words.
     pub const DEVICES: &str = "{devices}";
 
     /// Whether a filesystem lives on a block device; one that does not (tmpfs) never names it.

@@ -1,4 +1,4 @@
-//! What else a machine did while a cell ran on it.
+//! Other activity of a machine while a cell ran.
 
 use std::fmt;
 
@@ -6,25 +6,25 @@ use serde::{Deserialize, Serialize};
 
 use crate::Nanos;
 
-/// What else this machine did during a cell, and what its host took away.
+/// Other activity of this machine during a cell, and processor time that its host took away.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct HostNoise {
     /// Processors of the machine.
     pub processors: u32,
-    /// How long it was looked at.
+    /// Duration of the observation.
     pub elapsed: Nanos,
     /// Processor time in user mode of processes that were not the cell's, all processors together; in steps of 10 ms.
     #[serde(rename = "others")]
     pub other_cpu_time: Nanos,
-    /// Time in which a virtual machine's host gave its processors to somebody else.
+    /// Time in which the host of a virtual machine gave its processors to other guests.
     pub stolen: Nanos,
     /// Time in which some task waited, of the cell's or not; absent where the kernel does not tell.
     pub pressure: Option<Pressure>,
 }
 
-/// Time in which some task waited for something that there was too little of.
-/// Source: Documentation/accounting/psi.rst, the totals of `some`.
+/// Time in which at least one task waited for a scarce resource. Source:
+/// Documentation/accounting/psi.rst, the totals of `some`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Pressure {
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_few_ticks_say_of_a_short_cell_is_nothing() {
+    fn few_ticks_in_a_short_cell_are_ignored() {
         let mut short = disturbance(60, 60);
         short.elapsed = Nanos(50_000_000);
         assert!(!short.is_significant());

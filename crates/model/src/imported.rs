@@ -1,4 +1,4 @@
-//! A campaign that fsarena did not run: what another program printed, or what was published, in the shape of its own.
+//! A campaign that fsarena did not run: imported or published results in the format of fsarena.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,20 +12,20 @@ use crate::{
     Status, Suite, SyncAtEnd, Test, WorkloadCategory,
 };
 
-/// Who measured a campaign that fsarena did not run.
+/// Origin of the measurements of a campaign that fsarena did not run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ExternalSource {
-    /// The program, with its version where that is known, or the authors: `bonnie++ 1.98`.
+    /// The program, with its version if known, or the authors: `bonnie++ 1.98`.
     pub program: String,
     /// Where the figures come from: a file's name, a publication.
     pub source: String,
 }
 
-/// Figures that somebody else measured. What their source does not say is left open.
+/// Figures from another source. Values that the source does not contain are left open.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ImportedCampaign {
-    /// What the campaign is called.
+    /// Name of the campaign.
     pub name: String,
     /// The program or the people who measured: `bonnie++ 1.98`.
     pub program: String,
@@ -33,9 +33,10 @@ pub struct ImportedCampaign {
     pub source: String,
     /// When it was measured, nanoseconds since 1970.
     pub started: Option<Nanos>,
-    /// The machine, as far as it is known.
+    /// The known properties of the machine.
     pub environment: Environment,
-    /// Who competed, in the order of the tables. Those of figures that are not here come after them.
+    /// The contenders, in the order of the tables. Contenders of figures that are not listed here
+    /// follow them.
     pub contenders: Vec<ImportedContender>,
     /// The figures, in the order of the tables.
     pub figures: Vec<ImportedResult>,
@@ -44,13 +45,13 @@ pub struct ImportedCampaign {
 /// Who competed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ImportedContender {
-    /// What the tables call it.
+    /// The name in tables.
     pub name: String,
-    /// The filesystem, where it is one of the catalog.
+    /// The filesystem, if the catalog contains it.
     pub filesystem: Option<Filesystem>,
 }
 
-/// What became of one phase of a contender in one round.
+/// Result of one phase of a contender in one round.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ImportedResult {
     /// Name of the contender.
@@ -61,17 +62,18 @@ pub struct ImportedResult {
     pub phase: String,
     /// The round, from 1.
     pub round: u32,
-    /// What the phase asked of the filesystem, where that is known.
+    /// Workload category of the phase, if known.
     pub group: Option<WorkloadCategory>,
     /// Whether it is a total over the other phases of its test, which is not to be added to them.
     pub total: bool,
     /// Whether it ended too soon to be timed: it is as good as any number, and has none.
     pub too_fast: bool,
-    /// What became of it.
+    /// Status of the phase.
     pub status: Status,
-    /// Why, where it is not `ok`, or why it has no number.
+    /// Reason of a status that is not `ok`, or of a missing number.
     pub reason: Option<String>,
-    /// Its numbers, each in the metric's unit; the first is the one to rank by. None where it ended too soon to be timed.
+    /// The numbers, each in the unit of its metric. The first is used for ranking. Empty if the
+    /// phase ended too soon to be timed.
     pub values: Vec<ReportedValue>,
     /// Latency of single operations, ascending.
     pub latency: Vec<LatencyBucket>,
@@ -103,11 +105,11 @@ impl ImportedResult {
 }
 
 impl ImportedCampaign {
-    /// As a campaign with its results, of the suite `suite`.
+    /// Converts to a campaign with results, with the suite name `suite`.
     ///
     /// # Errors
-    /// Where there is no figure, a number is not finite, a round is 0 or above [`Campaign::MOST_ROUNDS`], or a phase of a
-    /// contender has two figures in one round.
+    /// Returns an error if there are no figures, a number is not finite, a round is 0 or above
+    /// [`Campaign::MOST_ROUNDS`], or a phase of a contender has two figures in one round.
     pub fn into_results(self, suite: &str) -> Result<CampaignResults, String> {
         self.check()?;
         let contenders = self.all_contenders();
@@ -181,12 +183,12 @@ impl ImportedCampaign {
             }
             if figure.values.iter().any(|v| !v.value.is_finite()) {
                 return Err(format!(
-                    "{test}/{phase} of {contender} has a value that is no number"
+                    "{test}/{phase} of {contender} has a value that is not a finite number"
                 ));
             }
             if !seen.insert((contender, test, phase, round)) {
                 return Err(format!(
-                    "{test}/{phase} of {contender} is there twice in round {round}"
+                    "{test}/{phase} of {contender} occurs twice in round {round}"
                 ));
             }
         }
@@ -224,12 +226,13 @@ impl ImportedCampaign {
             let has_number = !figure.values.is_empty();
             let known = phases.get_mut(&(&figure.test, &figure.phase));
             match known {
-                // Who came to no number does not know by which one the others are ranked.
+                // A contender without a number cannot determine the metric for ranking.
                 Some((at, ranked)) if has_number && !*ranked => {
                     tests[place].phases[*at] = phase;
                     *ranked = true;
                 }
-                // Who has some of its numbers alone does not decide by which one the others are ranked.
+                // A contender that lacks the first number must not determine the metric for
+                // ranking.
                 Some((at, _)) if is_second(&tests[place].phases[*at], figure) => {
                     tests[place].phases[*at] = phase;
                 }
@@ -244,7 +247,7 @@ impl ImportedCampaign {
         tests
     }
 
-    /// A cell for each contender, test and round of which there is a figure, round by round.
+    /// Creates a cell for each contender, test and round with a figure, ordered by round.
     fn cells(&self, contenders: &[Contender], tests: &[Test], rounds: u32) -> Vec<CellRecord> {
         let mut figures: BTreeMap<(u32, &str, &str), Vec<&ImportedResult>> = BTreeMap::new();
         for figure in &self.figures {
@@ -338,7 +341,7 @@ fn phase(figure: &ImportedResult) -> Phase {
     }
 }
 
-/// Whether the number by which a phase is ranked so far stands behind another in a figure.
+/// Returns true if a figure contains the current primary metric after another one.
 fn is_second(phase: &Phase, figure: &ImportedResult) -> bool {
     let ranked_by = phase.op.primary_metric();
     let mut others = figure.values.iter().skip(1);
@@ -348,7 +351,7 @@ fn is_second(phase: &Phase, figure: &ImportedResult) -> bool {
 fn result(test: &Test, figures: &[&ImportedResult], started: Option<Nanos>) -> CellResult {
     let bad = figures.iter().map(|figure| figure.status);
     let bad = bad.filter(|status| *status != Status::Ok);
-    // What died says more than what was skipped because of it.
+    // A failure is more informative than a phase skipped because of it.
     let worst = bad.min_by_key(|status| *status == Status::Skipped);
     let mut result = CellResult::with_status(worst.unwrap_or(Status::Ok));
     result.started = started.unwrap_or(Nanos(0));
@@ -408,7 +411,7 @@ mod tests {
     }
 
     #[test]
-    fn figures_become_cells_with_the_numbers_as_they_were_stated() {
+    fn figures_keep_their_stated_numbers_as_cells() {
         let failed = ImportedResult {
             status: Status::Failed,
             reason: Some("I/O error".to_owned()),
@@ -436,9 +439,9 @@ mod tests {
         assert_eq!(cells[1].phases[0].primary_value(), Some(2e8));
     }
 
-    /// Of ext4 the share of a processor is known alone, and of XFS the time, too.
+    /// For ext4 only the share of a processor is known, for XFS also the time.
     #[test]
-    fn a_phase_is_ranked_by_the_first_number_that_anybody_has() {
+    fn phase_is_ranked_by_first_available_metric() {
         let cpu = ImportedResult::single_value("ext4", "volume", "unmount", Metric::Cpu, 37.0);
         let mut both =
             ImportedResult::single_value("xfs", "volume", "unmount", Metric::Elapsed, 0.4);
@@ -449,10 +452,10 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_campaign_is_refused() {
+    fn invalid_campaigns_are_refused() {
         let refused = |figures| reported(figures).into_results("bonnie++").unwrap_err();
         assert!(refused(Vec::new()).contains("no result"));
-        assert!(refused(vec![written("a", f64::NAN)]).contains("no number"));
+        assert!(refused(vec![written("a", f64::NAN)]).contains("not a finite number"));
         assert!(refused(vec![written("a", 1.0), written("a", 2.0)]).contains("twice"));
         let round = |round| ImportedResult {
             round,

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Bytes, DiskModel};
 
-/// Who executes a guest's instructions.
+/// Accelerator that executes a guest's instructions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -43,7 +43,7 @@ pub enum DiskCache {
     Writethrough,
     /// Past the page cache, and each write goes through to the disk.
     Directsync,
-    /// In the page cache, and nothing is ever flushed.
+    /// Uses the page cache, without flushes.
     Unsafe,
 }
 
@@ -80,7 +80,7 @@ impl FromStr for DiskCache {
     }
 }
 
-/// What a guest's disks are.
+/// Kind of disks of a guest.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "kind", rename_all = "kebab-case")]
@@ -114,22 +114,22 @@ impl fmt::Display for GuestDisk {
     }
 }
 
-/// A machine of virtual time as a model: what a processor, memory and disks of a study come to.
+/// Machine model for virtual time: processor speed, memory and disks of a machine in a study.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct VirtualTimeMachine {
     /// The word that names it: `vanninen-2003`.
     pub name: String,
     /// The name people write.
     pub title: String,
-    /// Where its numbers come from.
+    /// Source of its numbers.
     pub source: String,
     /// An instruction takes two to the power of this in nanoseconds.
     pub shift: u32,
-    /// Its memory; what any guest has where absent.
+    /// Memory [default: the default of a guest].
     pub memory: Option<Bytes>,
     /// The name of its disk.
     pub disk: String,
-    /// How many of them.
+    /// Number of disks.
     pub disks: u32,
 }
 
@@ -137,24 +137,24 @@ pub struct VirtualTimeMachine {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct GuestConfig {
-    /// Its memory; disks after a model lie in it.
+    /// Size of memory, including simulated disks.
     pub memory: Bytes,
-    /// Its processors; in virtual time there is one.
+    /// Number of processors; always 1 in virtual time.
     pub processors: u32,
-    /// Who executes its instructions.
+    /// Accelerator that executes its instructions.
     pub accelerator: Accelerator,
-    /// Its processor and the features that this has, as `-cpu` of qemu(1) says them.
+    /// Processor model and features, in the format of `-cpu` of qemu(1).
     pub cpu: String,
     /// In virtual time an instruction takes two to the power of this in nanoseconds.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub shift: u32,
-    /// How many disks it has, 1 to 8; a filesystem is made on the first.
+    /// Number of disks, 1 to 8. A filesystem is created on the first.
     pub disks: u32,
-    /// What its disks are.
+    /// Kind of its disks.
     pub disk: GuestDisk,
     /// Release of its kernel.
     pub kernel: String,
-    /// The name of what it was made of: the same name means the same kernel, modules and programs.
+    /// Name of its build inputs: equal names mean equal kernel, modules and programs.
     #[serde(rename = "made")]
     pub guest_name: String,
 }
@@ -170,7 +170,7 @@ impl GuestConfig {
     /// Most processors that a guest can have.
     pub const MAX_PROCESSORS: u32 = 64;
 
-    /// The model of its disks, where they are none of this machine's.
+    /// Returns the model of its disks, or `None` if they are located on this machine.
     pub const fn model(&self) -> Option<&DiskModel> {
         match &self.disk {
             GuestDisk::Model { model } => Some(model),
@@ -180,12 +180,12 @@ impl GuestConfig {
 }
 
 impl GuestConfig {
-    /// How long an instruction takes in virtual time, in nanoseconds.
+    /// Returns the duration of an instruction in virtual time, in nanoseconds.
     pub const fn instruction(&self) -> u64 {
         1 << self.shift
     }
 
-    /// The machine in words, with these for each of its disks.
+    /// Returns the machine as text, with this description for each of its disks.
     pub fn describe_with_disk(&self, disk: impl fmt::Display) -> String {
         let processors = match self.processors {
             1 => "1 processor".to_owned(),
@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn a_machine_is_told_with_all_its_parts() {
+    fn machine_text_contains_all_parts() {
         let one = machine(GuestDisk::Model {
             model: DiskModel::ideal(),
         });
@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn a_machine_reads_back_as_it_was_written() {
+    fn machine_survives_a_round_trip() {
         for disk in [
             GuestDisk::Model {
                 model: DiskModel::ideal(),

@@ -4,29 +4,30 @@ use serde::{Deserialize, Serialize};
 
 use crate::{CacheState, CpuTime, LatencyBucket, Metric, Nanos, PhaseResult, Status, SyncAtEnd};
 
-/// The shortest phase of which the machine's processor time says anything: twenty of its steps.
+/// Shortest phase with usable processor time of the machine: twenty clock ticks.
 const SHORTEST_FOR_TICKS: Nanos = Nanos(200_000_000);
 
 /// One number of a phase.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Measurement {
-    /// What it says.
+    /// The metric.
     pub metric: Metric,
     /// The number, in the metric's unit.
     pub value: f64,
-    /// The cache state it was taken in.
+    /// Cache state of the phase.
     pub cache: CacheState,
 }
 
 impl PhaseResult {
-    /// Every number that follows from the phase's counts; none where the phase is not `ok`.
+    /// Returns all numbers derived from the counts of the phase. Returns an empty list if the phase
+    /// is not `ok`.
     pub fn measurements(&self) -> Vec<Measurement> {
         if self.status != Status::Ok {
             return Vec::new();
         }
         let mut numbers = Vec::with_capacity(20);
-        // Of what others measured, and could not time, counts of zero would say something.
+        // For imported results, counts of zero are unknown values and not measurements.
         let is_ours = self.stated.is_empty() && self.ends != SyncAtEnd::Unknown;
         match is_ours {
             true => self.follow_from_counts(&mut numbers),
@@ -225,7 +226,7 @@ fn counted<'a>(buckets: impl Iterator<Item = &'a LatencyBucket>) -> u64 {
     buckets.map(|bucket| bucket.1).fold(0, u64::saturating_add)
 }
 
-/// The smallest bucket below which at least the given share of all operations lies.
+/// Returns the upper end of the smallest bucket that reaches the given share of all operations.
 fn quantile_of(buckets: &[LatencyBucket], quantile: f64) -> Nanos {
     let total = counted(buckets.iter());
     let wanted = ((total as f64 * quantile).ceil() as u64).max(1);
@@ -301,7 +302,7 @@ mod tests {
         })
     }
 
-    /// A report that somebody wrote may hold any.
+    /// An imported report may contain any value.
     #[test]
     fn no_count_is_too_large() {
         let most = LatencyBucket(Nanos(u64::MAX), u64::MAX);
@@ -316,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn totals_are_those_of_one_pass_and_rates_are_over_all() {
+    fn totals_are_per_pass_and_rates_over_all_passes() {
         let mut result = blank();
         result.elapsed = Nanos::from_secs(4);
         (result.operations, result.bytes) = (8, Bytes(4000));
@@ -350,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn opening_and_closing_have_numbers_of_their_own() {
+    fn opening_and_closing_have_separate_metrics() {
         let mut result = blank();
         result.open = vec![
             LatencyBucket(Nanos::from_secs(1), 1),
@@ -369,7 +370,7 @@ mod tests {
     }
 
     #[test]
-    fn a_role_has_its_rates_and_syncs_and_nothing_of_what_its_mix_did() {
+    fn roles_have_only_rates_and_syncs() {
         let mut result = blank();
         result.elapsed = Nanos::from_secs(2);
         result.operations = 10;
@@ -399,7 +400,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_count_cannot_tell_is_not_said() {
+    fn metrics_without_enough_data_are_omitted() {
         let phase = Phase {
             name: "write".into(),
             cache: CacheState::Warm,
@@ -419,7 +420,7 @@ mod tests {
         assert!(!has(&result, Metric::CpuMachine), "fifteen ticks");
         assert!(
             !has(&result, Metric::WriteAmplification),
-            "nothing has to be written yet"
+            "data need not be written yet"
         );
         result.elapsed = Nanos::from_secs(1);
         result.ends = SyncAtEnd::Fsync;
@@ -450,7 +451,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_is_a_number_where_it_was_measured_and_judges_nobody() {
+    fn memory_is_reported_if_measured_and_is_neutral() {
         let of = |memory| {
             let result = PhaseResult { memory, ..blank() };
             let all = result.measurements();

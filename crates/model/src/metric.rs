@@ -1,4 +1,4 @@
-//! Metrics: what a number of a phase says, in which unit, and which way is better.
+//! Metrics: meaning, unit and direction of each number of a phase.
 
 use std::fmt;
 use std::str::FromStr;
@@ -43,7 +43,7 @@ pub enum Direction {
 /// values are kept, and which way is better.
 macro_rules! metrics {
     ($($(#[$doc:meta])* $metric:ident = $name:literal, $unit:ident, $direction:ident;)*) => {
-        /// What a number says.
+        /// Meaning of a number.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
         #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
         pub enum Metric {
@@ -87,7 +87,7 @@ metrics! {
     Elapsed = "elapsed", Seconds, Lower;
     /// Share of the device that files may fill.
     Capacity = "capacity", Percent, Higher;
-    /// 1 where a feature works, 0 where not.
+    /// 1 if a feature works, 0 if not.
     Supported = "supported", Count, Higher;
     /// Processor time of the agent and its programs as a share of elapsed time.
     Cpu = "cpu", Percent, Neutral;
@@ -151,9 +151,10 @@ metrics! {
     MemoryKernel = "memory-kernel", Bytes, Neutral;
     /// Bytes that the filesystem's own processes have for themselves at the end.
     MemoryDriver = "memory-driver", Bytes, Neutral;
-    /// Pieces in which a file lies on the device, on average over those that are there after the phase.
+    /// Average number of extents per file, for the files that exist after the phase.
     ExtentsPerFile = "extents-per-file", Ratio, Neutral;
-    /// Share of the blocks of these files, but for the first of each, that lie behind the one before.
+    /// Share of the blocks of these files, without the first block of each, that directly follow
+    /// the previous block.
     LayoutScore = "layout-score", Percent, Neutral;
 }
 
@@ -199,7 +200,7 @@ impl Unit {
         }
     }
 
-    /// The symbol behind a number.
+    /// Returns the unit symbol after a number.
     pub const fn symbol(self) -> &'static str {
         match self {
             Self::BytesPerSecond => "B/s",

@@ -33,7 +33,7 @@ impl ResultSelector {
         of_test && matches(&self.phase, phase)
     }
 
-    /// The metric, where one is named.
+    /// Returns the metric, or `None` if the pattern has none.
     pub const fn metric(&self) -> Option<Metric> {
         self.metric
     }
@@ -111,7 +111,7 @@ fn matches(pattern: &str, name: &str) -> bool {
         if parts.peek().is_none() {
             return rest.ends_with(part);
         }
-        // The earliest place leaves the most for what follows.
+        // The earliest match keeps the longest rest for the parts that follow.
         match rest.find(part) {
             Some(at) => rest = &rest[at + part.len()..],
             None => return false,
@@ -126,7 +126,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn a_pattern_reads_back_as_it_was_written() {
+    fn pattern_survives_a_round_trip() {
         for text in ["tree/list", "bonnie-files/create-*", "mixed/*:latency-p99"] {
             let pattern: ResultSelector = text.parse().unwrap();
             assert_eq!(pattern.to_string(), text);
@@ -185,7 +185,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_star_takes_what_trying_finds(pattern in "[ab*]{0,6}", name in "[ab]{0,7}") {
+        fn star_matches_like_exhaustive_search(pattern in "[ab*]{0,6}", name in "[ab]{0,7}") {
             let found = matches(&pattern, &name);
             prop_assert_eq!(found, by_trying(pattern.as_bytes(), name.as_bytes()));
         }

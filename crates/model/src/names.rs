@@ -1,4 +1,4 @@
-//! Names that users and data files give to things, and what is allowed in them.
+//! Validation of names that users and data files define.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! What became of a cell: status, evidence, and the raw counts of every phase.
+//! The result of a cell: status, evidence, and the raw counts of every phase.
 
 use std::fmt;
 
@@ -10,12 +10,12 @@ use crate::{
     SyncAtEnd, kernel_log,
 };
 
-/// The one word for what became of a cell or a phase. Never a hole without a word.
+/// The status of a cell or a phase. Every cell and phase has one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Status {
-    /// It was done, and the result stands.
+    /// Completed with a valid result.
     Ok,
     /// The filesystem cannot do this.
     Unsupported,
@@ -60,21 +60,21 @@ pub struct SyscallError {
     pub call: String,
     /// The error number.
     pub errno: i32,
-    /// Its name: `ENOSPC`.
+    /// The name: `ENOSPC`.
     pub name: String,
 }
 
-/// Why something is not `ok`, with the evidence.
+/// Reason of a status that is not `ok`, with the evidence.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Failure {
     /// The step or phase that died.
     pub step: String,
-    /// One line for people: what was being done, to what, and what came of it.
+    /// One readable line: the operation, its object and the result.
     pub reason: String,
-    /// The system call, where one failed.
+    /// The system call that failed, if any.
     pub error: Option<SyscallError>,
-    /// Kernel stacks: of the processes where something hung, of the oops where the kernel died.
+    /// Kernel stacks: of the processes after a hang, of the oops after a kernel crash.
     pub stacks: Vec<String>,
 }
 
@@ -82,17 +82,17 @@ pub struct Failure {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CommandRecord {
-    /// What it was for.
+    /// Purpose of the program.
     pub step: String,
     /// The command line as executed.
     pub command: Vec<String>,
-    /// Exit code; `None` where a signal ended it or it never ended.
+    /// Exit code; `None` if a signal ended it or it did not end.
     pub exit: Option<i32>,
     /// The signal that ended it.
     pub signal: Option<i32>,
-    /// How long it took.
+    /// Duration of the run.
     pub elapsed: Nanos,
-    /// The end of what it printed (standard output and error together).
+    /// End of its output (standard output and error together).
     pub output: String,
 }
 
@@ -120,7 +120,7 @@ pub struct PageFaults {
     pub major: u64,
 }
 
-/// What the block device did during a phase (`/sys/block/*/stat`).
+/// Activity of the block device during a phase (`/sys/block/*/stat`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DeviceCounters {
@@ -140,7 +140,7 @@ pub struct DeviceCounters {
     pub discard_bytes: Bytes,
 }
 
-/// How full a filesystem is (`statfs`).
+/// Space used and free on a filesystem (`statfs`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SpaceUsage {
@@ -156,35 +156,35 @@ pub struct SpaceUsage {
     pub inodes_free: u64,
 }
 
-/// One filled bucket of a latency histogram: so many operations took at most so long.
+/// A non-empty bucket of a latency histogram: maximum latency, and number of operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LatencyBucket(pub Nanos, pub u64);
 
-/// A phase as it was measured: raw counts only; rates and shares are derived from them.
+/// A measured phase: only raw counts, from which rates and shares are derived.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PhaseResult {
     /// Name of the phase.
     pub phase: String,
-    /// What became of it.
+    /// Status of the phase.
     pub status: Status,
-    /// Why, where it is not `ok`.
+    /// Reason of a status that is not `ok`.
     pub failure: Option<Failure>,
     /// The primary metric: tables rank by it.
     #[serde(alias = "headline")]
     pub primary_metric: Metric,
     /// The cache state that it really began with.
     pub cache: CacheState,
-    /// What the timed part included at its end.
+    /// End of the timed part.
     pub ends: SyncAtEnd,
     /// Elapsed time.
     #[serde(rename = "wall")]
     pub elapsed: Nanos,
     /// Operations done.
     pub operations: u64,
-    /// Bytes moved between program and filesystem, either way; each once where it is read and
-    /// written back.
+    /// Bytes transferred between program and filesystem in both directions. Data that is read and
+    /// written back counts once.
     pub bytes: Bytes,
     /// Of these, bytes handed to the filesystem.
     pub bytes_written: Bytes,
@@ -198,20 +198,21 @@ pub struct PhaseResult {
     pub cpu: CpuTime,
     /// Page faults.
     pub faults: PageFaults,
-    /// The block device; `None` where there is none (`dir`).
+    /// The block device; `None` if the cell has none (`dir`).
     pub device: Option<DeviceCounters>,
-    /// What a simulated disk did, and where the time went; absent where the disk is none.
+    /// Work of a simulated disk with its time components; absent for other disks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub disk: Option<SimulatedDiskStats>,
-    /// In what pieces the files lie that are there after the phase; absent where that was not looked at, and where the
-    /// filesystem does not say.
+    /// Fragmentation of the files that exist after the phase; absent if not measured or not
+    /// reported by the filesystem.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub layout: Option<FragmentationStats>,
-    /// Where the processor was, where it was sampled.
+    /// Processor profile, if sampled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(skip))]
     pub profile: Option<CpuProfile>,
-    /// When timed parts began and ended on the clock of whoever measured, who alone knows it.
+    /// Start and end of each timed part, on the clock of the measuring process. Not comparable with
+    /// other clocks.
     #[serde(skip)]
     pub timed: Vec<(Nanos, Nanos)>,
     /// Space before.
@@ -220,7 +221,7 @@ pub struct PhaseResult {
     pub space_after: Option<SpaceUsage>,
     /// Size of the device, for shares of it.
     pub device_size: Option<Bytes>,
-    /// What the filesystem held in memory at the end; absent where that could not be measured.
+    /// Memory of the filesystem at the end; absent if it could not be measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory: Option<KernelMemoryUse>,
     /// Latency of single operations, ascending; empty where operations were not timed one by one.
@@ -229,8 +230,8 @@ pub struct PhaseResult {
     /// Time of each sync (`fsync`, `fdatasync`) within the operations of a mix.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sync: Vec<LatencyBucket>,
-    /// Latency of opening each file that requests went to; like that of closing it, it is part of the elapsed
-    /// time only where the phase says so ([`crate::Io::include_open_close`]).
+    /// Latency of opening files for requests. It is part of the elapsed time only if the phase
+    /// includes opening and closing ([`crate::Io::include_open_close`]).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub open: Vec<LatencyBucket>,
     /// Latency of closing each file that requests went to.
@@ -239,18 +240,18 @@ pub struct PhaseResult {
     /// Arrivals per second that an open loop intended.
     #[serde(default)]
     pub offered_rate: Option<u64>,
-    /// Bytes read that were compared with what was written.
+    /// Bytes read and verified.
     #[serde(default)]
     pub verified: Bytes,
-    /// The phase of the mix of which this is one role: what the processors, the device and the filesystem did for all
-    /// its roles together is said there.
+    /// Name of the mix phase, if this is the result of one of its roles. The mix has the counts of
+    /// processors, device and filesystem for all its roles.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub role_of: Option<String>,
     /// The numbers themselves, the primary one first, where another program measured the phase and printed no counts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stated: Vec<ReportedValue>,
-    /// Each pass of a phase that was repeated, in order; empty where there was one. The counts above
-    /// are sums over the passes.
+    /// Passes of a repeated phase, in order; empty if it ran once. The counts above are sums over
+    /// the passes.
     #[serde(default)]
     pub passes: Vec<Iteration>,
 }
@@ -259,7 +260,7 @@ pub struct PhaseResult {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ReportedValue {
-    /// What it says.
+    /// The metric.
     pub metric: Metric,
     /// The number, in the metric's unit.
     pub value: f64,
@@ -279,7 +280,7 @@ pub struct Iteration {
 }
 
 impl CellResult {
-    /// A cell of which nothing is known but how it ended.
+    /// Creates a result that has only a status.
     pub fn with_status(status: Status) -> Self {
         Self {
             status,
@@ -303,12 +304,12 @@ impl CellResult {
 }
 
 impl PhaseResult {
-    /// Share of a phase's bytes that may come from the device though the page cache was to serve it: an extent or
-    /// directory block of which nobody had need before.
+    /// Share of a phase's bytes that may come from the device in a warm phase: extent or directory
+    /// blocks that were not needed before.
     const WARM_READ_TOLERANCE: f64 = 0.01;
 
-    /// What came from the device in a phase that the page cache was to serve, where that is more than 1 % of what it
-    /// read.
+    /// Returns the bytes read from the device in a warm phase, if they are more than 1 % of the
+    /// bytes that the phase reads.
     pub fn device_reads_when_warm(&self, op: &Op) -> Option<Bytes> {
         let read = self.device?.read_bytes;
         let is_warm = self.cache == CacheState::Warm && self.status == Status::Ok;
@@ -316,7 +317,7 @@ impl PhaseResult {
         (is_warm && op.is_read_only() && much).then_some(read)
     }
 
-    /// A phase of which nothing is known yet but what was planned.
+    /// Creates a result that has only the planned values.
     pub fn not_run(phase: &Phase) -> Self {
         Self {
             phase: phase.name.clone(),
@@ -361,44 +362,44 @@ impl PhaseResult {
 pub struct CellResult {
     /// The worst status of its phases and steps.
     pub status: Status,
-    /// Why, where it is not `ok`.
+    /// Reason of a status that is not `ok`.
     pub failure: Option<Failure>,
-    /// Its phases, each planned one exactly once.
+    /// The phases. Every planned phase occurs exactly once.
     pub phases: Vec<PhaseResult>,
     /// Programs that were run for it.
     pub steps: Vec<CommandRecord>,
-    /// What the filesystem held in memory right after it was first mounted; absent where a phase mounts it, and where
-    /// that could not be measured.
+    /// Memory of the filesystem directly after the first mount. Absent if a phase mounts it, or if
+    /// it could not be measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mounted: Option<KernelMemoryUse>,
-    /// What ageing came to, where the filesystem was aged before the first phase.
+    /// Result of ageing, if the filesystem was aged before the first phase.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub age: Option<AgeingResult>,
     /// Every request of simulated disks.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(feature = "schema", schemars(skip))]
     pub journal: Vec<RequestLogChunk>,
-    /// What the filesystem was found able to do.
+    /// Probed features of the filesystem.
     pub features: Features,
-    /// What the kernel logged meanwhile, but for what is about somebody else. Older databases hold lines.
+    /// Kernel messages during the cell, without unrelated ones. Older databases contain lines.
     #[serde(deserialize_with = "kernel_log::read")]
     pub kernel_log: Vec<KernelEvent>,
     /// Whether the kernel log could be read at all.
     pub kernel_log_readable: bool,
     /// When it began, nanoseconds since 1970.
     pub started: Nanos,
-    /// How long it took, set-up and all.
+    /// Duration of the cell, including preparation.
     pub elapsed: Nanos,
     /// Whether it was not run but is the result of an equal cell that was; the times are that one's.
     #[serde(default)]
     pub from_cache: bool,
-    /// What else is to be known of how it was run, a line each: a guest that had to be started twice.
+    /// Notes on the execution, one line each, such as a guest that was started twice.
     #[serde(default)]
     pub remarks: Vec<String>,
-    /// What else the machine did meanwhile; absent where that was not looked at, as in a guest.
+    /// Other activity of the machine; absent if not measured, as in a guest.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub disturbance: Option<HostNoise>,
-    /// What the cell gave at first, where it was run again because the machine was disturbed; it counts for nothing.
+    /// Discarded first result, if the cell was rerun because the machine was disturbed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first: Option<Box<CellResult>>,
 }
@@ -448,7 +449,7 @@ mod tests {
     }
 
     #[test]
-    fn what_came_from_the_device_though_warm_is_told_and_a_stray_block_is_not() {
+    fn device_reads_in_warm_phases_are_reported_above_one_percent() {
         let read = |cache, read| {
             let (result, op) = listed(cache, read);
             result.device_reads_when_warm(&op)
@@ -468,7 +469,7 @@ mod tests {
     }
 
     #[test]
-    fn what_writes_may_read_what_it_changes() {
+    fn modifying_phases_may_read_from_the_device() {
         let (result, _) = listed(CacheState::Warm, 100 << 20);
         let rename = Op::Metadata(Metadata {
             set: "s".into(),

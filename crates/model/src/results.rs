@@ -1,16 +1,16 @@
-//! A campaign with what is stored of it: the input of analysis and report.
+//! A campaign with its stored results: the input of analysis and report.
 
 use serde::{Deserialize, Serialize};
 
 use crate::{Calibration, Campaign, Cell, CellResult, Environment, Nanos};
 
-/// A cell beside its result; `None` where it has not run yet.
+/// A cell with its result; `None` if it has not run yet.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CellRecord {
     /// The plan.
     pub cell: Cell,
-    /// What became of it.
+    /// Result of the cell.
     pub result: Option<CellResult>,
 }
 
@@ -22,20 +22,20 @@ pub struct CampaignResults {
     pub id: i64,
     /// When it was begun, nanoseconds since 1970.
     pub started: crate::Nanos,
-    /// What was planned.
+    /// The plan.
     pub campaign: Campaign,
-    /// What it ran on; one for each session (a resumed campaign has several).
+    /// Environments, one for each session (a resumed campaign has several).
     pub environments: Vec<Environment>,
-    /// What fsarena itself costs and what the raw device can do; absent where it was not taken yet.
+    /// Harness overhead and raw device performance; absent before calibration.
     #[serde(default)]
     pub calibration: Option<Calibration>,
-    /// Its cells in the order of the plan.
+    /// The cells, in the order of the plan.
     pub cells: Vec<CellRecord>,
 }
 
 impl CampaignResults {
-    /// What the cells took together, those among them that ran again: what lies between two sessions of a campaign does
-    /// not count.
+    /// Returns the total time of all cells, including reruns. Pauses between the sessions of a
+    /// campaign do not count.
     pub fn total_cell_time(&self) -> Nanos {
         let ran = self.cells.iter().filter_map(|c| c.result.as_ref());
         let first = ran.clone().filter_map(|result| result.first.as_deref());
@@ -43,10 +43,10 @@ impl CampaignResults {
         Nanos(elapsed.fold(0, u64::saturating_add))
     }
 
-    /// Refuses more rounds than may be asked for, before anything is made of each of them.
+    /// Checks the number of rounds before memory is allocated for each of them.
     ///
     /// # Errors
-    /// When it has more than [`Campaign::MOST_ROUNDS`].
+    /// Returns an error if the campaign has more than [`Campaign::MOST_ROUNDS`] rounds.
     pub fn validate(&self) -> Result<(), String> {
         match self.campaign.rounds {
             0..=Campaign::MAX_ROUNDS => Ok(()),

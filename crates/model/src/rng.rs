@@ -8,12 +8,13 @@
 pub struct SeededRng(u64);
 
 impl SeededRng {
-    /// A stream that depends on the seed alone.
+    /// Creates a stream that depends only on the seed.
     pub const fn new(seed: u64) -> Self {
         Self(seed)
     }
 
-    /// A stream of its own for a named purpose, so that one consumer's draws do not move another's.
+    /// Creates a separate stream for a named purpose, so that the draws of one consumer do not
+    /// affect another.
     pub fn substream(seed: u64, purpose: &str) -> Self {
         let mut rng = Self(seed);
         for byte in purpose.bytes() {
@@ -36,7 +37,7 @@ impl SeededRng {
     /// # Panics
     /// When `bound` is zero.
     pub const fn below(&mut self, bound: u64) -> u64 {
-        assert!(bound > 0, "nothing is below zero");
+        assert!(bound > 0, "bound must be above zero");
         let threshold = bound.wrapping_neg() % bound;
         loop {
             let wide = self.next_u64() as u128 * bound as u128;

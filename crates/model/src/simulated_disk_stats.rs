@@ -1,25 +1,26 @@
-//! What a simulated disk did during a phase, and where the time went.
+//! Work of a simulated disk during a phase, and its time components.
 
 use serde::{Deserialize, Serialize};
 
 use crate::{Bytes, Nanos};
 
-/// What a simulated disk did in the timed parts of a phase. At each moment in which requests are in the disk, time
-/// belongs to the one that is done next.
+/// Work of a simulated disk in the timed parts of a phase. While requests are in the disk, each
+/// moment is attributed to the request that completes next.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SimulatedDiskStats {
     /// Requests that were done.
     pub requests: u64,
-    /// How often the arm moved for one of them.
+    /// Number of these requests for which the arm moved.
     pub seeks: u64,
-    /// Bytes that the filesystem called metadata; those of its journal only where the place of that is not known.
+    /// Bytes flagged as metadata by the filesystem. Includes its journal only if the location of
+    /// the journal is unknown.
     pub metadata: Bytes,
     /// Requests that the filesystem flagged as metadata, those of its journal and outside of timed parts among them; absent in
     /// older campaigns.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flagged: Option<u64>,
-    /// Bytes read and written in the filesystem's own journal; absent where its place is not known.
+    /// Bytes read and written in the filesystem's journal; absent if its location is unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub journal: Option<Bytes>,
     /// Bytes read and written, metadata or not.
@@ -28,7 +29,7 @@ pub struct SimulatedDiskStats {
     pub depths: u64,
     /// No request was in the disk: programs and filesystem worked.
     pub outside: Nanos,
-    /// The disk took in a command.
+    /// The disk received a command.
     pub command: Nanos,
     /// The arm moved.
     pub seek: Nanos,
@@ -42,15 +43,15 @@ pub struct SimulatedDiskStats {
     pub collection: Nanos,
     /// A flush waited for the cache.
     pub flush: Nanos,
-    /// The disk did something else meanwhile: it emptied its cache, or programmed flash.
+    /// The disk was busy with other work: it emptied its cache, or programmed flash.
     pub waiting: Nanos,
     /// 4 KiB that were written to flash for the host.
     pub slots_written: u64,
     /// 4 KiB that flash was programmed with.
     pub slots_programmed: u64,
-    /// What copying and the simulation cost the processor, which a real disk would not.
+    /// Processor time of copying and of the simulation, which a real disk would not need.
     pub own: Nanos,
-    /// Requests that found no room in the journal, and are told nowhere here.
+    /// Requests that did not fit into the request log and are missing from these numbers.
     pub lost: u64,
 }
 
@@ -70,14 +71,14 @@ impl SimulatedDiskStats {
         ]
     }
 
-    /// Whether a filesystem that did all this flags its metadata: some, such as JFS, flag no request, so that nothing tells
-    /// their metadata from data.
+    /// Returns true if the filesystem flags its metadata. Some, such as JFS, flag no request, so
+    /// that their metadata cannot be distinguished from data.
     pub fn has_metadata_flags<'a>(all: impl IntoIterator<Item = &'a Self>) -> bool {
         let mut all = all.into_iter();
         all.any(|work| work.flagged.unwrap_or(work.metadata.0) > 0)
     }
 
-    /// What flash was programmed with for each byte written; nothing where none was.
+    /// Returns the bytes programmed to flash per byte written, or `None` without writes.
     pub fn write_amplification(&self) -> Option<f64> {
         (self.slots_written > 0).then(|| self.slots_programmed as f64 / self.slots_written as f64)
     }

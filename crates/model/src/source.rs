@@ -1,4 +1,4 @@
-//! Another disk that a campaign copies from, so that a copy reads one disk and writes another.
+//! Source disk of a campaign, so that a copy reads one disk and writes another.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -7,26 +7,26 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Bytes, Contender, CopyTreeIn, Op, Test, TreeSpec};
 
-/// Where trees and files that are copied in come from. fsarena never writes to what is the user's.
+/// Source of trees and files that are copied to the contenders. fsarena never modifies user data.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum CopySource {
-    /// A directory of the user's.
+    /// A user directory.
     Directory {
         /// The directory.
         path: PathBuf,
-        /// What is in it.
+        /// Its contents.
         contents: SourceInventory,
     },
     /// A filesystem of the user's on a block device, or in an image file.
     Device {
         /// The device or file.
         path: PathBuf,
-        /// What is in it.
+        /// Its contents.
         contents: SourceInventory,
     },
-    /// A second image, which fsarena fills with what the suites ask for.
+    /// A second image, filled with generated data for the suites.
     Image {
         /// Its size.
         size: Bytes,
@@ -35,7 +35,7 @@ pub enum CopySource {
     },
 }
 
-/// What a source holds: regular files and directories of one filesystem, to which no link leads.
+/// Contents of a source: regular files and directories of one filesystem. Links are not followed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SourceInventory {
@@ -47,21 +47,22 @@ pub struct SourceInventory {
     pub bytes: Bytes,
     /// Size of the largest file.
     pub largest: Bytes,
-    /// Entries that are never copied: links, nodes, and what is mounted there.
+    /// Number of entries that are never copied: links, device nodes, and other mounted filesystems.
     #[serde(rename = "left_out")]
     pub skipped_entries: u64,
-    /// A hash of names, sizes and times of change: another one means that something was changed.
+    /// Hash of names, sizes and modification times; another hash indicates a modification.
     pub digest: String,
 }
 
-/// What an entry takes on a filesystem beside its bytes, about: a block of data and its share of metadata.
+/// Estimated space of an entry on a filesystem, in addition to its bytes: a block of data and its
+/// share of metadata.
 const OF_AN_ENTRY: u64 = 8 << 10;
 
 impl CopySource {
     /// The second image of a source that fsarena makes.
     pub const IMAGE: &'static str = "image";
 
-    /// What is in a source of the user's.
+    /// Returns the contents of a user source.
     pub const fn contents(&self) -> Option<&SourceInventory> {
         match self {
             Self::Directory { contents, .. } | Self::Device { contents, .. } => Some(contents),
@@ -69,7 +70,7 @@ impl CopySource {
         }
     }
 
-    /// Where a source of the user's is.
+    /// Returns the path of a user source.
     pub fn path(&self) -> Option<&Path> {
         match self {
             Self::Directory { path, .. } | Self::Device { path, .. } => Some(path),
@@ -109,7 +110,7 @@ impl SourceInventory {
 /// Space that a test needs that copies next to nothing.
 const MIN_SPACE: Bytes = Bytes::mib(16);
 
-/// What the phases of a test that copy in take on a filesystem, about.
+/// Estimates the space on a filesystem for the copy phases of a test.
 fn weight(test: &Test) -> u64 {
     let of = |op: &Op| match op {
         Op::CopyTreeIn(CopyTreeIn { spec, .. }) => (spec.files)
@@ -123,7 +124,7 @@ fn weight(test: &Test) -> u64 {
     phases.map(|p| of(&p.op)).fold(0, u64::saturating_add)
 }
 
-/// What a second image for these tests takes, with room for its filesystem.
+/// Returns the size of a second image for these tests, with room for its filesystem.
 pub fn source_image_size<'a>(tests: impl Iterator<Item = &'a Test>) -> Bytes {
     const BESIDE: u64 = 64 << 20;
     let content = tests.map(weight).fold(0, u64::saturating_add);
@@ -156,7 +157,7 @@ impl fmt::Display for SourceInventory {
         } = self;
         write!(f, "{files} files in {directories} directories, {bytes}")?;
         if *left_out > 0 {
-            write!(f, "; {left_out} links and other entries are left out")?;
+            write!(f, "; {left_out} links and other entries are skipped")?;
         }
         Ok(())
     }
@@ -213,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn a_source_of_the_users_says_how_much_is_copied_and_how_much_space_that_takes() {
+    fn user_source_sets_copy_size_and_space() {
         let mut larger = test(tree());
         contents(5_000, 500_000_000).resolve_in(&mut larger);
         let Op::CopyTreeIn(CopyTreeIn {
@@ -244,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn what_copies_nothing_in_stays_as_it_is() {
+    fn tests_that_do_not_copy_are_unchanged() {
         let other = test(Op::Capacity(Capacity));
         let mut same = other.clone();
         contents(10, 10).resolve_in(&mut same);
@@ -252,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn a_second_image_holds_what_its_tests_copy_in() {
+    fn second_image_has_room_for_copied_data() {
         let one = test(tree());
         let size = source_image_size([&one].into_iter());
         assert!(size > Bytes(50_000_000 + (64 << 20)) && size < Bytes::mib(130));

@@ -1,4 +1,4 @@
-//! Archives of sources that commands of suites unpack and build: where they come from, and which one it was.
+//! Source archives that suite commands unpack and build, with their origin and version.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,11 +12,12 @@ pub struct SourceArchive {
     pub name: String,
     /// The package.
     pub package: String,
-    /// Whether that is a source package, whose files apt brings as they are; else the archive lies in a binary one.
+    /// Whether it is a source package, whose files apt downloads unchanged. Otherwise the archive
+    /// is located in a binary package.
     pub is_source: bool,
     /// The archive's name among the files of a source package, or its path in a binary one; `*` stands for a version.
     pub file: String,
-    /// What its content must be (SHA-256, hexadecimal), where only one is right.
+    /// SHA-256 of the contents in hexadecimal, if only one version is valid.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sha256: Option<String>,
 }
@@ -43,9 +44,9 @@ pub struct CachedArchive {
     pub name: String,
     /// Package and version that it comes from: `sed 4.9-1`.
     pub version: String,
-    /// Its content (SHA-256, hexadecimal).
+    /// SHA-256 of the contents (hexadecimal).
     pub sha256: String,
-    /// How large it is.
+    /// Size of the archive.
     pub size: Bytes,
 }
 
@@ -54,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_star_stands_for_a_version() {
+    fn star_matches_a_version() {
         let archive = |file: &str| SourceArchive {
             name: "sed".into(),
             package: "sed".into(),

@@ -16,11 +16,11 @@ pub const PEERS: &str = "peers";
 pub struct Suite {
     /// The word that names it.
     pub name: String,
-    /// One line for people.
+    /// A title in one line.
     pub title: String,
     /// The published comparison or program it follows.
     pub source: String,
-    /// What must be there before its commands can run.
+    /// Programs required by its commands.
     #[serde(default, skip_serializing_if = "ProgramRequirements::is_empty")]
     pub requires: ProgramRequirements,
     /// Archives that its commands unpack; those that commands of this profile name.
@@ -29,13 +29,13 @@ pub struct Suite {
     /// A filesystem that the suite is run on as well, to tell what the work costs without a disk.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub baseline: Option<String>,
-    /// Its tests, in the order in which they run.
+    /// The tests, in the order in which they run.
     pub tests: Vec<Test>,
 }
 
 impl Suite {
-    /// One of its tests as the command line names it: `tree/tree`, `fio:my.fio`. The title of another program's test is its
-    /// command line.
+    /// Returns the name of a test for the command line: `tree/tree`, `fio:my.fio`. The title of a
+    /// test of another program is its command line.
     pub fn selector(&self, test: &Test) -> String {
         match self.name == PEERS {
             true => test.title.replacen(' ', ":", 1),
@@ -48,18 +48,18 @@ impl Suite {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ProgramRequirements {
-    /// Debian packages that bring them.
+    /// Debian packages that contain them.
     pub packages: Vec<String>,
     /// The programs, by name.
     pub programs: Vec<String>,
-    /// What these read of their packages, for guests, which have no more than they need: paths without the first `/`; one that
-    /// ends with `*` is the beginning of several.
+    /// Files of the packages that the programs need in a guest, as paths without the first `/`. A
+    /// path that ends with `*` is a prefix.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<String>,
 }
 
 impl ProgramRequirements {
-    /// Whether nothing is needed.
+    /// Returns true if no program or package is needed.
     pub const fn is_empty(&self) -> bool {
         self.packages.is_empty() && self.programs.is_empty()
     }
@@ -76,13 +76,13 @@ pub struct Test {
     pub name: String,
     /// The suite it belongs to.
     pub suite: String,
-    /// One line for people.
+    /// A title in one line.
     pub title: String,
-    /// Why the results mean something, and what they leave out.
+    /// Explains why the results are meaningful, and their limitations.
     pub rationale: String,
     /// Space that must be free for it.
     pub space: Bytes,
-    /// Its place in a sweep, where it is one point of one.
+    /// The position in a sweep, if it is a sweep point.
     #[serde(default)]
     pub sweep: Option<SweepPoint>,
     /// Its phases.
@@ -90,8 +90,8 @@ pub struct Test {
 }
 
 impl Suite {
-    /// The same with one of its tests, or all points of one of its sweeps, and what these need; nothing where there is
-    /// none of this name.
+    /// Returns the suite with only one of its tests, or all points of one of its sweeps, and the
+    /// requirements of these. Returns `None` if it has no test or sweep of this name.
     pub fn select_test(&self, test: &str) -> Option<Self> {
         let mut part = self.clone();
         part.tests
@@ -103,7 +103,8 @@ impl Suite {
         (!part.tests.is_empty()).then_some(part)
     }
 
-    /// Adds other tests of the same suite; says no, and adds none, where one of them is here already.
+    /// Adds other tests of the same suite. Returns false and adds none if one of them is a
+    /// duplicate.
     #[must_use]
     pub fn merge(&mut self, other: Self) -> bool {
         let is_here = |new: &Test| self.tests.iter().any(|test| test.name == new.name);
@@ -121,24 +122,25 @@ impl Suite {
 }
 
 impl Test {
-    /// The name of its sweep where it is a point of one, else its own.
+    /// Returns the name of its sweep if it is a sweep point, or its name otherwise.
     pub fn sweep_name(&self) -> &str {
         let sweep = self.sweep.as_ref();
         sweep.map_or(&self.name, |point| &point.sweep)
     }
 
-    /// Whether the test makes and mounts the filesystem itself, as phases of its own.
+    /// Returns true if phases of the test create and mount the filesystem.
     pub fn makes_filesystem(&self) -> bool {
         self.phases.iter().any(|p| p.op == Op::Mkfs(Mkfs))
     }
 
-    /// How many disks it runs over, where it is a point of a sweep that says so.
+    /// Returns the number of disks, if the test is a point of a sweep over disks.
     pub fn disks(&self) -> Option<u32> {
         let disks = self.sweep.as_ref()?.at.get(&SweepAxis::Disks)?;
         u32::try_from(*disks).ok()
     }
 
-    /// The same test as a point of a sweep over disks: of a sweep of its own, or of one with an axis more.
+    /// Returns the test as a point of a sweep over disks: a new sweep, or the existing one with an
+    /// additional axis.
     #[must_use]
     pub fn with_disks(&self, disks: u32) -> Self {
         let (axis, value) = (SweepAxis::Disks, u64::from(disks));
@@ -158,29 +160,29 @@ impl Test {
     }
 }
 
-/// One measured thing of a test.
+/// One measured part of a test.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Phase {
     /// The word that names it, unique in its test.
     pub name: String,
-    /// The cache state that is brought about before the phase begins.
+    /// The cache state established before the phase starts.
     pub cache: CacheState,
     /// Where the phase ends.
     #[serde(rename = "ends")]
     pub sync_at_end: SyncAtEnd,
     /// No new operation begins after this time; the result is then a rate over what was done.
     pub at_most: Option<Nanos>,
-    /// When and how often it is repeated because it ended too soon; once and no more where absent.
+    /// Rule for repeating a phase that ends too soon; absent if it runs once.
     #[serde(default)]
     pub scaling: Option<IterationPolicy>,
-    /// The step of a longer job that it is a part of; absent where it is one by itself.
+    /// The step of a longer job that contains the phase; absent if the phase is a separate step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub step: Option<String>,
-    /// Phases before it without which it cannot be done; absent where all that come before it have to go well.
+    /// Names of earlier phases that it depends on; absent if it depends on all of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub needs: Option<Vec<String>>,
-    /// What is done.
+    /// The operation.
     pub op: Op,
 }
 
@@ -217,7 +219,7 @@ pub struct IterationPolicy {
     pub limit: Nanos,
 }
 
-/// What the page cache held when a result was taken.
+/// Contents of the page cache during a measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -233,7 +235,7 @@ pub enum CacheState {
     FadviseDontNeed,
     /// No file is read or written: mkfs, mount, fsck.
     None,
-    /// Whoever measured it does not say.
+    /// Not stated by the source of an imported result.
     #[serde(rename = "unstated")]
     Unknown,
 }
@@ -251,7 +253,7 @@ impl fmt::Display for CacheState {
     }
 }
 
-/// What is still inside the timed part when a phase ends.
+/// Work included in the timed part at the end of a phase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -262,7 +264,7 @@ pub enum SyncAtEnd {
     Fsync,
     /// `syncfs` of the filesystem returned.
     Syncfs,
-    /// Whoever measured it does not say.
+    /// Not stated by the source of an imported result.
     #[serde(rename = "unstated")]
     Unknown,
 }

@@ -27,7 +27,7 @@ pub enum SweepAxis {
     Files,
     /// Arrivals per second.
     Rate,
-    /// Disks that the filesystem spreads over. It is a property of what lies below, and no parameter of an
+    /// Number of disks of the filesystem. It is a property of the storage, not a parameter of an
     /// operation.
     Disks,
 }
@@ -64,7 +64,7 @@ impl SweepAxis {
         matches!(self, Self::Size | Self::Block | Self::Stride)
     }
 
-    /// What stands behind a value of it in the name of a test, so that no two axes look alike.
+    /// Returns the suffix of a value in test names, which distinguishes the axes.
     pub const fn unit_suffix(self) -> &'static str {
         match self {
             Self::Size | Self::Block | Self::Stride => "",
@@ -91,7 +91,7 @@ impl SweepAxis {
         }
     }
 
-    /// A value of it for people: `8 KiB`, `16`.
+    /// Returns a value of the axis as readable text: `8 KiB`, `16`.
     pub fn format_long(self, value: u64) -> String {
         if self.is_bytes() {
             Bytes(value).to_string()
@@ -107,8 +107,8 @@ impl fmt::Display for SweepAxis {
     }
 }
 
-/// The place of a test in a sweep. Each point is a test of its own, on a filesystem of its own: one
-/// that dies costs one point.
+/// The position of a test in a sweep. Each point is a separate test on a fresh filesystem, so a
+/// failure affects only one point.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SweepPoint {

@@ -7,8 +7,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// A number of bytes.
 ///
-/// Reads `4096`, `8 KiB`, `1.5 GiB`, `700 MB`, below 8 EiB; binary units are powers of 1024, decimal ones of 1000. A letter
-/// alone is binary, as fio and mkfs read it: `4k`, `512M`, `1G`.
+/// Reads `4096`, `8 KiB`, `1.5 GiB`, `700 MB`, below 8 EiB. Binary units are powers of 1024,
+/// decimal ones of 1000. A single letter is binary, as in fio and mkfs: `4k`, `512M`, `1G`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Bytes(pub u64);
@@ -73,17 +73,17 @@ impl Bytes {
     /// The largest size of anything; the kernel has no larger file.
     pub const MAX_UNITS: Self = Self(LARGEST);
 
-    /// So many KiB (1024 bytes).
+    /// Creates a number of bytes from KiB (1024 bytes).
     pub const fn kib(n: u64) -> Self {
         Self(n << 10)
     }
 
-    /// So many MiB (1024 KiB).
+    /// Creates a number of bytes from MiB (1024 KiB).
     pub const fn mib(n: u64) -> Self {
         Self(n << 20)
     }
 
-    /// The quantity as what a limit is: `4 GiB - 1 B`, where it is little below a power of two.
+    /// Returns the quantity as a limit: `4 GiB - 1 B` if it is slightly below a power of two.
     pub fn format_limit(self) -> String {
         let above = self.0.checked_next_power_of_two().map(Self);
         match above.map(|above| (above, Self(above.0 - self.0))) {
@@ -104,12 +104,12 @@ impl Bytes {
 }
 
 impl Nanos {
-    /// So many seconds.
+    /// Creates a span from seconds.
     pub const fn from_secs(n: u64) -> Self {
         Self(n * 1_000_000_000)
     }
 
-    /// The span as seconds, for people and for rates.
+    /// Returns the span in seconds.
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 / 1e9
     }
@@ -150,7 +150,8 @@ fn scaled<'a>(text: &str, units: impl Iterator<Item = &'a (&'a str, u64)>) -> Op
     (value >= 0.0 && value < LARGEST as f64 && factor > 1).then(|| value.round() as u64)
 }
 
-/// Reads a percentage such as `5%` or `2.5 %` as a share; `None` where it is none, or negative.
+/// Reads a percentage such as `5%` or `2.5 %` as a share. Returns `None` if it is negative or not a
+/// percentage.
 pub fn percentage(text: &str) -> Option<f64> {
     let number = text.trim().strip_suffix('%')?.trim_end();
     let percent = number.parse::<f64>().ok()?;
@@ -293,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn refuses_what_is_no_size_and_says_what_is() {
+    fn invalid_sizes_are_refused_with_a_hint() {
         for wrong in [
             "",
             "MiB",
@@ -321,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn sizes_are_shown_as_a_person_would_write_them() {
+    fn sizes_are_shown_in_the_usual_units() {
         for (bytes, shown) in [
             (0, "0 B"),
             (900, "900 B"),
@@ -341,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn a_limit_little_below_a_power_of_two_says_so() {
+    fn limits_below_a_power_of_two_show_the_difference() {
         let limits = [
             ((1 << 32) - 1, "4 GiB - 1 B"),
             ((1 << 44) - 4096, "16 TiB - 4 KiB"),

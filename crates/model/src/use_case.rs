@@ -1,7 +1,6 @@
-//! What somebody uses a filesystem for: weights over groups of tests, and the features that it cannot do
-//! without.
+//! Use cases of filesystems: weights of workload categories, and required features.
 //!
-//! Data only. How weights and results become a score is said in `analyse`.
+//! Data only. The crate `analyse` computes scores from weights and results.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,33 +11,33 @@ use crate::{Feature, OperatingSystem, WorkloadCategory};
 pub struct UseCase {
     /// The word on the command line.
     pub name: String,
-    /// One line for people.
+    /// A title in one line.
     pub title: String,
     /// How common it is: 1 comes first; those that do not say come last.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub order: Option<u32>,
-    /// Who says so: where the weights come from.
+    /// Source of the weights.
     pub source: String,
-    /// What such a machine does all day, and what was left out.
+    /// Explains the typical workload of such a machine, and the omitted parts.
     pub rationale: String,
-    /// Which other systems must read it, where that matters.
+    /// Other systems that must read it, if relevant.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub readers: Option<RequiredReaders>,
-    /// What is of no relevance to it, as a share of the cost; that of the report where it is absent.
+    /// Margin of relevance, as a share of the cost [default: the margin of the report].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub relevant: Option<f64>,
-    /// What it must not be without.
+    /// Required features.
     pub needs: Vec<RequiredFeature>,
-    /// What counts, and how much.
+    /// Weights of workload categories.
     pub weights: Vec<CategoryWeight>,
 }
 
-/// Systems of which one at least must read the filesystem as it comes.
+/// Systems of which at least one must read the filesystem without additional software.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RequiredReaders {
-    /// One of these must.
+    /// At least one of these must read it.
     pub one_of: Vec<OperatingSystem>,
-    /// What cannot be done otherwise.
+    /// Explains the consequence if none does.
     #[serde(rename = "why")]
     pub rationale: String,
 }
@@ -48,19 +47,19 @@ pub struct RequiredReaders {
 pub struct RequiredFeature {
     /// The feature.
     pub feature: Feature,
-    /// What breaks without it.
+    /// Explains the consequence if the feature is missing.
     #[serde(rename = "why")]
     pub rationale: String,
 }
 
-/// How much a group of tests counts.
+/// Weight of a workload category.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CategoryWeight {
     /// The group.
     pub group: WorkloadCategory,
-    /// Its weight, beside those of the other groups.
+    /// The weight, relative to the other categories.
     pub weight: f64,
-    /// Why so much.
+    /// Explains the weight.
     #[serde(rename = "why")]
     pub rationale: String,
 }

@@ -1,7 +1,7 @@
-//! Where a user's programs keep what is theirs. Source: XDG Base Directory Specification 0.8.
+//! Standard directories of a user. Source: XDG Base Directory Specification 0.8.
 //!
-//! The user database is not asked: a program that is linked statically must load the C library's name
-//! services for that, which need not fit it.
+//! The user database is not used: a statically linked program would have to load the C library's
+//! name services, which may be incompatible.
 
 use std::ffi::OsString;
 use std::fmt;
@@ -19,17 +19,17 @@ pub enum UserDir {
 /// Why there is no such directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UserDirError {
-    /// No variable says where it is.
+    /// No environment variable specifies the directory.
     Unset(UserDir),
-    /// The variable of this name is not UTF-8, which everything that is stored is.
+    /// The variable of this name is not UTF-8. Stored paths must be UTF-8.
     NotUtf8(&'static str),
 }
 
 impl UserDir {
-    /// Where it is, by the variables of the environment. A path that is not absolute says nothing.
+    /// Locates the directory from environment variables. Ignores relative paths.
     ///
     /// # Errors
-    /// When the variables do not say it, or not in UTF-8.
+    /// Returns an error if no variable specifies the directory, or if the variable is not UTF-8.
     pub fn resolve(
         self,
         variable: impl Fn(&str) -> Option<OsString>,
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn a_directory_of_its_own_goes_before_the_home_and_relative_paths_say_nothing() {
+    fn xdg_variable_precedes_home_and_relative_paths_are_ignored() {
         let home: (&str, &[u8]) = ("HOME", b"/home/me");
         let data = |variables: &[_]| locate(UserDir::Data, variables);
         let below_home = Ok("/home/me/.local/share/fsarena".into());
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_or_not_utf_8_is_said() {
+    fn missing_or_non_utf_8_variables_are_errors() {
         for nowhere in [&[][..], &[("HOME", &b""[..])], &[("HOME", b"me")]] {
             let error = locate(UserDir::Data, nowhere).unwrap_err();
             assert_eq!(

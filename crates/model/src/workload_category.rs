@@ -1,4 +1,4 @@
-//! Groups of tests that ask the same of a filesystem, by what a phase does.
+//! Workload categories: phases with similar demands on a filesystem, classified by operation.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Phase;
 
-/// What a phase asks of a filesystem. Weights of uses are over these.
+/// Workload category of a phase. The weights of use cases refer to these.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -19,7 +19,7 @@ pub enum WorkloadCategory {
     RandomRead,
     /// Requests at random places of a file, or at one place again and again, that write.
     RandomWrite,
-    /// Writes and new files of which each one, or every few, is made durable before the next.
+    /// Writes and file creations that are made durable one by one or in small batches.
     Durable,
     /// Many files and directories made, linked and removed.
     ManyFiles,
@@ -76,7 +76,7 @@ impl WorkloadCategory {
         }
     }
 
-    /// What it is, as a caption says it.
+    /// Returns the title for captions.
     pub const fn title(self) -> &'static str {
         match self {
             Self::StreamWrite => "large files written",
@@ -92,8 +92,8 @@ impl WorkloadCategory {
         }
     }
 
-    /// The group of a phase; `None` where it only tries what a filesystem can do,
-    /// or does nothing with it.
+    /// Returns the category of a phase, or `None` if the phase only probes a feature or does no
+    /// work.
     pub fn of_phase(phase: &Phase) -> Option<Self> {
         phase.op.info().group()
     }

@@ -1,19 +1,20 @@
-//! Where cells run, as far as a campaign has to know.
+//! The interface to the machines that run cells.
 
 use model::{Calibration, Cell, CellId, CellResult, Environment, Test};
 use wire::{AbortReason, CellEvent};
 
-/// A way to run cells: on this machine's kernel, in guests, on another host, or in memory alone.
+/// Runs cells: on the kernel of this machine, in guests, on other hosts, or only in memory.
 pub trait CellBackend {
-    /// What can go wrong beside the cells.
+    /// Errors that are not results of a cell.
     type Error: std::error::Error;
 
-    /// How many cells may run side by side.
+    /// Returns the maximum number of cells that run in parallel.
     fn parallel_cells(&self) -> usize {
         1
     }
 
-    /// How many cells may be handed over at once: those that cannot run yet wait there.
+    /// Returns the maximum number of cells submitted at a time, including cells that wait for a
+    /// free slot.
     fn queue_depth(&self) -> usize {
         self.parallel_cells()
     }
@@ -23,28 +24,28 @@ pub trait CellBackend {
         true
     }
 
-    /// What the cells run on, for the record.
+    /// Returns the environment of the cells, for the record.
     ///
     /// # Errors
-    /// When that cannot be found out.
+    /// Returns an error if the environment cannot be determined.
     fn environment(&mut self) -> Result<Environment, Self::Error>;
 
-    /// Measures, before the first cell, the harness overhead and the raw device; nothing where that would say nothing
-    /// of what cells run on, and where the user asked to stop meanwhile.
+    /// Measures the harness overhead and the raw device before the first cell. Returns `None` if
+    /// the measurement would not apply to the cells, or if the user interrupted it.
     ///
     /// # Errors
-    /// When it cannot be measured.
+    /// Returns an error if the measurement fails.
     fn calibrate(&mut self) -> Result<Option<Calibration>, Self::Error>;
 
-    /// Begins a cell. Whatever becomes of it is told by [`Backend::next`].
+    /// Starts a cell. [`Backend::next`] reports its outcome.
     fn start(&mut self, cell: &Cell, test: &Test);
 
-    /// Waits for the next news of the cells that were started. Each of them comes to exactly one end, also after the
-    /// user asked to stop.
+    /// Waits for the next update of the started cells. Each cell has exactly one final update, even
+    /// after an interrupt.
     fn next_update(&mut self) -> CellUpdate;
 }
 
-/// What is heard of the cells that run.
+/// An update of the running cells.
 #[derive(Debug)]
 pub enum CellUpdate {
     /// Something happens in a cell.
@@ -53,8 +54,8 @@ pub enum CellUpdate {
     Finished(CellId, Box<CellResult>),
     /// A cell has none.
     Aborted(CellId, AbortReason),
-    /// Nobody knows what became of a cell: the connection to its machine was lost, and all that it had started
-    /// there has ended.
+    /// The outcome of a cell is unknown: the connection to its machine was lost, and all its
+    /// processes there have ended.
     ConnectionLost(CellId, String),
     /// Something for the user that is about no cell.
     Note(String),

@@ -1,4 +1,5 @@
-//! One run of a campaign: which cell begins, what is done with what it gave, and when there are rounds enough.
+//! One session of a campaign: starts cells, evaluates their results and decides when there are
+//! enough rounds.
 
 use std::cell::Cell as CellOf;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -17,11 +18,12 @@ use crate::reruns::{self, RerunBudget};
 use crate::write_budget::WriteBudget;
 use crate::{CampaignProgress, CellBackend, CellUpdate, Observer, ResultSink, StopFlag, rounds};
 
-/// How often a cell is started whose machine was lost.
+/// Maximum number of starts of a cell whose machine is lost.
 const MAX_CELL_STARTS: u32 = 2;
-/// Where so many cells run at once, the time left is not estimated anew whenever one begins or ends.
+/// Number of parallel cells above which the remaining time is not estimated for every start and end
+/// of a cell.
 const FORECAST_THROTTLE_ABOVE: usize = 1000;
-/// But so often.
+/// Minimum interval between estimates when many cells run in parallel.
 const MIN_FORECAST_INTERVAL: Nanos = Nanos::from_secs(1);
 
 /// How a campaign ended.
@@ -42,26 +44,27 @@ pub enum CampaignError<L: std::error::Error, B: std::error::Error> {
     /// The machine could not be looked at, or measured.
     #[error("{0}")]
     Backend(B),
-    /// A cell could not be run, or its result would mean nothing; no filesystem is to blame. Once that is mended, the
-    /// campaign can go on.
+    /// A cell could not run, or its result would be meaningless, for a reason unrelated to its
+    /// filesystem. The campaign can continue once the cause is fixed.
     #[error("{0}")]
     EnvironmentFault(String),
 }
 
-/// What may be written, and what the time left is estimated from.
+/// Write limit of a campaign, and inputs for estimating the remaining time.
 #[derive(Clone, Debug, Default)]
 pub struct RunLimits {
-    /// The most that may be written to disks that wear out, all sessions together; `None` where cells write to memory.
+    /// Maximum bytes written to disks that wear out, over all sessions; `None` if cells write to
+    /// memory.
     pub written: Option<Bytes>,
     /// Whether the user has named that limit: a cell that may pass it does not begin.
     pub named: bool,
-    /// What each session writes before its first cell.
+    /// Bytes that each session writes before its first cell.
     pub preparation: Bytes,
     /// How fast the machine is taken to be.
     pub pace: ThroughputModel,
-    /// What cells took in earlier campaigns.
+    /// Durations of cells in earlier campaigns.
     pub experience: PastDurations,
-    /// The uses whose answers a budget is spent on, beside those of the groups of tests.
+    /// Use cases whose answers the budget is spent on, in addition to those of the test categories.
     pub uses: Vec<UseCase>,
     /// Whether a machine that does something else ends the campaign.
     pub exclusive: bool,
@@ -108,7 +111,7 @@ pub fn run<L: ResultSink, B: CellBackend>(
         forecast,
         finished,
         written: limits.written.map(|most| {
-            // Each session prepares a disk of its own.
+            // Each session prepares a new disk.
             let sessions = stored.environments.len() as u64 + 1;
             let prepared = limits.preparation.0.saturating_mul(sessions);
             written(&stored.cells, &writes, prepared, most, limits.named)
@@ -128,7 +131,7 @@ pub fn run<L: ResultSink, B: CellBackend>(
     ended
 }
 
-/// What is written already, and reserved for the cells that have no result.
+/// Counts the bytes already written and those reserved for cells without a result.
 fn written(
     cells: &[CellRecord],
     writes: &WriteEstimates,
@@ -147,7 +150,7 @@ fn written(
     WriteBudget::new(Bytes(so_far), reserved, most, named)
 }
 
-/// What a cell wrote, the run among it that its second took the place of.
+/// Returns the bytes a cell wrote, including a first run that was replaced.
 fn spent(writes: &WriteEstimates, cell: &Cell, result: &CellResult) -> Bytes {
     let first = result.first.as_ref();
     let first = first.map_or(Bytes(0), |first| writes.actual(cell, &first.phases));
@@ -171,9 +174,9 @@ struct Run<'a, L, B> {
     running: BTreeMap<CellId, Running>,
     /// Whether the harness and the raw device were measured.
     calibrated: bool,
-    /// What is written to disks that wear out, where cells write to any.
+    /// Bytes written to disks that wear out, if cells write to any.
     written: Option<WriteBudget>,
-    /// What each cell writes.
+    /// Expected bytes written by each cell.
     writes: WriteEstimates,
     /// About how long cells take.
     forecast: Forecast,
@@ -185,7 +188,7 @@ struct Run<'a, L, B> {
     exclusive: bool,
     /// When this session began, on the clock of [`clock::now`].
     begun: Nanos,
-    /// What the cells of earlier sessions took.
+    /// Time taken by the cells of earlier sessions.
     earlier: Nanos,
     /// Cells of the present round that could settle something, the contenders of a test together; not planned yet.
     blocks: VecDeque<Vec<Cell>>,
@@ -193,32 +196,32 @@ struct Run<'a, L, B> {
     left_out: BTreeSet<(String, String)>,
     /// Whether it was said that cells are put off which another host runs.
     is_put_off_told: bool,
-    /// What time was left when it was estimated last, and when that was.
+    /// The latest estimate of the remaining time, and the time at which it was made.
     estimated: CellOf<Option<(Nanos, (Nanos, Nanos))>>,
 }
 
 /// A cell that runs.
 struct Running {
     cell: Cell,
-    /// Its test, with as many repetitions as may be written.
+    /// The test, with its repetitions reduced to the remaining write budget.
     test: Test,
-    /// How often it was started because its machine had been lost.
+    /// Number of starts, including those after the machine was lost.
     attempts: u32,
-    /// What it gave at first, where it runs again because the machine was disturbed.
+    /// The first result, if the cell is running again because of a disturbance.
     first: Option<CellResult>,
     /// When it was started, on the clock of [`clock::now`].
     since: Nanos,
 }
 
-/// What the news of a cell mean for the campaign.
+/// Effect of an update on the campaign.
 enum NextStep {
-    /// It goes on.
+    /// Continue.
     GoOn,
     /// The user asked to stop.
     Interrupted,
-    /// It cannot go on, for this reason.
+    /// The campaign must stop for this reason.
     Withdrawn(String),
-    /// Another host runs this cell; others go before.
+    /// The cell is running on another host; run others first.
     Later(Cell),
 }
 
@@ -288,7 +291,7 @@ impl<L: ResultSink, B: CellBackend> Run<'_, L, B> {
             let news = self.backend.next_update();
             match self.hear(news)? {
                 NextStep::GoOn => {}
-                // The others end as if the user had asked for it.
+                // The other cells end as if the user had interrupted them.
                 NextStep::Withdrawn(reason) => {
                     self.stop.store(true, Ordering::Relaxed);
                     over = NextStep::Withdrawn(reason);
@@ -335,8 +338,8 @@ impl<L: ResultSink, B: CellBackend> Run<'_, L, B> {
         NextStep::GoOn
     }
 
-    /// The test of a cell, whose repetitions write no more than there is left; why it does not begin, where not even
-    /// once is left.
+    /// Returns the test of a cell, with its repetitions reduced to the remaining write budget.
+    /// Returns the reason if even one repetition would exceed the limit.
     fn test_of(&self, cell: &Cell) -> Result<Test, String> {
         let mut tests = self.campaign.suites.iter().flat_map(|s| &s.tests);
         let test = tests.find(|t| t.suite == cell.suite && t.name == cell.test);
@@ -361,7 +364,7 @@ impl<L: ResultSink, B: CellBackend> Run<'_, L, B> {
             | CellUpdate::Aborted(id, _)
             | CellUpdate::ConnectionLost(id, _) => *id,
         };
-        // What a machine says that was given up comes too late.
+        // Ignore late updates of a machine that was given up.
         let Some(running) = self.running.get(&id) else {
             return Ok(NextStep::GoOn);
         };
@@ -399,7 +402,7 @@ impl<L: ResultSink, B: CellBackend> Run<'_, L, B> {
         self.keep(id, &result)
     }
 
-    /// A cell has no result, but for the one that it gave at first.
+    /// Handles a cell that stopped without a result; a first result from before a rerun is kept.
     fn stopped(&mut self, id: CellId, stopped: AbortReason) -> Outcome<NextStep, L, B> {
         let first = self.running.get_mut(&id).and_then(|r| r.first.take());
         let dropped = match first {
@@ -420,7 +423,7 @@ impl<L: ResultSink, B: CellBackend> Run<'_, L, B> {
         })
     }
 
-    /// Says why a cell is put off, of the first that is.
+    /// Reports the host that runs a postponed cell, once per session.
     fn say_who_runs(&mut self, cell: &Cell, host: &str) {
         if !std::mem::replace(&mut self.is_put_off_told, true) {
             let name = reruns::cell_label(cell);
@@ -430,7 +433,7 @@ impl<L: ResultSink, B: CellBackend> Run<'_, L, B> {
         }
     }
 
-    /// Nobody knows what became of a cell: it runs once more, unless it gave a result before.
+    /// Handles a cell with unknown outcome: it runs again, unless it already has a first result.
     fn lost(&mut self, id: CellId, reason: &str) -> Outcome<NextStep, L, B> {
         let to_stop = self.is_to_stop();
         let Some(running) = self.running.get_mut(&id) else {
@@ -500,8 +503,8 @@ impl<L: ResultSink, B: CellBackend> Run<'_, L, B> {
         }
     }
 
-    /// Takes the tests at the front that do not fit into what is left of the budget, and of which no cell has begun. The first
-    /// test of a campaign runs whatever it takes.
+    /// Removes the tests at the front that exceed the remaining budget and have no started cells.
+    /// The first test of a campaign runs regardless of its duration.
     fn leave_out_what_does_not_fit(&mut self, waiting: &mut VecDeque<Cell>) {
         let Some(budget) = self.campaign.budget else {
             return;
@@ -522,7 +525,7 @@ impl<L: ResultSink, B: CellBackend> Run<'_, L, B> {
             let test = (block[0].suite.clone(), block[0].test.clone());
             if self.left_out.insert(test) {
                 self.observer.note(&format!(
-                    "{} does not fit into the budget any more and is left out",
+                    "{} does not fit into the remaining budget and is skipped",
                     block[0].test
                 ));
             }
@@ -535,7 +538,7 @@ impl<L: ResultSink, B: CellBackend> Run<'_, L, B> {
         Nanos(self.forecast.total_time(cells).0 / abreast)
     }
 
-    /// Says where the first round alone would take longer than the budget.
+    /// Warns if the first round would exceed the budget.
     fn warn_of_budget(&self) {
         let Some(budget) = self.campaign.budget else {
             return;
@@ -543,22 +546,21 @@ impl<L: ResultSink, B: CellBackend> Run<'_, L, B> {
         let left = self.position().time_left;
         if self.finished.is_empty() && left > self.left_of(budget) {
             self.observer.note(&format!(
-                "one round of everything takes about {left}, longer than the budget of {budget}: tests that do not fit are \
-                 left out; a longer budget, or fewer contenders or suites (-c, -s), has them all"
+                "one round of all tests takes about {left}, longer than the budget of {budget}: tests that do not fit are skipped; use a longer budget, or fewer contenders or suites (-c, -s), to run all of them"
             ));
         }
     }
 
-    /// What is left of a budget.
+    /// Returns the unused part of a budget.
     fn left_of(&self, budget: Nanos) -> Nanos {
         let spent = self.earlier.0.saturating_add(clock::since(self.begun).0);
         Nanos(budget.0.saturating_sub(spent))
     }
 
-    /// Plans and keeps the next cells that could settle an open answer and fit into the budget, all contenders of a test
-    /// that could; false where there are none.
+    /// Plans and stores the next cells that could settle an open answer and fit into the budget:
+    /// all such contenders of one test. Returns false if no cells qualify.
     ///
-    /// Which cells could follows from what is kept.
+    /// The choice depends only on stored results.
     fn cells_within(&mut self, budget: Nanos) -> Outcome<bool, L, B> {
         if self.blocks.is_empty() {
             let results = self.ledger.load().map_err(CampaignError::Ledger)?;
@@ -577,14 +579,15 @@ impl<L: ResultSink, B: CellBackend> Run<'_, L, B> {
                 return Ok(true);
             }
             if self.blocks.is_empty() {
-                self.observer
-                    .note("the budget is spent: nothing of what is open fits any more");
+                self.observer.note(
+                    "the budget is spent: no further test that could settle an open answer fits",
+                );
             }
         }
         Ok(false)
     }
 
-    /// Keeps further cells behind the plan.
+    /// Appends cells to the plan and stores them.
     fn add(&mut self, cells: Vec<Cell>) -> Outcome<(), L, B> {
         self.ledger
             .extend_plan(&cells)
@@ -597,9 +600,10 @@ impl<L: ResultSink, B: CellBackend> Run<'_, L, B> {
         Ok(())
     }
 
-    /// Plans and keeps one more round where the campaign's rule wants it; false where it has enough.
+    /// Plans and stores one more round if the stopping rule requires it. Returns false if there are
+    /// enough rounds.
     ///
-    /// What the rule says follows from what is kept, so that it says the same after a kill.
+    /// The decision depends only on stored results, so it is the same after a kill.
     fn further_round(&mut self) -> Outcome<bool, L, B> {
         if self.campaign.stopping_rule.is_none() {
             return Ok(false);
@@ -637,7 +641,7 @@ impl<L: ResultSink, B: CellBackend> Run<'_, L, B> {
         {
             return left;
         }
-        // Nobody knows which of them run where more were handed over than can.
+        // When more cells are submitted than can run, it is unknown which of them are running.
         let known = self.backend.queue_depth() == self.backend.parallel_cells();
         let running = self.running.values().filter(|_| known);
         let going = running.map(|running| ActiveCell {
@@ -652,7 +656,8 @@ impl<L: ResultSink, B: CellBackend> Run<'_, L, B> {
     }
 }
 
-/// The result, where each planned phase stands in it once, in its order; else what says that it cannot be believed.
+/// Returns the result if it contains each planned phase exactly once and in order, or else a
+/// crashed result.
 fn believed(result: CellResult, test: &Test) -> CellResult {
     let planned = test.phases.iter().map(|phase| &phase.name);
     if planned.eq(result.phases.iter().map(|phase| &phase.phase)) {
@@ -660,7 +665,7 @@ fn believed(result: CellResult, test: &Test) -> CellResult {
     }
     let failure = Failure {
         step: "result".into(),
-        reason: "the agent did not give each planned phase once, so that nothing of it is believed"
+        reason: "the agent did not report each planned phase exactly once; all its results are discarded"
             .into(),
         ..Failure::default()
     };

@@ -11,23 +11,23 @@ use wire::{AbortReason, CellEvent};
 
 use crate::{CellUpdate, StopFlag};
 
-/// Runs one cell and tells what happens in it. Ends early where the user asks to stop.
+/// Runs one cell and reports its events. Ends early if the user interrupts.
 pub type CellFn = dyn Fn(&Cell, &Test, &mut dyn FnMut(&CellEvent)) -> Result<CellResult, AbortReason>
     + Send
     + Sync;
 
-/// The cells that run, each in a thread of its own. When this is dropped, they are stopped and waited for.
+/// The running cells, one thread each. Dropping this stops the cells and waits for them.
 pub struct CellThreads {
     work: Arc<CellFn>,
     stop: StopFlag,
     threads: Vec<JoinHandle<()>>,
-    /// Cells whose end was not told yet.
+    /// Number of cells whose final update has not been sent.
     running: Arc<AtomicUsize>,
     say: Sender<CellUpdate>,
 }
 
 impl CellThreads {
-    /// Nobody yet; `stop` is the flag at which `work` looks, and all that happens goes into the channel.
+    /// Creates an empty set. `stop` is the flag that `work` checks, and updates are sent to `say`.
     pub fn new(work: Arc<CellFn>, stop: StopFlag, say: Sender<CellUpdate>) -> Self {
         Self {
             work,
@@ -38,7 +38,7 @@ impl CellThreads {
         }
     }
 
-    /// Begins a cell. Where no thread can be started, it has run when this returns.
+    /// Starts a cell. If no thread can be created, runs the cell before returning.
     pub fn start(&mut self, cell: &Cell, test: &Test) {
         self.threads.retain(|thread| !thread.is_finished());
         let (work, say) = (Arc::clone(&self.work), self.say.clone());
@@ -59,7 +59,7 @@ impl Drop for CellThreads {
             self.stop.store(true, Ordering::Relaxed);
         }
         for thread in self.threads.drain(..) {
-            // Its panics are caught, and told as news.
+            // Panics of the thread are caught and reported as updates.
             let _ = thread.join();
         }
     }
@@ -72,7 +72,7 @@ fn attend(
     running: &AtomicUsize,
     say: &Sender<CellUpdate>,
 ) {
-    // Whoever does not hear any more has given up, and stops the cell.
+    // If the receiver was dropped, the cell has been given up and will be stopped.
     let tell = |news| drop(say.send(news));
     let work = || {
         work(cell, test, &mut |event| {
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn a_panic_is_told_and_ends_nothing_else() {
+    fn a_panic_is_reported_and_other_cells_continue() {
         let (mut workers, news) = workers(Arc::new(|cell, test, _| match cell.id.0 {
             0 => panic!("expected by this test"),
             _ => Ok(in_memory::ok_result(test)),
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_given_up_is_stopped_and_waited_for() {
+    fn drop_stops_the_cells_and_waits_for_them() {
         let stop = StopFlag::default();
         let seen = Arc::clone(&stop);
         let work = move |_: &Cell, _: &Test, _: &mut dyn FnMut(&CellEvent)| {

@@ -1,5 +1,5 @@
-//! A campaign that touches no machine: cells that end as a function says, and results that are kept in memory. For
-//! tests of whatever is built upon this crate.
+//! A campaign without a machine: a function returns the result of each cell, and results are kept
+//! in memory. For tests of crates that use this one.
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
@@ -13,7 +13,7 @@ use model::{
 
 use crate::{CellBackend, CellUpdate, ResultSink};
 
-/// What may not happen to results that are kept.
+/// Violations of the order of ledger calls.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ContractViolation {
     /// The plan has no such cell.
@@ -22,7 +22,7 @@ pub enum ContractViolation {
     /// The cell has a result.
     #[error("{0:?} has a result already")]
     Twice(CellId),
-    /// Nothing said on what the campaign runs.
+    /// A result was recorded before a session began.
     #[error("no session was begun")]
     NoSession,
     /// There is a calibration.
@@ -48,7 +48,7 @@ impl MemorySink {
         })
     }
 
-    /// What is kept.
+    /// Returns the stored results.
     pub const fn read(&self) -> &CampaignResults {
         &self.0
     }
@@ -99,7 +99,7 @@ impl ResultSink for MemorySink {
     }
 }
 
-/// A backend whose cells end at once, as a function says.
+/// A backend whose cells end immediately with the result of a function.
 pub struct FakeBackend<F> {
     outcome: F,
     news: VecDeque<CellUpdate>,
@@ -137,7 +137,7 @@ impl<F: FnMut(&Cell, &Test) -> CellResult> CellBackend for FakeBackend<F> {
     }
 }
 
-/// A machine of which nothing is known.
+/// Returns an empty environment.
 pub fn environment() -> Environment {
     Environment::default()
 }
@@ -183,7 +183,7 @@ pub fn cell(id: u32) -> Cell {
     }
 }
 
-/// A campaign of these contenders in so many rounds, with one test.
+/// Returns a campaign of these contenders in `rounds` rounds, with one test.
 pub fn campaign(contenders: Vec<Contender>, rounds: u32) -> Campaign {
     let suite = Suite {
         name: "suite".into(),

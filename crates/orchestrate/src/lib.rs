@@ -1,11 +1,12 @@
-//! Runs the cells of a campaign, one after another or side by side, and stores what becomes of each.
+//! Runs the cells of a campaign, sequentially or in parallel, and stores their results.
 //!
-//! [`run`] decides which cell begins, what a result is worth and when there are rounds enough. It knows nothing of
-//! machines: cells run on a [`Backend`] (this machine's kernel, guests, another host, or nothing but memory), results go
-//! into a [`Ledger`], and an [`Observer`] sees what happens. One thread does all of this, so that what it decides follows
-//! from what it hears alone.
+//! [`run`] decides which cell starts, whether its result is valid and when there are enough rounds.
+//! It is independent of machines: cells run on a [`Backend`] (the kernel of this machine, guests,
+//! other hosts, or only memory), results are stored in a [`Ledger`], and an [`Observer`] receives
+//! progress. All decisions are made in one thread, so that they depend only on the updates it
+//! receives.
 //!
-//! A campaign of two contenders in memory, run to its end:
+//! A campaign of two contenders in memory, run to completion:
 //!
 //! ```
 //! use orchestrate::in_memory::{Cells, Results};
@@ -17,7 +18,7 @@
 //! # }
 //! let campaign = campaign();
 //! let mut results = Results::new(&campaign);
-//! // Every cell ends well; a real backend would make the filesystem and measure it.
+//! // Every cell succeeds; a real backend would create the filesystem and measure it.
 //! let mut backend = Cells::new(|_cell, test| orchestrate::in_memory::success(test));
 //! let ended = orchestrate::run(&mut results, &mut backend, &Limits::default(), &(), &Stop::default());
 //! assert_eq!(ended.unwrap(), Ended::Complete);

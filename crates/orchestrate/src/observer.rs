@@ -1,9 +1,9 @@
-//! What a person, or a program, may see while a campaign runs.
+//! Progress of a running campaign, for users and programs.
 
 use model::{Bytes, Calibration, Cell, CellResult, Nanos};
 use wire::CellEvent;
 
-/// How far a campaign has come.
+/// Progress of a campaign.
 #[derive(Clone, Copy, Debug)]
 pub struct CampaignProgress {
     /// Cells that have a result.
@@ -14,11 +14,11 @@ pub struct CampaignProgress {
     pub time_left: Nanos,
     /// Of that, about how much passes until the next cell ends.
     pub next: Nanos,
-    /// What the campaign has written, where that is a disk of this machine's.
+    /// Bytes written by the campaign, if it writes to a disk of this machine.
     pub written: Option<Bytes>,
 }
 
-/// Sees what happens; nothing that it does has a part in what comes next.
+/// Receives progress. An observer never affects the campaign.
 pub trait Observer {
     /// Something that is about no cell.
     fn note(&self, _text: &str) {}

@@ -2,23 +2,23 @@
 
 use model::{Cell, CellRecord, CellResult, HostNoise, Status};
 
-/// Of so many cells, one may be run again: a machine that is always busy shall not take twice the time.
+/// One cell out of this number may run again, so that a busy machine does not double the duration.
 const CELLS_PER_RERUN: usize = 10;
-/// So many cells are looked at together, to say whether the machine is quiet.
+/// Number of cells that are examined together to decide whether the machine is quiet.
 const NOISE_WINDOW: usize = 10;
 
-/// How many cells were run again, and how many may be.
+/// The number of cells that ran again, and its limit.
 pub struct RerunBudget {
     done: usize,
     most: usize,
-    /// Of the latest cells, up to [`TOGETHER`], what disturbed them much.
+    /// Significant disturbance of each of the latest cells, at most [`TOGETHER`] of them.
     latest: Vec<Option<HostNoise>>,
     /// Whether it was said that the machine is not quiet.
     said: bool,
 }
 
 impl RerunBudget {
-    /// What is left for a campaign to do, of which these cells are stored.
+    /// Creates the counters of a campaign with these stored cells.
     pub fn from_cells(cells: &[CellRecord]) -> Self {
         let results = cells.iter().filter_map(|cell| cell.result.as_ref());
         Self {
@@ -29,13 +29,15 @@ impl RerunBudget {
         }
     }
 
-    /// Whether a cell is to be run again that gave this. What failed stands, whatever else the machine did.
+    /// Returns true if a cell with this result must run again. Failed cells never do, even on a
+    /// busy machine.
     pub fn should_rerun(&self, result: &CellResult) -> bool {
         let is_disturbed = result.disturbance.is_some_and(|d| d.is_significant());
         is_disturbed && result.status == Status::Ok && self.done < self.most
     }
 
-    /// Takes in a result that counts. Once, when half of the latest cells were disturbed, by what the last of them was.
+    /// Registers a final result. Returns the latest disturbance, at most once per session, when
+    /// half of the latest cells were disturbed.
     pub fn noise_increased(&mut self, result: &CellResult) -> Option<HostNoise> {
         if self.said {
             return None;
@@ -50,13 +52,14 @@ impl RerunBudget {
         disturbed.last().copied().filter(|_| self.said)
     }
 
-    /// Takes note that one is.
+    /// Counts a cell that runs again.
     pub const fn record_rerun(&mut self) {
         self.done += 1;
     }
 }
 
-/// The second result, which counts whatever it is, with the first in it.
+/// Combines both results of a cell. The second one counts, even if it is worse, and contains the
+/// first.
 pub fn merge_rerun(first: CellResult, second: CellResult) -> CellResult {
     CellResult {
         first: Some(Box::new(first)),
@@ -64,12 +67,12 @@ pub fn merge_rerun(first: CellResult, second: CellResult) -> CellResult {
     }
 }
 
-/// What a cell is called in a line for people.
+/// Formats the name of a cell for messages.
 pub fn cell_label(cell: &Cell) -> String {
     format!("{}, {}, round {}", cell.contender, cell.test, cell.round)
 }
 
-/// What to do about a machine that does much else, in a line.
+/// Formats the warning about a busy machine as one line.
 pub fn noisy_host_hint(disturbance: &HostNoise) -> String {
     format!(
         "this machine is not quiet ({disturbance}): results vary more, and fewer answers can be settled in the same \
@@ -77,7 +80,7 @@ pub fn noisy_host_hint(disturbance: &HostNoise) -> String {
     )
 }
 
-/// Why a campaign ends that is to have its machine alone, in a line.
+/// Formats the reason an exclusive campaign ends on a busy machine as one line.
 pub fn exclusive_violation(disturbance: &HostNoise) -> String {
     format!("this machine does something else ({disturbance}): stop that, or leave --exclusive out")
 }
@@ -88,7 +91,7 @@ pub fn rerun_message(cell: &Cell, result: &CellResult) -> String {
         .disturbance
         .map_or_else(String::new, |d| format!(" ({d})"));
     let name = cell_label(cell);
-    format!("{name}: the machine did something else meanwhile{what}; it runs once more")
+    format!("{name}: other programs disturbed the measurement{what}; it runs once more")
 }
 
 #[cfg(test)]
@@ -145,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn at_most_a_tenth_of_the_cells_is_run_again_over_all_sessions() {
+    fn reruns_at_most_a_tenth_of_the_cells_over_all_sessions() {
         let mut stored = cells(29);
         let mut again = RerunBudget::from_cells(&stored);
         for cell in &mut stored[..2] {
@@ -198,7 +201,8 @@ mod tests {
         }
     }
 
-    /// How a campaign of 24 cells ends that is to have its machine alone, or not; and how many have their results.
+    /// Runs a campaign of 24 cells, with or without `exclusive`, and returns its outcome and the
+    /// number of results.
     fn ended(
         exclusive: bool,
         measured: u64,
@@ -247,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn what_failed_is_not_tried_until_it_works() {
+    fn failed_cells_are_not_rerun() {
         let failed = CellResult {
             status: Status::Failed,
             ..result(5)

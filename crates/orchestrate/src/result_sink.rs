@@ -4,39 +4,39 @@ use model::{Calibration, CampaignResults, Cell, CellResult, Environment};
 use store::{CampaignId, Store, StoreError};
 use sys::clock;
 
-/// Keeps the plan and the results of one campaign. What a call has stored is there after a kill.
+/// Stores the plan and the results of one campaign. Data stored by a call survives a kill.
 pub trait ResultSink {
     /// Why something could not be kept.
     type Error: std::error::Error;
 
-    /// All that is kept.
+    /// Loads the campaign with all its results.
     ///
     /// # Errors
-    /// When it cannot be read.
+    /// Returns an error if the campaign cannot be read.
     fn load(&self) -> Result<CampaignResults, Self::Error>;
 
-    /// Keeps that the campaign begins or goes on, and on what.
+    /// Stores the start of a session and its environment.
     ///
     /// # Errors
-    /// When it cannot be kept.
+    /// Returns an error if the session cannot be stored.
     fn begin_session(&mut self, environment: &Environment) -> Result<(), Self::Error>;
 
-    /// Keeps what the harness costs and what the raw device can do; once.
+    /// Stores the harness overhead and the speed of the raw device, at most once per campaign.
     ///
     /// # Errors
-    /// When it cannot be kept, or there is one.
+    /// Returns an error if the calibration cannot be stored or already exists.
     fn calibrate(&mut self, calibration: &Calibration) -> Result<(), Self::Error>;
 
-    /// Keeps further cells behind the plan, all or none.
+    /// Appends cells to the plan, all or none.
     ///
     /// # Errors
-    /// When they cannot be kept, or do not follow the plan.
+    /// Returns an error if the cells cannot be stored or do not continue the plan.
     fn extend_plan(&mut self, cells: &[Cell]) -> Result<(), Self::Error>;
 
-    /// Keeps what became of a cell.
+    /// Stores the result of a cell.
     ///
     /// # Errors
-    /// When it cannot be kept, or the cell has a result.
+    /// Returns an error if the result cannot be stored or already exists.
     fn record(&mut self, cell: &Cell, result: &CellResult) -> Result<(), Self::Error>;
 }
 

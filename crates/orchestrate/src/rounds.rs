@@ -1,17 +1,17 @@
-//! Whether a campaign has rounds enough, and what is said about it while it runs. Pure.
+//! Decides whether a campaign has enough rounds, and formats that decision. Pure.
 
 use std::collections::BTreeSet;
 
 use model::{CampaignResults, Cell, UseCase};
 use stats::{Pair, StopDecision, StopReason};
 
-/// What the campaign's rule says of what is stored; `None` where it has no rule.
+/// Applies the stopping rule to the stored results. Returns `None` if the campaign has none.
 pub fn stop(results: &CampaignResults) -> Option<StopDecision> {
     results.campaign.stopping_rule?;
     stats::analyse(results).stop
 }
 
-/// Whether another round is to be run, as far as that follows from what is stored.
+/// Returns true if another round must run according to the stored results.
 pub fn needs_more_rounds(results: &CampaignResults, uses: &[UseCase]) -> bool {
     let has_time =
         |budget| results.total_cell_time() < budget && !unresolved_pairs(results, uses).is_empty();
@@ -19,7 +19,7 @@ pub fn needs_more_rounds(results: &CampaignResults, uses: &[UseCase]) -> bool {
         || stop(results).is_some_and(|stop| stop.reason == StopReason::IntervalsWide)
 }
 
-/// What could settle an answer that is open: those of the groups of tests, and of the uses.
+/// Returns the pairs that could settle an open answer of a test category or use case.
 pub fn unresolved_pairs(results: &CampaignResults, uses: &[UseCase]) -> BTreeSet<Pair> {
     let mut analysis = stats::analyse(results);
     analysis.score_use_cases(uses, &stats::SuitesByGroup::default());
@@ -41,7 +41,7 @@ pub fn next(results: &CampaignResults, uses: &[UseCase]) -> Vec<Vec<Cell>> {
     })
 }
 
-/// One line for people.
+/// Formats the decision as one line.
 pub fn stop_message(stop: &StopDecision) -> String {
     // To a thousandth of a per cent, which no result of a filesystem is worth.
     let width = (stop.until.width * 1e5).round() / 1e3;
@@ -57,19 +57,19 @@ pub fn stop_message(stop: &StopDecision) -> String {
     match stop.reason {
         StopReason::IntervalsNarrow => format!("{wide}: that is enough"),
         StopReason::MaxRounds => format!("{wide}, and there are as many rounds as may be"),
-        StopReason::MaxTime => format!("{wide}, and the time for further rounds is over"),
+        StopReason::MaxTime => format!("{wide}, and the time for further rounds is used up"),
         StopReason::Running | StopReason::IntervalsWide => format!("{wide}: one more round"),
     }
 }
 
-/// One line for people on what is open after so many rounds.
+/// Formats the open answers after `rounds` rounds as one line.
 pub fn unresolved_message(rounds: u32, blocks: &[Vec<Cell>]) -> String {
     let after = match rounds {
         1 => "after 1 round".to_owned(),
         rounds => format!("after {rounds} rounds"),
     };
     if blocks.is_empty() {
-        return format!("{after} every answer is settled as far as more rounds could settle it");
+        return format!("{after} every answer is settled, or cannot be settled by more rounds");
     }
     let cells = || blocks.iter().flatten();
     let contenders: BTreeSet<&str> = cells().map(|cell| cell.contender.as_str()).collect();
@@ -78,7 +78,9 @@ pub fn unresolved_message(rounds: u32, blocks: &[Vec<Cell>]) -> String {
         tests => format!("{tests} tests"),
     };
     let contenders = contenders.len();
-    format!("{after} answers are open between {contenders} contenders in {tests}: these go on")
+    format!(
+        "{after} answers are open between {contenders} contenders in {tests}: running another round of these"
+    )
 }
 
 #[cfg(test)]
@@ -120,7 +122,7 @@ mod tests {
         let late = with(StopReason::MaxTime);
         assert_eq!(
             late,
-            format!("{start}, and the time for further rounds is over")
+            format!("{start}, and the time for further rounds is used up")
         );
     }
 }

@@ -1,12 +1,13 @@
-//! What a campaign has written to disks of this machine's, and what it may write yet. Pure.
+//! Bytes that a campaign has written to disks of this machine, and its remaining write budget.
+//! Pure.
 
 use model::Bytes;
 
-/// What a campaign has written, its image among it, and the most that it may.
+/// Bytes that a campaign has written, including its image, and the limit.
 #[derive(Clone, Copy, Debug)]
 pub struct WriteBudget {
     so_far: Bytes,
-    /// What cells that are planned write, each phase done once.
+    /// Expected bytes of the planned cells, without repetitions.
     reserved: Bytes,
     /// The most that any cell wrote beyond what was reserved for it: by mkfs, journals and metadata.
     beyond: Bytes,
@@ -16,7 +17,8 @@ pub struct WriteBudget {
 }
 
 impl WriteBudget {
-    /// So much is written, and so much is reserved for the cells that are planned.
+    /// Creates the counters from the bytes already written and the bytes reserved for planned
+    /// cells.
     pub const fn new(so_far: Bytes, reserved: Bytes, most: Bytes, named: bool) -> Self {
         Self {
             so_far,
@@ -27,7 +29,7 @@ impl WriteBudget {
         }
     }
 
-    /// What has been written.
+    /// Returns the bytes written.
     pub const fn used(self) -> Bytes {
         self.so_far
     }
@@ -37,7 +39,7 @@ impl WriteBudget {
         self.most
     }
 
-    /// What repetitions may write: all that the planned cells leave.
+    /// Returns the bytes available for repetitions: all that planned cells do not need.
     pub const fn remaining(self) -> Bytes {
         let taken = self.so_far.0.saturating_add(self.reserved.0);
         Bytes(self.most.0.saturating_sub(taken))
@@ -48,8 +50,8 @@ impl WriteBudget {
         self.reserved = Bytes(self.reserved.0.saturating_add(cells.0));
     }
 
-    /// Why a cell that writes so much does not begin: what filesystems wrote beside their files has used up what the
-    /// user has granted. It is taken to write as much beside them as any cell before it.
+    /// Returns the reason if a cell that writes `cell` bytes would exceed the limit. Adds the
+    /// largest excess of any earlier cell, because filesystems also write metadata.
     pub fn refusal(self, cell: Bytes) -> Option<String> {
         let Self { so_far, most, .. } = self;
         let cell = Bytes(cell.0.saturating_add(self.beyond.0));
@@ -62,7 +64,7 @@ impl WriteBudget {
         })
     }
 
-    /// What is said once nothing is left for repetitions.
+    /// Formats the message that no bytes remain for repetitions.
     pub fn exhausted_message(self) -> String {
         let Self { so_far, most, .. } = self;
         format!(
@@ -70,7 +72,8 @@ impl WriteBudget {
         )
     }
 
-    /// Takes in what a cell wrote for which so much was reserved; true where nothing is left for repetitions from now on.
+    /// Adds the bytes written by a cell for which `reserved` bytes were reserved. Returns true if
+    /// this used up the bytes for repetitions.
     pub const fn add(&mut self, cell: Bytes, reserved: Bytes) -> bool {
         let before = self.remaining();
         self.so_far = Bytes(self.so_far.0.saturating_add(cell.0));
@@ -93,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn repetitions_have_what_the_planned_cells_leave_and_the_last_of_it_is_told_once() {
+    fn exhausted_repetitions_are_reported_once() {
         let mut written = begun(false);
         assert_eq!(written.remaining(), Bytes(50));
         assert!(!written.add(Bytes(30), Bytes(20)));

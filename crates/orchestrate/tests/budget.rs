@@ -1,4 +1,5 @@
-//! What a campaign with a budget runs: everything once, then what could settle an answer that is open, as long as it fits.
+//! A campaign with a budget: one round of all tests, followed by cells that could settle open
+//! answers while they fit.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -8,7 +9,7 @@ use model::{Campaign, CampaignResults, Cell, CellResult, Nanos, Test};
 use orchestrate::in_memory::{self, FakeBackend, MemorySink};
 use orchestrate::{CampaignEnd, Observer, RunLimits, StopFlag};
 
-/// What is noted.
+/// Collects the messages of a campaign.
 #[derive(Default)]
 struct Notes(Mutex<Vec<String>>);
 
@@ -62,7 +63,7 @@ fn rounds(results: &CampaignResults) -> BTreeMap<&str, usize> {
 }
 
 #[test]
-fn rounds_are_for_those_between_whom_an_answer_is_open() {
+fn adds_rounds_only_for_contenders_with_open_answers() {
     let (results, notes) = run(&campaign(Nanos::from_secs(3600)), noisy);
     let rounds = rounds(&results);
     assert!(
@@ -80,7 +81,7 @@ fn rounds_are_for_those_between_whom_an_answer_is_open() {
 }
 
 #[test]
-fn what_is_settled_ends_it_early() {
+fn ends_early_when_every_answer_is_settled() {
     let steady = |cell: &Cell, test: &Test| {
         let mut result = noisy(cell, test);
         let cost = 1 + u64::from(cell.contender != "ext4") + cell.seed % 1000 / 999;
@@ -98,9 +99,10 @@ fn what_is_settled_ends_it_early() {
     );
 }
 
-/// The first test of all runs whatever it takes; of the others none begins that does not fit, and none in part.
+/// The first test runs regardless of its duration. Any other test that does not fit is skipped
+/// completely.
 #[test]
-fn what_does_not_fit_is_left_out_test_by_test() {
+fn skips_whole_tests_that_do_not_fit_into_the_budget() {
     let mut campaign = campaign(Nanos(1));
     let tests = &mut campaign.suites[0].tests;
     for name in ["second", "third"] {
@@ -121,13 +123,13 @@ fn what_does_not_fit_is_left_out_test_by_test() {
         assert_eq!(ran.len(), 3, "session {session}: {ran:?}");
         assert!(ran.iter().all(|cell| cell.test == ran[0].test));
         let notes = notes.0.into_inner().unwrap();
-        let left_out = notes.iter().filter(|note| note.ends_with("is left out"));
-        assert_eq!(left_out.count(), 2, "each is told once: {notes:?}");
+        let left_out = notes.iter().filter(|note| note.ends_with("is skipped"));
+        assert_eq!(left_out.count(), 2, "each is reported once: {notes:?}");
     }
 }
 
 #[test]
-fn what_was_killed_goes_on_with_what_is_left_of_the_budget() {
+fn resumes_with_the_remaining_budget() {
     let campaign = campaign(Nanos::from_secs(3600));
     let stop = StopFlag::default();
     let mut results = MemorySink::new(&campaign);

@@ -1,6 +1,7 @@
-//! Campaigns on a machine that exists only here: cells end, fail, die, hang, lie, answer late, lose their machine, and the
-//! orchestrator itself is stopped between any two of its steps. All of it follows from one number, so that a campaign
-//! that goes wrong can be played again: `SEED=123 cargo test -p orchestrate --test simulation`.
+//! Campaigns on a simulated machine: cells succeed, fail, crash, hang, return invalid results,
+//! answer late or lose their machine, and the orchestrator is killed between any two of its steps.
+//! Everything depends on one number, so a failure can be reproduced: `SEED=123 cargo test -p
+//! orchestrate --test simulation`.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -22,9 +23,9 @@ use orchestrate::{
 use store::{CampaignId, Store};
 use wire::{AbortReason, CellEvent};
 
-/// How many campaigns `make check` plays.
+/// Number of campaigns that `make check` simulates.
 const CAMPAIGNS: u64 = 100_000;
-/// How many of them keep their results in a real database.
+/// Number of campaigns whose results are stored in a real database.
 const IN_DATABASES: u64 = 300;
 /// More sessions than any campaign needs whose machine does something else now and then.
 const MOST_SESSIONS: u32 = 2_000;
@@ -41,7 +42,7 @@ enum Broken {
     Store(#[from] store::StoreError),
 }
 
-/// What happens by chance, and when the orchestrator is killed: counted in its steps.
+/// Random events, and the number of steps until the orchestrator is killed.
 struct Chance {
     rng: SeededRng,
     steps_left: Option<u64>,
@@ -54,7 +55,7 @@ impl Chance {
         self.rng.below(bound) == 0
     }
 
-    /// A step of the orchestrator; an error where it is killed before it.
+    /// Counts a step of the orchestrator. Returns an error if it is killed at this step.
     fn step(&mut self) -> Result<(), Broken> {
         match self.steps_left.as_mut() {
             Some(0) => Err(Broken::Killed),
@@ -67,7 +68,7 @@ impl Chance {
     }
 }
 
-/// A ledger of an orchestrator that may be killed before anything is kept, and after it.
+/// A ledger whose orchestrator may be killed before or after each write.
 struct Mortal<'a, L> {
     inner: &'a mut L,
     chance: Shared,
@@ -112,7 +113,7 @@ where
     }
 }
 
-/// What the machine remembers beyond the orchestrator's life: what it said of each cell at last.
+/// State of the machine that survives the orchestrator: the last report of each cell.
 #[derive(Default)]
 struct Told {
     /// The status with which each cell has to be kept.
@@ -148,7 +149,7 @@ impl Machine<'_> {
             5 => {
                 return CellUpdate::Aborted(
                     id,
-                    AbortReason::EnvironmentFault("somebody took the disk".into()),
+                    AbortReason::EnvironmentFault("the disk is in use".into()),
                 );
             }
             6 => return CellUpdate::ConnectionLost(id, "the connection broke".into()),
@@ -161,7 +162,7 @@ impl Machine<'_> {
         CellUpdate::Finished(id, Box::new(result))
     }
 
-    /// Something that comes from nowhere: of a cell that does not run, or does no more.
+    /// Returns an unexpected update: of a cell that is not running, or has already ended.
     fn noise(&mut self) -> Option<CellUpdate> {
         let chance = &mut self.chance.borrow_mut();
         if !chance.one_in(6) {
@@ -200,7 +201,7 @@ fn disturbed(well: CellResult) -> CellResult {
     }
 }
 
-/// A result in which a phase is missing, stands twice, or was never planned.
+/// Returns a result in which a phase is missing, duplicated or unplanned.
 fn lie(mut well: CellResult, rng: &mut SeededRng) -> CellResult {
     match rng.below(3) {
         0 => drop(well.phases.pop()),
@@ -256,7 +257,7 @@ impl CellBackend for Machine<'_> {
         let (&id, _) = self.running.iter().nth(which as usize).unwrap();
         let killed = self.chance.borrow_mut().step().is_err();
         if killed || self.chance.borrow_mut().one_in(40) {
-            // Somebody pressed Ctrl-C, or kills the orchestrator at its next step.
+            // The user interrupts, or the orchestrator is killed at its next step.
             self.stop.store(true, Ordering::Relaxed);
         }
         if self.stop.load(Ordering::Relaxed) {
@@ -353,7 +354,7 @@ where
     for begun in &statuses.begun {
         assert_eq!(Some(*begun), open.next(), "another cell was next");
     }
-    // Who was not killed has kept whatever cells gave.
+    // An orchestrator that was not killed has stored every result.
     if matches!(outcome, Ok(_) | Err(CampaignError::EnvironmentFault(_))) {
         let has: BTreeSet<CellId> = with_results(&after).map(|(id, _)| id).collect();
         assert!(statuses.ended.is_subset(&has), "a result was thrown away");
@@ -361,7 +362,10 @@ where
     match outcome {
         Ok(CampaignEnd::Complete) => true,
         Ok(CampaignEnd::Interrupted) => {
-            assert!(stop.load(Ordering::Relaxed), "nobody asked to stop");
+            assert!(
+                stop.load(Ordering::Relaxed),
+                "interrupted without a request"
+            );
             false
         }
         Err(CampaignError::Ledger(Broken::Killed) | CampaignError::Backend(Broken::Killed)) => {
@@ -369,7 +373,7 @@ where
         }
         Err(CampaignError::EnvironmentFault(reason)) => {
             assert!(
-                reason == "somebody took the disk" || reason.contains("lost 2 times"),
+                reason == "the disk is in use" || reason.contains("lost 2 times"),
                 "{reason}"
             );
             false
@@ -383,14 +387,14 @@ fn with_results(results: &CampaignResults) -> impl Iterator<Item = (CellId, &Cel
     cells.filter_map(|c| Some((c.cell.id, c.result.as_ref()?)))
 }
 
-/// Plays a campaign to its end, session after session, and looks at what was kept.
+/// Runs a campaign to completion in any number of sessions and checks the stored results.
 fn play<L: ResultSink>(seed: u64, ledger: &mut L, width: usize, mut rng: SeededRng)
 where
     Broken: From<L::Error>,
 {
     let mut told = Told::default();
     for number in 0.. {
-        assert!(number < MOST_SESSIONS, "seed {seed} comes to no end");
+        assert!(number < MOST_SESSIONS, "seed {seed} does not complete");
         let lives = rng.below(3) > 0;
         let chance = Rc::new(RefCell::new(Chance {
             rng: SeededRng::new(rng.next_u64()),
@@ -407,7 +411,7 @@ where
     };
     for stored in &results.cells {
         let Some(result) = &stored.result else {
-            // A budget leaves out whole tests, and nobody else anything.
+            // Only a budget excludes tests, and only whole ones.
             let is_left_out = !has_run(&stored.cell.test);
             assert!(
                 results.campaign.budget.is_some() && is_left_out,
@@ -446,7 +450,7 @@ fn played(seed: u64, contenders: &[Contender]) {
 }
 
 #[test]
-fn whatever_happens_every_cell_has_its_own_result_once() {
+fn each_cell_has_exactly_one_correct_result() {
     let catalog = Catalog::builtin().unwrap();
     let contenders = ["ext4", "xfs", "btrfs"].map(|name| catalog.contender(name).unwrap());
     if let Ok(seed) = std::env::var("SEED") {

@@ -1,6 +1,7 @@
-//! What a campaign costs, told before it begins: cells, bytes, operations, space, and about how long.
+//! Cost of a campaign, estimated before it starts: cells, bytes, operations, space and time.
 //!
-//! Bytes and operations follow from the plan. The time is a guess, and says what it assumes ([`Pace`]).
+//! Bytes and operations follow from the plan. The time is an estimate based on the assumptions of
+//! [`Pace`].
 
 use model::{
     BackendKind, Bytes, Campaign, Contender, CopySource, DriverKind, Nanos, Phase, Test,
@@ -14,22 +15,22 @@ use crate::throughput_model::ThroughputModel;
 use crate::write_limit::writes_to_host_disks;
 use crate::{work, writes};
 
-/// What a test costs, or a sweep with all its points.
+/// Cost of a test, or of a sweep with all its points.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TestCost {
     /// The suite.
     pub suite: String,
     /// The test, or the sweep.
     pub test: String,
-    /// Points of the sweep; 0 where it is none.
+    /// Number of sweep points; 0 if the test is not a sweep.
     pub points: u64,
     /// The most phases that a point has.
     pub phases: u64,
     /// Cells over all contenders and rounds.
     pub cells: u64,
-    /// What all cells move, phases that are repeated as often as is expected.
+    /// Work of all cells, including the expected repetitions.
     pub work: WorkEstimate,
-    /// Bytes that all cells write where no phase is repeated.
+    /// Bytes written by all cells without repetitions.
     pub least_written: Bytes,
     /// Space that the largest point needs.
     pub space: Bytes,
@@ -37,7 +38,7 @@ pub struct TestCost {
     pub time: Nanos,
 }
 
-/// What a campaign costs.
+/// Cost of a campaign.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Cost {
     /// Contenders.
@@ -46,11 +47,11 @@ pub struct Cost {
     pub rounds: u64,
     /// Cells in all.
     pub cells: u64,
-    /// What all cells move, phases that are repeated as often as is expected.
+    /// Work of all cells, including the expected repetitions.
     pub work: WorkEstimate,
     /// Bytes written before the first cell: images are filled once.
     pub preparation: Bytes,
-    /// Bytes that are written where no phase is repeated, the preparation among them.
+    /// Bytes written without repetitions, including the preparation.
     pub least_written: Bytes,
     /// Space that the largest test needs.
     pub space: Bytes,
@@ -59,7 +60,7 @@ pub struct Cost {
     /// Cells that run side by side.
     #[serde(rename = "abreast")]
     pub parallel_cells: u64,
-    /// What the time assumes of cells that were never seen.
+    /// Assumed speed for cells that never ran before.
     pub pace: ThroughputModel,
     /// From what the time is known.
     pub basis: ForecastSource,
@@ -82,8 +83,8 @@ impl Cost {
     }
 }
 
-/// The cost of a campaign at a pace, so many of its cells side by side, where some of them may be known from earlier
-/// campaigns.
+/// Estimates the cost of a campaign with `abreast` parallel cells. Uses the durations of earlier
+/// campaigns if there are any, and the pace otherwise.
 pub fn cost(
     campaign: &Campaign,
     pace: ThroughputModel,
@@ -140,7 +141,7 @@ pub fn cost(
     }
 }
 
-/// What is written before the first cell: images of fsarena's own, to their end.
+/// Returns the bytes written before the first cell: images are filled completely.
 fn preparation(campaign: &Campaign) -> Bytes {
     let image = match (campaign.backend, &campaign.device) {
         (BackendKind::Loop, None) => {
@@ -156,21 +157,22 @@ fn preparation(campaign: &Campaign) -> Bytes {
     Bytes(image.0.saturating_add(source.0))
 }
 
-/// What of a campaign decides about a test's cost, beside the pace.
+/// Inputs other than the pace that determine the cost of a test.
 #[derive(Clone, Copy, Debug)]
 pub struct CostInputs {
-    /// Whether disks of this machine's wear out by what is written.
+    /// Whether cells write to disks of this machine that wear out.
     pub wears: bool,
     /// Whether what is copied in is read from another disk.
     pub has_source: bool,
-    /// What one `mkfs` writes, on average over the contenders.
+    /// Bytes written by one `mkfs`, averaged over the contenders.
     pub mkfs: Bytes,
-    /// What ageing writes before a test that does not make the filesystem, on average over the contenders.
+    /// Bytes written by ageing before a test that does not create the filesystem, averaged over the
+    /// contenders.
     pub age: Bytes,
 }
 
 impl CostInputs {
-    /// Those of a campaign.
+    /// Returns the conditions of a campaign.
     pub fn from_campaign(campaign: &Campaign) -> Self {
         let mean = |of: fn(&Campaign, &Contender) -> Bytes| {
             let each = campaign.contenders.iter().map(|c| of(campaign, c).0);
@@ -186,7 +188,7 @@ impl CostInputs {
     }
 }
 
-/// About how long a cell of a test is assumed to take where it was never seen.
+/// Estimates the duration of a cell of a test that never ran before.
 pub fn cell_time(
     test: &Test,
     driver: DriverKind,
@@ -206,7 +208,7 @@ pub fn cell_time(
     Nanos(pace.cell.0.saturating_add(phases))
 }
 
-/// The phases of a test, each with the work of one pass and how often it is expected to be done.
+/// Iterates over the phases of a test with the work of one pass and the expected number of passes.
 fn repeated<'a>(
     test: &'a Test,
     pace: ThroughputModel,
@@ -222,7 +224,7 @@ fn repeated<'a>(
     })
 }
 
-/// What a test costs over so many cells, but for the time.
+/// Returns the cost of `times` cells of a test, without the time.
 fn of_test(test: &Test, pace: ThroughputModel, times: u64, conditions: &CostInputs) -> TestCost {
     let phases = repeated(test, pace, conditions);
     let all = phases.map(|(_, once, passes)| once * passes);
@@ -262,13 +264,14 @@ fn add(sum: &mut TestCost, one: &TestCost) {
     sum.time = Nanos(sum.time.0.saturating_add(one.time.0));
 }
 
-/// By how much the rates of passes are assumed to differ, as a share of their mean (their standard deviation): what
-/// short phases did on machines with other things to do.
+/// Assumed standard deviation of the rates of passes, as a share of their mean: observed for short
+/// phases on machines with other load.
 const VARIATION: f64 = 0.25;
 /// Half the width of a 95 % interval, in standard errors.
 const NORMAL: f64 = 1.96;
 
-/// About how often a phase is done: until it can be timed and its passes agree, as far as its limits allow.
+/// Estimates the number of passes: until the phase is long enough and its passes agree, within its
+/// limits.
 fn passes(phase: &Phase, work: WorkEstimate, pace: ThroughputModel, wears: bool) -> u64 {
     let pass = pace.iteration_time(phase, work);
     let Some(scaling) = phase.scaling else {
@@ -317,12 +320,12 @@ mod tests {
         measured: false,
     };
 
-    /// The cost where nothing was ever seen.
+    /// Estimates the cost without earlier campaigns.
     fn cost(campaign: &Campaign, pace: ThroughputModel, abreast: u64) -> Cost {
         super::cost(campaign, pace, &PastDurations::default(), abreast)
     }
 
-    /// A campaign of which each test writes so many MB once.
+    /// Returns a campaign whose tests write this many MB each.
     fn writing(tests: usize, megabytes: u64) -> Campaign {
         let mut campaign = campaign(3, tests, 2, 1);
         for test in &mut campaign.suites[0].tests {
@@ -344,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_by_speed_and_what_surrounds_a_cell() {
+    fn cost_is_bytes_by_throughput_plus_time_around_a_cell() {
         let cost = cost(&writing(2, 1_000), EVEN, 1);
         assert_eq!((cost.cells, cost.tests.len()), (12, 2));
         assert_eq!(cost.work.written, Bytes(12_000_000_000));
@@ -435,7 +438,7 @@ mod tests {
 
     /// Copies of 401 GB were announced as 4 GB, for each phase was counted once.
     #[test]
-    fn what_repetitions_write_is_announced() {
+    fn includes_bytes_written_by_repetitions() {
         let mut campaign = writing(1, 5);
         campaign.suites[0].tests[0].phases[0].scaling = Some(IterationPolicy {
             at_least: Nanos::from_secs(5),
@@ -448,7 +451,7 @@ mod tests {
     }
 
     #[test]
-    fn cells_side_by_side_share_the_time_and_slow_time_takes_longer() {
+    fn parallel_cells_divide_the_time_and_slowdown_multiplies_it() {
         let campaign = Campaign {
             backend: BackendKind::Dir,
             ..writing(2, 1_000)
@@ -459,7 +462,7 @@ mod tests {
         let all_at_once = cost(&campaign, EVEN, 1000);
         assert_eq!(
             all_at_once.parallel_cells, all_at_once.cells,
-            "no cell runs beside itself"
+            "parallelism is limited to the number of cells"
         );
         let slow = ThroughputModel {
             slowdown: 5.0,
@@ -469,7 +472,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_to_memory_is_repeated_however_much_it_is() {
+    fn large_phases_are_repeated_if_they_write_to_memory() {
         let mut campaign = writing(1, 300);
         campaign.suites[0].tests[0].phases[0].scaling = Some(IterationPolicy {
             at_least: Nanos::from_secs(1),
@@ -505,7 +508,7 @@ mod tests {
     }
 
     #[test]
-    fn an_open_loop_takes_as_long_as_its_arrivals() {
+    fn an_open_loop_lasts_as_long_as_its_arrivals() {
         let mut campaign = writing(1, 1);
         let phase = &mut campaign.suites[0].tests[0].phases[0];
         if let Op::Io(io) = &mut phase.op {
@@ -518,7 +521,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_campaign_costs_what_its_tests_cost(tests in 0usize..6, megabytes in 1u64..10_000) {
+        fn cost_of_a_campaign_is_the_sum_of_its_tests(tests in 0usize..6, megabytes in 1u64..10_000) {
             let cost = cost(&writing(tests, megabytes), EVEN, 1);
             prop_assert_eq!(cost.cells, tests as u64 * 6);
             prop_assert_eq!(cost.work.written.0, cost.cells * megabytes * 1_000_000);

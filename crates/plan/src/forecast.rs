@@ -1,11 +1,12 @@
-//! How long cells will take, and a campaign: from what is assumed, from what earlier campaigns took, and from the cells
-//! that have finished.
+//! Forecast of the duration of cells and of a campaign, from assumptions, from earlier campaigns
+//! and from finished cells.
 //!
-//! A cell takes what the finished cells of its contender and test took, and before there is one, what they took in an
-//! earlier campaign. What was never seen takes what is assumed of it ([`crate::Pace`]), times what the cells that were
-//! seen are off together: all of them, those of its kind of driver, of its contender, of its test. How far each of these
-//! is off is the best linear unbiased prediction of a model with random effects on the logarithms of times
-//! (G. K. Robinson, That BLUP is a Good Thing, Statistical Science 6(1), 1991).
+//! The forecast of a cell is the duration of the finished cells of its contender and test, or else
+//! their duration in an earlier campaign. For pairs that never ran, it is the assumed duration
+//! ([`crate::Pace`]) times a correction, which combines the deviations observed for all cells, for
+//! the kind of driver, for the contender and for the test. Each deviation is the best linear
+//! unbiased prediction of a model with random effects on the logarithms of times (G. K. Robinson,
+//! That BLUP is a Good Thing, Statistical Science 6(1), 1991).
 
 use std::cell::{Ref, RefCell};
 use std::collections::BTreeMap;
@@ -17,10 +18,10 @@ use crate::cost::{CostInputs, cell_time};
 use crate::throughput_model::ThroughputModel;
 use crate::writes;
 
-/// How much of what it took already a cell may still take that takes longer than expected.
+/// Assumed remaining time of an overdue cell, as a share of its elapsed time.
 const OVERDUE_FRACTION: f64 = 0.15;
 
-/// What cells took in earlier campaigns under the same conditions.
+/// Durations of cells in earlier campaigns under the same conditions.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PastDurations {
     /// By names of contender and test.
@@ -38,11 +39,11 @@ pub struct ForecastSource {
     pub remembered: u64,
     /// These campaigns, the newest first.
     pub campaigns: Vec<CampaignId>,
-    /// Whether one of the others is behind a driver in user space.
+    /// Whether a pair that never ran uses a driver in user space.
     pub fuse: bool,
 }
 
-/// What is known of the times of a campaign's cells.
+/// Forecast of the durations of a campaign's cells.
 #[derive(Clone, Debug)]
 pub struct Forecast {
     contenders: BTreeMap<String, usize>,
@@ -53,7 +54,7 @@ pub struct Forecast {
     /// Finished cells that were run, and those that a cache served.
     run: u64,
     served: u64,
-    /// Seconds that a cell of each pair takes, as they were when so many had finished.
+    /// Cached forecast in seconds for each pair, and the number of finished cells it is based on.
     known: RefCell<Option<(u64, Vec<f64>)>>,
 }
 
@@ -62,20 +63,20 @@ pub struct Forecast {
 struct Pair {
     /// Seconds that a cell is assumed to take.
     assumed: f64,
-    /// Seconds that one took in an earlier campaign.
+    /// Seconds per cell in an earlier campaign.
     remembered: Option<f64>,
     /// Seconds that the finished ones took.
     own: Vec<f64>,
-    /// Whether one of them came to a good end: what fails early says nothing about others.
+    /// Whether a cell succeeded. A pair with only early failures is not used to predict others.
     is_typical: bool,
     /// Cells that are not finished.
     left: u64,
-    /// What it has in common with other pairs.
+    /// Indices of the effects that the pair shares with other pairs.
     levels: [usize; Effects::KINDS],
 }
 
 impl Pair {
-    /// What one took, as far as any was seen.
+    /// Returns the observed duration, or `None` if no cell was observed.
     fn seen(&self) -> Option<f64> {
         median(&self.own).or(self.remembered)
     }
@@ -155,7 +156,7 @@ impl Forecast {
         &self.basis
     }
 
-    /// Takes in that cells are to be run.
+    /// Adds planned cells.
     pub fn plan<'a>(&mut self, cells: impl IntoIterator<Item = &'a Cell>) {
         for cell in cells {
             if let Some(at) = self.place(cell) {
@@ -164,12 +165,12 @@ impl Forecast {
         }
     }
 
-    /// Takes in the result of a cell that was planned.
+    /// Adds the result of a planned cell.
     pub fn record_result(&mut self, cell: &Cell, result: &CellResult) {
         let Some(at) = self.place(cell) else { return };
         let pair = &mut self.pairs[at];
         pair.left = pair.left.saturating_sub(1);
-        // What a cache served took its time once, in another campaign.
+        // A cached result keeps the duration of its original run.
         if result.from_cache {
             self.served += 1;
             pair.remembered = Some(result.elapsed.as_secs_f64());
@@ -200,8 +201,8 @@ impl Forecast {
         nanos(known.map(|at| times[at]).sum())
     }
 
-    /// About how long it takes until all planned cells have finished, so many of them side by side, and until the next
-    /// one has.
+    /// Estimates the time until all planned cells have finished with `abreast` parallel cells, and
+    /// the time until the next one finishes.
     pub fn time_left(&self, going: &[ActiveCell<'_>], abreast: u64) -> (Nanos, Nanos) {
         let times = self.times();
         let cells: u64 = self.pairs.iter().map(|pair| pair.left).sum();
@@ -232,8 +233,8 @@ impl Forecast {
         (nanos(left.max(longest)), nanos(next))
     }
 
-    /// Seconds that a cell of each pair takes. What one in a hundred more say would change little, and to look at all of
-    /// them after each takes days where there are a million.
+    /// Returns the seconds per cell for each pair. Recomputed only when finished cells grow by 1 %:
+    /// recomputing after each of a million cells would take days.
     fn times(&self) -> Ref<'_, [f64]> {
         const WORTH_IT: u64 = 100;
         let finished = self.run + self.served;
@@ -257,7 +258,7 @@ impl Forecast {
         self.pairs.iter().map(time).collect()
     }
 
-    /// By how much cells take longer than they did in earlier campaigns.
+    /// Returns the ratio of current durations to those of earlier campaigns.
     fn drift(&self) -> f64 {
         let both = self.pairs.iter().filter(|pair| pair.is_typical);
         let both = both.filter_map(|pair| Some((median(&pair.own)?, pair.remembered?)));
@@ -271,16 +272,16 @@ impl Forecast {
     }
 }
 
-/// By how much, as a logarithm, what pairs have in common is off from what is assumed.
+/// Deviations shared by pairs, as logarithms of the ratio of observed to assumed duration.
 struct Effects(Vec<f64>);
 
 impl Effects {
     /// All pairs, and those of a kind of driver, of a contender, of a test, of a kind of driver in a test.
     const KINDS: usize = 5;
-    /// How far each is off usually, as the standard deviation of the logarithm: what is assumed of a test may be half of
-    /// it or twice as much, and a contender be several times as fast as another.
+    /// Prior standard deviation of each kind of effect, of the logarithm: a test may take half or
+    /// twice the assumed time, and contenders differ by several times.
     const SPREAD: [f64; Self::KINDS] = [0.5, 0.5, 0.7, 0.5, 0.4];
-    /// What all of them leave open of a pair.
+    /// Standard deviation of the rest that the effects do not explain.
     const RESIDUAL_SD: f64 = 0.3;
     /// Rounds until the effects agree with each other.
     const ROUNDS: u32 = 40;
@@ -307,7 +308,8 @@ impl Effects {
         ]
     }
 
-    /// Those of the pairs that were seen: Gauss–Seidel on the equations of the ridge regression.
+    /// Estimates the effects from the observed pairs, by Gauss–Seidel iteration on the equations of
+    /// the ridge regression.
     fn of(pairs: &[Pair]) -> Self {
         let seen = pairs.iter().filter_map(|pair| {
             let counts = pair.is_typical || pair.own.is_empty();
@@ -328,7 +330,7 @@ impl Effects {
         effects
     }
 
-    /// Brings the effects of one kind to what the others leave open.
+    /// Fits the effects of one kind to the residuals of the others.
     fn adjust(&mut self, kind: usize, seen: &[([usize; Self::KINDS], f64)]) {
         let precision = (Self::RESIDUAL_SD / Self::SPREAD[kind]).powi(2);
         let mut sums = vec![(0.0, 0.0); self.0.len()];
@@ -349,7 +351,7 @@ impl Effects {
         levels.iter().map(|level| self.0[*level]).sum()
     }
 
-    /// How many times as long a pair takes as is assumed.
+    /// Returns the predicted ratio of actual to assumed duration.
     fn factor(&self, levels: &[usize; Self::KINDS]) -> f64 {
         self.sum(levels).exp()
     }

@@ -1,4 +1,4 @@
-//! Small campaigns of which every number is known.
+//! Small campaigns with known durations.
 
 use model::CellId;
 use proptest::prelude::*;
@@ -41,7 +41,7 @@ fn seconds(cell: &Cell) -> u64 {
 }
 
 #[test]
-fn before_the_first_cell_it_is_what_was_assumed_and_after_the_last_nothing() {
+fn starts_with_the_assumed_time_and_ends_with_zero() {
     let (mut forecast, cells) = forecast(3, 2, 2);
     assert_eq!(left(&forecast), 120.0);
     for cell in &cells {
@@ -86,7 +86,7 @@ fn every_cell_counts_at_first_and_of_very_many_one_in_a_hundred_more() {
 }
 
 #[test]
-fn what_was_assumed_of_a_test_is_corrected_by_the_others() {
+fn other_tests_correct_the_assumed_time_of_a_test() {
     let (mut forecast, cells) = forecast(4, 6, 1);
     for cell in cells.iter().filter(|cell| cell.test != "test5") {
         forecast.record_result(cell, &result(20, Status::Ok));
@@ -110,7 +110,7 @@ fn a_contender_that_is_slow_in_some_tests_is_expected_to_be_slow_in_others() {
 }
 
 #[test]
-fn what_failed_early_says_nothing_about_other_cells_and_is_expected_again() {
+fn early_failures_do_not_affect_other_tests() {
     let (mut forecast, cells) = forecast(1, 2, 2);
     let failed = cells.iter().find(|cell| cell.test == "test0").unwrap();
     forecast.record_result(failed, &result(1, Status::Failed));
@@ -118,7 +118,7 @@ fn what_failed_early_says_nothing_about_other_cells_and_is_expected_again() {
 }
 
 #[test]
-fn a_cell_that_runs_has_what_it_took_behind_it_and_one_that_is_late_takes_longer() {
+fn elapsed_time_is_subtracted_and_overdue_cells_take_longer() {
     let (forecast, cells) = forecast(1, 2, 1);
     let after = |seconds| {
         let elapsed = Nanos::from_secs(seconds);
@@ -149,7 +149,7 @@ fn cells_side_by_side_share_the_time_and_the_last_ones_wait_for_each_other() {
 }
 
 #[test]
-fn earlier_campaigns_are_believed_before_what_is_assumed_and_what_is_seen_before_both() {
+fn observed_times_override_earlier_campaigns_and_assumptions() {
     let campaign = campaign(1, 2, 2, 1);
     let name = ("fs0".to_owned(), "test0".to_owned());
     let experience = PastDurations {
@@ -171,7 +171,7 @@ fn earlier_campaigns_are_believed_before_what_is_assumed_and_what_is_seen_before
 }
 
 #[test]
-fn what_a_cache_serves_takes_no_time() {
+fn cached_results_take_no_time() {
     let (mut forecast, cells) = forecast(2, 5, 2);
     for cell in &cells[..10] {
         let served = CellResult {
@@ -185,7 +185,7 @@ fn what_a_cache_serves_takes_no_time() {
 }
 
 #[test]
-fn cells_that_were_not_planned_are_none() {
+fn ignores_cells_outside_the_plan() {
     let (mut forecast, cells) = forecast(1, 1, 1);
     let other = Cell {
         id: CellId(7),
@@ -197,7 +197,7 @@ fn cells_that_were_not_planned_are_none() {
 }
 
 #[test]
-fn medians_of_odd_even_and_none() {
+fn median_of_odd_even_and_empty_lists() {
     assert_eq!(median(&[9.0, 1.0, 5.0]), Some(5.0));
     assert_eq!(median(&[4.0, 2.0]), Some(3.0));
     assert_eq!(median(&[]), None);
@@ -205,7 +205,7 @@ fn medians_of_odd_even_and_none() {
 
 proptest! {
     #[test]
-    fn once_each_pair_was_seen_the_rest_lies_between_the_extremes(
+    fn forecast_is_between_the_extremes_once_each_pair_was_observed(
         times in prop::collection::vec(1u64..1 << 20, 6),
     ) {
         let (mut forecast, cells) = forecast(3, 2, 4);

@@ -1,4 +1,5 @@
-//! How much the repetitions of phases may write: a disk wears out by that, and no result is better for it. Pure.
+//! Limits the bytes written by repetitions of phases, which wear out a disk without improving
+//! results. Pure.
 
 use model::{Bytes, Phase, Test, WorkEstimate};
 
@@ -7,7 +8,8 @@ use crate::work;
 /// A phase that writes more at a time is not repeated: what it is made of has averaged already.
 pub const MAX_REPEATED: Bytes = Bytes::mib(256);
 
-/// A test whose repetitions write no more than so much together; each phase is still done once.
+/// Returns the test with its repetitions limited to `budget` bytes in total; each phase still runs
+/// once.
 pub fn limit_iterations(test: &Test, budget: Bytes) -> Test {
     let works = work::estimate_phases(test);
     let repeated =
@@ -37,7 +39,7 @@ mod tests {
     use super::*;
     use crate::fixture::campaign;
 
-    /// A test that writes so many MB, reads them, and writes them again.
+    /// Returns a test that writes this many MB, reads them and writes them again.
     fn test(megabytes: u64) -> Test {
         let phase = |name: &str, access| Phase {
             name: name.into(),
@@ -72,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn repetitions_that_write_have_the_budget_between_them_and_each_phase_is_done_once() {
+    fn repetitions_share_the_budget_and_each_phase_runs_once() {
         let of = |megabytes, budget: u64| {
             passes(&limit_iterations(
                 &test(megabytes),
@@ -85,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn what_writes_much_at_a_time_is_not_repeated() {
+    fn large_writes_are_not_repeated() {
         let budget = Bytes(u64::MAX);
         assert_eq!(passes(&limit_iterations(&test(300), budget)), [1, 200, 1]);
         assert_eq!(

@@ -1,8 +1,9 @@
-//! From a campaign to the ordered list of its cells and to what they cost, and from finished cells to
-//! the time left.
+//! Derives the ordered list of cells and their cost from a campaign, and the remaining time from
+//! finished cells.
 //!
-//! Pure: no clock, no file, no environment. The same campaign gives the same plan on every machine
-//! and in every version; a stored campaign is nevertheless resumed from its stored plan.
+//! Pure: does not use the clock, files or the environment. The same campaign gives the same plan on
+//! every machine and in every version; a stored campaign is nevertheless resumed from its stored
+//! plan.
 
 mod cost;
 mod forecast;

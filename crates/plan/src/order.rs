@@ -4,13 +4,12 @@ use std::collections::BTreeSet;
 
 use model::{Campaign, Cell, CellId, SeededRng, Test};
 
-/// The cells of a campaign in the order in which they are to run.
+/// Returns the cells of a campaign in execution order.
 ///
-/// Randomised complete blocks: a round is a replicate that holds every contender × test once, and
-/// all cells of a round come before those of the next. In a round the tests are shuffled, and within
-/// each test the contenders, so that those who are compared run next to each other in a new order
-/// each time and a drift of the machine hits all of them alike. Every choice comes from the
-/// campaign's seed.
+/// Randomised complete blocks: a round is a replicate that contains every contender × test once,
+/// and rounds run one after another. Tests are shuffled within a round, and contenders within a
+/// test. Compared contenders therefore run close together in a new order each time, and a drift of
+/// the machine affects all of them alike. Every choice depends on the campaign's seed.
 pub fn plan(campaign: &Campaign) -> Vec<Cell> {
     let rounds = 1..=campaign.rounds;
     let cells = rounds
@@ -23,10 +22,10 @@ pub fn plan(campaign: &Campaign) -> Vec<Cell> {
 /// memory of a small machine.
 pub const MAX_CELLS: u64 = 1_000_000;
 
-/// Most rounds within a budget: what so many leave open, more would hardly settle.
+/// Maximum number of rounds within a budget; more rounds rarely settle an answer.
 const MAX_ROUNDS_OF_A_BUDGET: u32 = 100;
 
-/// How many rounds a campaign has when all are added that may be.
+/// Returns the maximum number of rounds, including rounds added later.
 pub fn max_rounds(campaign: &Campaign) -> u32 {
     let added = match (campaign.stopping_rule, campaign.budget) {
         (Some(until), _) => until.max_rounds,
@@ -36,7 +35,7 @@ pub fn max_rounds(campaign: &Campaign) -> u32 {
     campaign.rounds.max(added)
 }
 
-/// How many cells a campaign has when all rounds are added that may be; `None` beyond all numbers.
+/// Returns the maximum number of cells, including rounds added later, or `None` on overflow.
 pub fn max_cells(campaign: &Campaign) -> Option<u64> {
     let tests: usize = campaign.suites.iter().map(|s| s.tests.len()).sum();
     let rounds = u64::from(max_rounds(campaign));
@@ -44,10 +43,10 @@ pub fn max_cells(campaign: &Campaign) -> Option<u64> {
     pairs.checked_mul(rounds)
 }
 
-/// The cells of one more round, behind a plan of so many cells.
+/// Returns the cells of one more round, numbered after `planned` cells.
 ///
-/// A round's order and seeds depend on the campaign's seed and the round's number alone, so a campaign
-/// to which rounds were added has the plan that it would have had with all of them from the beginning.
+/// Order and seeds depend only on the campaign's seed and the round number. A campaign with added
+/// rounds therefore has the same plan as one that had all rounds from the beginning.
 pub fn further_round(campaign: &Campaign, round: u32, planned: u32) -> Vec<Cell> {
     numbered(all_cells_of_round(campaign, round), planned)
 }
@@ -64,7 +63,7 @@ pub fn cells_of_round(
     cells.chunk_by(of_one_test).map(<[Cell]>::to_vec).collect()
 }
 
-/// Cells with the numbers that follow a plan of so many.
+/// Numbers the cells after a plan of `planned` cells.
 pub fn renumber_after(planned: u32, cells: Vec<Cell>) -> Vec<Cell> {
     numbered(cells, planned)
 }
@@ -163,7 +162,7 @@ mod tests {
         }
 
         #[test]
-        fn a_round_of_a_test_has_one_seed_for_all_contenders_and_no_other_has_it(seed: u64) {
+        fn a_seed_is_shared_by_contenders_and_unique_per_test_and_round(seed: u64) {
             let mut seeds: BTreeMap<u64, BTreeSet<(String, u32)>> = BTreeMap::new();
             for cell in plan(&campaign(4, 3, 3, seed)) {
                 seeds.entry(cell.seed).or_default().insert((cell.test, cell.round));
@@ -200,7 +199,7 @@ mod tests {
         }
 
         #[test]
-        fn what_remains_and_what_is_done_make_up_the_plan(seed: u64, done: [bool; 12]) {
+        fn remaining_and_finished_cells_make_up_the_plan(seed: u64, done: [bool; 12]) {
             let cells = plan(&campaign(2, 3, 2, seed));
             let done: BTreeSet<CellId> =
                 cells.iter().zip(done).filter(|(_, d)| *d).map(|(c, _)| c.id).collect();

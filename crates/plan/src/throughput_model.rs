@@ -1,8 +1,8 @@
-//! How fast things are assumed to go, and how long a phase takes then.
+//! Assumed speeds, and the estimated duration of a phase.
 //!
-//! Nobody knows a filesystem's speed before it was measured. What is here was measured where its comment says, on
-//! common filesystems, and is meant to be right within a factor of two; each cell that has run then says better
-//! ([`crate::Forecast`]).
+//! The speed of a filesystem is unknown before it is measured. The values were measured on common
+//! filesystems, as described in their comments, and should be right within a factor of two.
+//! Finished cells then give better estimates ([`crate::Forecast`]).
 
 use model::op::OpUnit;
 use model::{
@@ -11,41 +11,42 @@ use model::{
 };
 use serde::{Deserialize, Serialize};
 
-/// How fast things are assumed to go.
+/// Assumed speeds of a machine.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ThroughputModel {
     /// Bytes per second to and from the device.
     pub throughput: f64,
     /// Bytes per second from the page cache.
     pub cached: f64,
-    /// What a request on data takes beside its bytes.
+    /// Time per data request, excluding the transfer of its bytes.
     pub request: Nanos,
-    /// What a request at a random place takes that the device has to answer.
+    /// Time per random request that reaches the device.
     pub seek: Nanos,
-    /// What an operation on a name takes: making, looking at, listing, removing.
+    /// Time per metadata operation: create, stat, list, remove.
     pub name: Nanos,
-    /// What an fsync takes.
+    /// Time per fsync.
     pub sync: Nanos,
-    /// What a byte takes that a program hands over by itself, and that its buffer gathers.
+    /// Time per byte if a program writes single bytes into its buffer.
     pub byte: Nanos,
-    /// Making cold, and what else surrounds a pass.
+    /// Time between passes, for example to drop caches.
     pub cold: Nanos,
-    /// What surrounds the phases of a cell: making, mounting, unmounting, checking; in real time a guest boots, too.
+    /// Time per cell outside its phases: mkfs, mount, unmount, check; in real time also the boot of
+    /// a guest.
     pub cell: Nanos,
-    /// What comes before the first cell: in virtual time a guest boots, and is saved for all of them.
+    /// Time before the first cell: in virtual time a guest boots and is saved for all cells.
     pub start: Nanos,
-    /// How many times as long a phase takes where the driver is a process in user space: assumed, as these differ more
-    /// among themselves than from drivers of the kernel.
+    /// Assumed factor for phases with a driver in user space. Such drivers differ more from each
+    /// other than from kernel drivers.
     pub fuse: f64,
-    /// How long it takes until a second has passed of the time that phases are measured in.
+    /// Real seconds per second of the measured clock.
     pub slowdown: f64,
     /// Whether the throughput was measured on this machine, and not assumed.
     pub measured: bool,
 }
 
 impl Default for ThroughputModel {
-    /// A solid-state disk behind a common filesystem: what ext4, XFS and btrfs come to in profile quick on an image,
-    /// on two virtual processors of an AMD EPYC, Linux 6.18.
+    /// A solid-state disk with a common filesystem: speeds of ext4, XFS and btrfs in profile quick
+    /// on an image, on two virtual processors of an AMD EPYC, Linux 6.18.
     fn default() -> Self {
         Self {
             throughput: 500e6,
@@ -66,7 +67,7 @@ impl Default for ThroughputModel {
 }
 
 impl ThroughputModel {
-    /// What a campaign's cells go at where nothing was measured.
+    /// Returns the assumed speeds of a campaign without measurements.
     pub fn from_campaign(campaign: &Campaign) -> Self {
         match &campaign.guest {
             Some(guest) => Self::in_guest(campaign.clock, guest),
@@ -101,9 +102,10 @@ impl ThroughputModel {
         }
     }
 
-    /// In virtual time, where an instruction takes a nanosecond: ext4 on a disk after the model `nvme`, suites bonnie,
-    /// bonnie-chars and tree in profiles smoke and quick. What passes inside is the same everywhere; what a guest takes
-    /// here, and how much longer a second is, is processor time of QEMU 7.2 on the machine of [`Pace::default`].
+    /// Returns the speeds in virtual time, with one nanosecond per instruction: ext4 on disk model
+    /// `nvme`, suites bonnie, bonnie-chars and tree in profiles smoke and quick. Times inside the
+    /// guest are the same on every machine. The times of the guest itself and the slowdown are
+    /// processor time of QEMU 7.2 on the machine of [`Pace::default`].
     fn in_virtual_time(guest: &GuestConfig) -> Self {
         /// Bytes per second that a processor moves between program and disk.
         const COPIED: f64 = 750e6;
@@ -133,7 +135,7 @@ impl ThroughputModel {
         phase.at_most.map_or(pass, |limit| pass.min(limit))
     }
 
-    /// The same with what surrounds it.
+    /// Estimates the time of one pass, including the time between passes.
     pub(crate) fn phase_time(&self, phase: &Phase, work: WorkEstimate) -> Nanos {
         let between = match phase.cache {
             CacheState::Cold => self.cold.0,
@@ -142,7 +144,7 @@ impl ThroughputModel {
         Nanos(self.iteration_time(phase, work).0.saturating_add(between))
     }
 
-    /// How long that takes here which takes so long in the time that is measured.
+    /// Converts time of the measured clock to real time.
     pub(crate) fn wall_time(&self, inside: Nanos) -> Nanos {
         Nanos((inside.0 as f64 * self.slowdown).round() as u64)
     }
@@ -172,7 +174,8 @@ impl ThroughputModel {
         }
     }
 
-    /// What a request of a job takes beside its bytes: requests that are in flight together wait together.
+    /// Returns the time per request of a job, excluding its bytes. Requests in flight wait in
+    /// parallel.
     fn request_of(&self, io: &Io, cache: CacheState) -> Nanos {
         let reaches_device = io.access.is_random()
             && match cache {
@@ -189,7 +192,7 @@ impl ThroughputModel {
     }
 }
 
-/// About how long a disk takes for a request at a random place.
+/// Estimates the time of a random request on a disk model.
 fn typical_request(model: &DiskModel) -> Nanos {
     let mechanism = match &model.mechanism {
         Mechanism::Ideal => 0,
@@ -199,7 +202,7 @@ fn typical_request(model: &DiskModel) -> Nanos {
     Nanos(model.command.0 + mechanism)
 }
 
-/// About how many bytes a second a disk writes in order; nothing where nothing limits it.
+/// Estimates the sequential write rate of a disk in bytes per second, or `None` if it has no limit.
 fn typical_rate(model: &DiskModel) -> Option<f64> {
     let mechanism = match &model.mechanism {
         Mechanism::Ideal => None,

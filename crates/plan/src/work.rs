@@ -1,4 +1,4 @@
-//! The work of the phases of a test: bytes and operations of one pass, as far as the plan alone tells.
+//! Work of the phases of a test: bytes and operations of one pass, derived from the plan.
 
 use model::op::FsState;
 use model::{Test, WorkEstimate};
@@ -66,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn threads_with_files_of_their_own_multiply() {
+    fn private_files_multiply_the_work_by_threads() {
         let io = Io {
             size: Some(Bytes::mib(1)),
             threads: 4,
@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn a_set_is_as_large_as_it_was_made() {
+    fn work_on_a_set_counts_the_entries_it_was_created_with() {
         let mut things = FsState::default();
         let create = Op::Create(Create {
             set: "s".into(),

@@ -1,4 +1,4 @@
-//! How much a campaign may write to disks of this machine's, which wear out by it. Pure.
+//! Limit on the bytes that a campaign may write to disks of this machine, which wear out. Pure.
 
 use std::fmt;
 
@@ -6,11 +6,11 @@ use model::{Bytes, Campaign};
 
 use crate::cost::Cost;
 
-/// So much is written without asking: a hundredth of what a small solid-state disk is made for (Samsung SSD 870
-/// EVO, 250 GB: 150 TB, by its data sheet).
+/// Default write limit: a hundredth of the rated endurance of a small solid-state disk (Samsung SSD
+/// 870 EVO, 250 GB: 150 TB, by its data sheet).
 pub const DEFAULT_WRITE_LIMIT: Bytes = Bytes(1_500_000_000_000);
 
-/// How much more than announced may be written where the user names no limit.
+/// Default limit as a multiple of the estimate.
 const DEFAULT_LIMIT_FACTOR: u64 = 2;
 
 /// Whether cells write to disks of this machine's, and not to a guest's memory.
@@ -19,11 +19,11 @@ pub fn writes_to_host_disks(campaign: &Campaign) -> bool {
     guest.is_none_or(|guest| guest.model().is_none())
 }
 
-/// The most that a campaign may write: what the user says; else twice what is announced, and no more than
-/// [`UNASKED`]. `None` where it writes to memory alone.
+/// Returns the write limit of a campaign: the limit given by the user, or else twice the estimate
+/// but at most [`UNASKED`]. Returns `None` if the campaign writes only to memory.
 ///
 /// # Errors
-/// Where it writes more even if no phase is repeated.
+/// Returns an error if the campaign would exceed the limit even without repetitions.
 pub fn write_limit(campaign: &Campaign, cost: &Cost) -> Result<Option<Bytes>, WriteLimitExceeded> {
     if !writes_to_host_disks(campaign) {
         return Ok(None);
@@ -41,8 +41,8 @@ pub fn write_limit(campaign: &Campaign, cost: &Cost) -> Result<Option<Bytes>, Wr
     }
 }
 
-/// How many rounds of everything a budget has time for, at least the first; 1 where there is none: what is announced then
-/// is of all rounds.
+/// Returns the number of rounds that fit into the budget, at least 1. Returns 1 without a budget,
+/// because the estimate then covers all rounds.
 fn rounds_within(campaign: &Campaign, cost: &Cost) -> u64 {
     let budget = campaign.budget.map_or(0, |budget| budget.0);
     budget.div_ceil(cost.time.0.max(1)).max(1)
@@ -51,7 +51,7 @@ fn rounds_within(campaign: &Campaign, cost: &Cost) -> u64 {
 /// A campaign writes more than it may, even if no phase is repeated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WriteLimitExceeded {
-    /// What it writes then.
+    /// Bytes written without repetitions.
     pub min_bytes: Bytes,
     /// The limit, where the user has named one.
     pub named: Option<Bytes>,
@@ -69,7 +69,7 @@ impl fmt::Display for WriteLimitExceeded {
             )?,
             None => write!(
                 f,
-                "the campaign writes {least}, which wears a disk out: more than {} are written only where that is said",
+                "the campaign writes {least}, which wears out disks: more than {} need explicit permission",
                 rounded_up(DEFAULT_WRITE_LIMIT)
             )?,
         }
@@ -85,7 +85,7 @@ impl fmt::Display for WriteLimitExceeded {
     }
 }
 
-/// A size that is no smaller, in few digits.
+/// Formats a size with few digits, rounded up.
 fn rounded_up(bytes: Bytes) -> String {
     const MB: u64 = 1_000_000;
     match bytes.0 {
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn within_a_budget_as_much_is_written_as_it_has_time_for() {
+    fn a_budget_limits_writes_by_the_rounds_it_has_time_for() {
         let mut campaign = campaign(1);
         let once = of(&campaign).unwrap().unwrap();
         campaign.budget = Some(Nanos(3 * announced(&campaign).time.0));
@@ -136,7 +136,8 @@ mod tests {
         assert_eq!(of(&campaign), Ok(Some(once)));
     }
 
-    /// Three contenders, two rounds, one test that writes so many GB once.
+    /// Returns a campaign of three contenders and two rounds with one test that writes this many
+    /// GB.
     fn campaign(gigabytes: u64) -> Campaign {
         let mut campaign = fixture::campaign(3, 1, 2, 1);
         campaign.suites[0].tests[0].phases = vec![Phase {
@@ -176,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_word_twice_what_is_announced_may_be_written_and_never_more_than_a_disk_bears() {
+    fn default_limit_is_twice_the_estimate_up_to_a_maximum() {
         let small = campaign(1);
         let announced = announced(&small).written();
         assert_eq!(of(&small), Ok(Some(Bytes(2 * announced.0))));
@@ -189,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn who_names_a_limit_has_it_or_is_told_what_would_be_enough() {
+    fn a_limit_that_is_too_low_is_refused_with_a_sufficient_one() {
         let enough = 6 * 300_000_000_000 + campaign(1).size.0;
         assert_eq!(of(&named(300, enough)), Ok(Some(Bytes(enough))));
         let refused = of(&named(300, enough - 1)).unwrap_err();
@@ -199,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_to_memory_has_no_limit() {
+    fn writing_to_memory_has_no_limit() {
         let mut campaign = campaign(300);
         campaign.guest = Some(fixture::guest_in_memory());
         assert_eq!(of(&campaign), Ok(None));

@@ -1,4 +1,4 @@
-//! What cells write to their devices: expected before, and counted behind. Pure.
+//! Bytes that cells write to their devices: estimated before and counted after each cell. Pure.
 
 use std::collections::BTreeMap;
 
@@ -27,8 +27,9 @@ pub fn mkfs_estimate(campaign: &Campaign, contender: &Contender) -> Bytes {
     }
 }
 
-/// About what ageing a contender writes before a test, where that does not make the filesystem itself. Where aged states
-/// are kept, one test of a round ages, on an image that is made blank before, and each other lays the image out.
+/// Estimates the bytes written by ageing a contender before a test that does not create the
+/// filesystem itself. If aged states are kept, one test per round ages a blank image, and every
+/// other test restores it.
 pub fn ageing_estimate(campaign: &Campaign, contender: &Contender) -> Bytes {
     let Some(age) = &contender.own.age else {
         return Bytes(0);
@@ -42,7 +43,8 @@ pub fn ageing_estimate(campaign: &Campaign, contender: &Contender) -> Bytes {
     Bytes(each.saturating_add(campaign.size.0))
 }
 
-/// How often a cell of this test makes the filesystem: where no phase does, once before the first.
+/// Returns the number of times a cell of this test creates the filesystem: once before the first
+/// phase, unless phases do.
 pub fn mkfs_count(test: &Test) -> u64 {
     let phases = test
         .phases
@@ -51,18 +53,18 @@ pub fn mkfs_count(test: &Test) -> u64 {
     (phases.count() as u64).max(1)
 }
 
-/// What a test writes into its files where no phase is repeated.
+/// Returns the bytes a test writes to files without repetitions.
 pub fn test_estimate(test: &Test) -> Bytes {
     let works = work::estimate_phases(test).into_iter();
     Bytes(works.fold(0, |sum, work| sum.saturating_add(work.written.0)))
 }
 
-/// What the cells of a campaign write.
+/// Estimates the bytes written by each cell of a campaign.
 #[derive(Clone, Debug)]
 pub struct WriteEstimates {
-    /// What `mkfs` of each contender writes.
+    /// Bytes written by `mkfs` of each contender.
     mkfs: BTreeMap<String, u64>,
-    /// What ageing each contender writes.
+    /// Bytes written by ageing each contender.
     ages: BTreeMap<String, u64>,
     /// By suite and test.
     tests: BTreeMap<String, BTreeMap<String, TestWrites>>,
@@ -70,16 +72,16 @@ pub struct WriteEstimates {
 
 #[derive(Clone, Copy, Debug)]
 struct TestWrites {
-    /// Into files, where no phase is repeated.
+    /// Bytes written to files without repetitions.
     once: u64,
-    /// How often the filesystem is made.
+    /// Number of times the filesystem is created.
     made: u64,
-    /// Whether it is made before the first phase, where nobody counts.
+    /// Whether the filesystem is created before the first phase, outside the measured phases.
     before: bool,
 }
 
 impl WriteEstimates {
-    /// Those of this campaign.
+    /// Creates the estimates for a campaign.
     pub fn from_campaign(campaign: &Campaign) -> Self {
         let contenders = campaign.contenders.iter();
         let mkfs = contenders.map(|c| (c.name.clone(), mkfs_estimate(campaign, c).0));
@@ -102,7 +104,7 @@ impl WriteEstimates {
         }
     }
 
-    /// What a cell writes where no phase is repeated.
+    /// Returns the bytes a cell writes without repetitions.
     pub fn expected(&self, cell: &Cell) -> Bytes {
         let Some(test) = self.test(cell) else {
             return Bytes(0);
@@ -112,14 +114,14 @@ impl WriteEstimates {
         Bytes(test.once.saturating_add(before))
     }
 
-    /// The same of several together.
+    /// Returns the bytes several cells write without repetitions.
     pub fn total<'c>(&self, cells: impl IntoIterator<Item = &'c Cell>) -> Bytes {
         let each = cells.into_iter().map(|cell| self.expected(cell).0);
         Bytes(each.fold(0, u64::saturating_add))
     }
 
-    /// What a cell wrote: as its device has counted it where there is one, as its program has elsewhere; a `mkfs` before
-    /// the first phase, and ageing, which nobody counts, as is expected of them.
+    /// Returns the bytes a cell wrote: as counted by its device, or else by the agent. Adds the
+    /// estimates for ageing and for a `mkfs` before the first phase, which are not counted.
     pub fn actual(&self, cell: &Cell, phases: &[PhaseResult]) -> Bytes {
         let before = match self.test(cell) {
             Some(test) if test.before => self.mkfs(cell).saturating_add(self.age(cell, test)),
@@ -187,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn making_the_filesystem_counts_once_or_as_often_as_the_test_makes_it() {
+    fn counts_each_mkfs_of_a_test_and_at_least_one() {
         let once = 1000 + Bytes::mib(1).0;
         for (more, times) in [
             (vec![], 1),
@@ -252,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn the_device_counts_phases_and_what_comes_before_them_is_added() {
+    fn adds_the_estimate_before_the_phases_to_device_counts() {
         for (more, before) in [
             (vec![], 2 * (1000 + Bytes::mib(1).0)),
             (vec![Op::Mkfs(Mkfs)], 0),

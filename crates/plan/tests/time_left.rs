@@ -1,5 +1,5 @@
-//! Whether the time that is said to be left is right: campaigns with cells as long as filesystems make them, watched by
-//! the second from their first minute on.
+//! Accuracy of the predicted remaining time, for campaigns with realistic durations, checked every
+//! second after the first minute.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use plan::{ActiveCell, Forecast, PastDurations, ThroughputModel};
 const FIRST_MINUTE: f64 = 60.0;
 /// As a share of the truth, so far may it be off.
 const TOLERANCE: f64 = 1.0 / 3.0;
-/// In so many instants at least it must not be.
+/// Minimum share of instants within the tolerance.
 const RIGHT: f64 = 0.9;
 /// Campaigns of each kind.
 const CAMPAIGNS: u64 = 12;
@@ -30,9 +30,9 @@ const FUSE: [&str; 4] = ["fuse2fs-ext4", "ntfs-3g", "exfat-fuse", "zfs-fuse"];
 struct Known {
     campaign: Campaign,
     plan: Vec<Cell>,
-    /// How many cells run side by side.
+    /// Number of parallel cells.
     abreast: usize,
-    /// What each cell takes, in seconds, and how it ends.
+    /// Duration of each cell in seconds, and its status.
     cells: BTreeMap<CellId, (f64, Status)>,
 }
 
@@ -104,9 +104,9 @@ fn campaign(contenders: &[&str], guest: bool, seed: u64) -> Campaign {
     }
 }
 
-/// A campaign in which a cell takes what is assumed of it, but for what the machine, the contender, the test, both
-/// together and chance make of it. A driver in user space takes seven times as long as one of the kernel, a guest boots
-/// as long as any, and one pair in thirty fails at its beginning.
+/// Creates a campaign whose cells take the assumed time, times random factors of the machine, the
+/// contender, the test and their combination. A driver in user space takes seven times as long as a
+/// kernel driver, the boot time of a guest is constant, and one pair in thirty fails at its start.
 fn known(contenders: &[&str], abreast: usize, seed: u64) -> Known {
     let guest = abreast > 1;
     let campaign = campaign(contenders, guest, seed);
@@ -165,7 +165,8 @@ fn result(time: f64, status: Status) -> CellResult {
     }
 }
 
-/// Runs it on a clock of its own; the time left as it is shown at each second, with the moment.
+/// Runs a campaign on a simulated clock. Returns its end and the remaining time shown at each
+/// second.
 fn watch(known: &Known, experience: &PastDurations) -> (f64, Vec<(f64, f64)>) {
     let mut forecast = Forecast::new(
         &known.campaign,
@@ -211,7 +212,7 @@ fn watch(known: &Known, experience: &PastDurations) -> (f64, Vec<(f64, f64)>) {
     }
 }
 
-/// In how many instants from the first minute on it is right, and in how many it is not.
+/// Counts the instants after the first minute within and outside the tolerance.
 fn judge(known: &Known, experience: &PastDurations) -> (u64, u64) {
     let (end, shown) = watch(known, experience);
     let from_then_on = shown.iter().filter(|(now, _)| *now >= FIRST_MINUTE);
@@ -247,26 +248,26 @@ fn assert_right(what: &str, contenders: &[&str], abreast: usize) {
 }
 
 #[test]
-fn the_time_left_is_right_within_a_third_with_drivers_of_the_kernel() {
+fn remaining_time_is_within_a_third_for_kernel_drivers() {
     assert_right("kernel", &KERNEL, 1);
 }
 
 #[test]
-fn the_time_left_is_right_within_a_third_with_drivers_seven_times_slower() {
+fn remaining_time_is_within_a_third_for_slow_fuse_drivers() {
     assert_right("kernel and FUSE", &[&KERNEL[..], &FUSE].concat(), 1);
     assert_right("FUSE alone", &FUSE, 1);
     assert_right("one of each", &[KERNEL[2], FUSE[0]], 1);
 }
 
 #[test]
-fn the_time_left_is_right_within_a_third_in_guests_side_by_side() {
+fn remaining_time_is_within_a_third_for_parallel_guests() {
     assert_right("guests", &[&KERNEL[..], &FUSE].concat(), 4);
     assert_right("guests, two at a time", &KERNEL[..4], 2);
 }
 
-/// The second time, what is announced is what it took.
+/// The second run is predicted from the durations of the first.
 #[test]
-fn what_earlier_campaigns_took_is_announced() {
+fn earlier_campaigns_determine_the_forecast() {
     for seed in 0..CAMPAIGNS {
         let known = known(&[&KERNEL[..], &FUSE].concat(), 1, seed);
         let mut cells = BTreeMap::new();

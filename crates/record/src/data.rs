@@ -1,4 +1,4 @@
-//! Calls on what is open, as they begin: data, positions, memory, locks.
+//! Entry of system calls on open files: data, positions, memory and locks.
 
 use std::ops::Range;
 use std::rc::Rc;
@@ -13,11 +13,9 @@ use crate::mappings::PAGE;
 use crate::recorder::{Caller, Recorder};
 use crate::then::{Side, Then};
 
-/// What is not known of files in memory.
-const MAPPINGS: &str = "Files in memory (mmap) were looked at when they were synced or unmapped: pages that the kernel \
-                        had brought there were read, or written where a shared mapping may be written; it brings \
-                        neighbours of a page that is read, and how often a page was touched is not known.";
-/// Writes with flags of their own.
+/// Limitation of the recording of mapped files.
+const MAPPINGS: &str = "Mapped files (mmap) were examined when they were synced or unmapped: pages present in memory count as read, or as written if a shared mapping is writable. The kernel also reads pages next to an accessed one, and the number of accesses per page is unknown.";
+/// Writes with per-call flags.
 const FLAGS: &str = "Flags of single writes (pwritev2) are not in the trace.";
 /// Only to wait until it is written.
 const DOES_SYNC: u64 = libc::MS_SYNC as u64;
@@ -159,7 +157,7 @@ impl Recorder {
         }
     }
 
-    /// The same with several parts of memory.
+    /// Handles a read or write with several memory buffers.
     fn transfer_parts(
         &mut self,
         caller: &Caller,
@@ -167,7 +165,7 @@ impl Recorder {
         offset: Option<u64>,
         writes: bool,
     ) -> Option<Then> {
-        /// Bytes of one `iovec`, and how many there may be.
+        /// Size of an `iovec` in bytes, and maximum number of them per call.
         const PART: usize = 16;
         const MOST: u64 = 1024;
         let is_opening = caller.files.borrow().opening(a[0] as i32).is_some();
@@ -325,7 +323,7 @@ impl Recorder {
     }
 }
 
-/// The size of the file; without limit where it has no name any more.
+/// Returns the size of the file, or `u64::MAX` if it no longer has a name.
 fn size(opening: &Rc<Opening>) -> u64 {
     let real = &opening.real.borrow().0;
     fs::metadata(OsStr::from_bytes(real)).map_or(u64::MAX, |found| found.len())

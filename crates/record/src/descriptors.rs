@@ -11,7 +11,7 @@ use crate::then::Then;
 
 /// The range of all memory.
 pub const ALL_MEMORY: std::ops::Range<u64> = 0..u64::MAX;
-/// Requests that did not go through system calls of their own.
+/// Limitation: requests through io_uring or io_submit.
 const RINGS: &str =
     "A program used io_uring or io_submit: what it did through these is not in the trace.";
 const BY_NUMBER: &str = "A program opened files by handles or took descriptors of other processes: what it did with \
@@ -65,7 +65,8 @@ impl Recorder {
         None
     }
 
-    /// A copy of a descriptor; its end matters where one of both is known.
+    /// Duplicates a descriptor. The return of the call matters only if one of both descriptors is
+    /// known.
     fn copy(
         &mut self,
         caller: &Caller,
@@ -167,7 +168,7 @@ impl Recorder {
             return None;
         }
         let name = &bytes[FAMILY..];
-        // One that begins with a zero byte is no path, and has no end but its length.
+        // A name that starts with a zero byte is not a path; only its length ends it.
         let end = name.iter().position(|byte| *byte == 0);
         let end = end.filter(|end| *end > 0).unwrap_or(name.len());
         (!name.is_empty()).then(|| name[..end].to_vec())
@@ -199,7 +200,7 @@ impl Recorder {
         })
     }
 
-    /// A connection is asked for: it can be accepted before this call has returned.
+    /// Records a connection request. Another process can accept it before this call returns.
     fn connect(&mut self, caller: &Caller, a: [u64; 6]) -> Option<Then> {
         let name = self.socket_name(caller, a[1], a[2])?;
         let (name, _) = self.found_name(caller, name);
@@ -225,7 +226,8 @@ impl Recorder {
         })
     }
 
-    /// Calls that change where a process is and what it runs, or that go another way.
+    /// Handles calls that change the environment of a process or its program, and calls that bypass
+    /// the recorder.
     pub(crate) fn surroundings(
         &mut self,
         caller: &Caller,

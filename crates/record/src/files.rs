@@ -1,4 +1,5 @@
-//! What is open: descriptors of processes, the openings behind them, and both ends of pipes and sockets.
+//! Open files: descriptors of processes, their open file descriptions, and both ends of pipes and
+//! sockets.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -9,14 +10,15 @@ use trace::{HandleId, PathId};
 
 use crate::orders::Channel;
 
-/// A file or directory below the recorded one that was opened; copies of its descriptor share it.
+/// An open file description of a file or directory below the recorded one. Copies of its descriptor
+/// share it.
 #[derive(Debug)]
 pub struct Opening {
-    /// Its number in the trace.
+    /// Number of the handle in the trace.
     pub handle: HandleId,
-    /// Where it was when it was opened.
+    /// Path at the time of opening.
     pub path: PathId,
-    /// Its real path, and how many directories had moved by then.
+    /// Real path, and the value of the move counter for which it is valid.
     pub real: RefCell<(Vec<u8>, u64)>,
     /// Where the next read or write begins.
     pub position: Cell<u64>,
@@ -24,7 +26,7 @@ pub struct Opening {
     pub appends: Cell<bool>,
     /// Whether it holds a lock.
     pub locks: Cell<bool>,
-    /// A listing that has not come to its end.
+    /// A listing that has not finished.
     pub listing: Cell<Option<Listing>>,
     references: Cell<u32>,
 }
@@ -34,14 +36,14 @@ pub struct Opening {
 pub struct Listing {
     /// When it began.
     pub began: Nanos,
-    /// How long its calls took so far.
+    /// Total duration of the listing calls.
     pub took: Nanos,
     /// The names so far, `.` and `..` not among them.
     pub entries: u64,
 }
 
 impl Opening {
-    /// One that begins at this position and that nobody refers to yet.
+    /// Creates an open file description at position 0, without references.
     pub fn new(handle: HandleId, path: PathId, real: (Vec<u8>, u64), appends: bool) -> Self {
         Self {
             handle,
@@ -78,7 +80,7 @@ pub struct End {
 }
 
 impl End {
-    /// One that nobody refers to yet.
+    /// Creates an end without references.
     pub fn new(sends: Option<Channel>, receives: Option<Channel>) -> Self {
         Self {
             sends,
@@ -88,7 +90,7 @@ impl End {
     }
 }
 
-/// What a descriptor stands for. Those of anything else are not kept.
+/// Target of a descriptor. Descriptors of other kinds are not tracked.
 #[derive(Clone, Debug)]
 pub enum Held {
     /// A file or directory below the recorded one.
@@ -127,14 +129,14 @@ struct Descriptor {
     close_on_exec: bool,
 }
 
-/// The descriptors of a process, or of several that share them, as far as they matter.
+/// The tracked descriptors of a process, or of several processes that share them.
 #[derive(Debug, Default)]
 pub struct Files {
     descriptors: BTreeMap<i32, Descriptor>,
 }
 
 impl Files {
-    /// What a descriptor stands for.
+    /// Returns the target of a descriptor.
     pub fn get(&self, number: i32) -> Option<&Held> {
         Some(&self.descriptors.get(&number)?.held)
     }
@@ -165,7 +167,7 @@ impl Files {
         held.give_back().then_some(held)
     }
 
-    /// Says whether a descriptor is closed when its process begins another program.
+    /// Sets whether a descriptor is closed when its process executes another program.
     pub fn set_close_on_exec(&mut self, number: i32, close_on_exec: bool) {
         if let Some(descriptor) = self.descriptors.get_mut(&number) {
             descriptor.close_on_exec = close_on_exec;
@@ -178,13 +180,13 @@ impl Files {
         numbers.map(|(number, _)| *number).collect()
     }
 
-    /// Those that another program does not get.
+    /// Returns the descriptors that are closed on exec.
     pub fn closed_by_exec(&self) -> Vec<i32> {
         let closed = self.descriptors.iter().filter(|(_, d)| d.close_on_exec);
         closed.map(|(number, _)| *number).collect()
     }
 
-    /// The same for a process of its own.
+    /// Copies the descriptors for a new process.
     pub fn copy(&self) -> Self {
         let copy = |(number, descriptor): (&i32, &Descriptor)| {
             descriptor.held.take();

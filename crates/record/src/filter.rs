@@ -58,7 +58,7 @@ const CALLS: &[i64] = &[
     libc::SYS_llistxattr,
     libc::SYS_removexattr,
     libc::SYS_lremovexattr,
-    // Data and attributes of what is open.
+    // Data and attributes of open files.
     libc::SYS_read,
     libc::SYS_pread64,
     libc::SYS_readv,
@@ -124,7 +124,7 @@ const CALLS: &[i64] = &[
     libc::SYS_execveat,
     libc::SYS_wait4,
     libc::SYS_waitid,
-    // What changes the ground that names stand on, or goes another way.
+    // Calls that change the meaning of names or bypass the recorder.
     libc::SYS_chroot,
     libc::SYS_pivot_root,
     libc::SYS_mount,
@@ -189,7 +189,7 @@ pub fn program() -> Result<Vec<sock_filter>, BackendError> {
             .map(|value| argument(1, SeccompCmpOp::Eq, *value));
         conditions.map(|condition| rule(condition?)).collect()
     };
-    // Memory that is no file's concerns nobody.
+    // Anonymous memory is not recorded.
     let anonymous = SeccompCmpOp::MaskedEq(libc::MAP_ANONYMOUS as u64);
     let of_a_file = vec![rule(argument(3, anonymous, 0)?)?];
     let mut rules: BTreeMap<i64, Vec<SeccompRule>> =

@@ -1,4 +1,4 @@
-//! System calls as they return: what is kept of them, and what is known from then on.
+//! Return of system calls: creates operations and updates the state of processes.
 
 use std::fs;
 use std::ops::RangeInclusive;
@@ -12,11 +12,12 @@ use crate::files::{End, Held, Listing, Opening};
 use crate::recorder::{Caller, Recorder};
 use crate::then::{Side, Then};
 
-/// What the kernel returns inside for a call that it begins again after a signal. Source: include/linux/errno.h.
+/// Internal return values of the kernel for calls that it restarts after a signal. Source:
+/// include/linux/errno.h.
 const BEGUN_AGAIN: RangeInclusive<i64> = -516..=-512;
 
 impl Recorder {
-    /// Looks at what a call that began then has returned.
+    /// Processes the return value of a call that started at `began`.
     pub fn returns(&mut self, caller: &Caller, began: Nanos, then: Then, returned: i64) {
         if BEGUN_AGAIN.contains(&returned) {
             return self.begun_again(then);
@@ -240,7 +241,7 @@ impl Recorder {
         }
     }
 
-    /// The call comes once more as it was; what was done at its beginning is taken back.
+    /// Undoes the effects of a call's entry, because the kernel will restart the call.
     fn begun_again(&mut self, then: Then) {
         if let Then::Connect { ends, name, .. } = then
             && let Some(waiting) = self.connections.get_mut(&name)
@@ -289,7 +290,7 @@ impl Recorder {
         length: u64,
         (in_filesystem, returned): (bool, i64),
     ) {
-        // Programs ask for as much as there may be: what matters is what went.
+        // Programs request the maximum; the moved length is the relevant one.
         let length = u64::try_from(returned).unwrap_or(length);
         if let (Some(Held::Opening(source)), Some(Held::Opening(target)), true) =
             (&from.held, &to.held, in_filesystem)
@@ -394,7 +395,7 @@ impl Recorder {
         let pid = match info {
             None => returned as i32,
             Some(info) => {
-                // `si_pid` is the fifth number of `siginfo_t`, behind one that only fills.
+                // `si_pid` is the fifth number of `siginfo_t`, after a padding number.
                 let bytes = caller.bytes(info, 20).unwrap_or_default();
                 let pid = bytes.get(16..).and_then(|pid| pid.try_into().ok());
                 pid.map_or(0, i32::from_ne_bytes)
@@ -409,7 +410,7 @@ impl Recorder {
     }
 }
 
-/// The place where data was read or written; where that is the position, it goes on.
+/// Returns the offset of a read or write. If the call uses the file position, advances it.
 fn place(caller: &Caller, opening: &Opening, side: &Side, writes: bool, returned: i64) -> u64 {
     if let Some(offset) = side.offset {
         return offset;
@@ -439,14 +440,15 @@ fn closes_on_exec(caller: &Caller, descriptor: i32) -> bool {
     flags.is_some_and(|flags| flags & libc::O_CLOEXEC != 0)
 }
 
-/// What the kernel says of a descriptor. Format: proc_pid_fdinfo(5).
+/// Returns a field of a descriptor's information from the kernel. Format: proc_pid_fdinfo(5).
 fn info(caller: &Caller, descriptor: i32, field: &str) -> Option<String> {
     let info = fs::read_to_string(format!("/proc/{}/fdinfo/{descriptor}", caller.tid)).ok()?;
     let line = info.lines().find_map(|line| line.strip_prefix(field))?;
     Some(line.trim().to_owned())
 }
 
-/// The names in what `getdents64` or `getdents` has returned, without `.` and `..`. Format: getdents(2).
+/// Counts the names in the buffer of `getdents64` or `getdents`, without `.` and `..`. Format:
+/// getdents(2).
 fn count_names(mut entries: &[u8], old: bool) -> u64 {
     let name = if old { 18 } else { 19 };
     let mut count = 0;
@@ -467,7 +469,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_of_a_directory_are_counted_without_its_own_and_damage_ends_it() {
+    fn counts_directory_entries_and_stops_at_damage() {
         let mut entries = Vec::new();
         for name in [
             &b".\0\0\0\0"[..],

@@ -1,4 +1,5 @@
-//! Signals to the recorder: the command gets them, and what it leaves behind is ended by them.
+//! Signal handling of the recorder: passes signals to the command, and kills its remaining
+//! processes after it has ended.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -15,7 +16,7 @@ use signal_hook::iterator::{Handle, Signals};
 pub struct Living {
     /// The command itself, until it has ended.
     pub first: Option<Pid>,
-    /// All of them.
+    /// All processes of the recording.
     pub all: BTreeSet<Pid>,
     /// Whether those that the command left behind were killed.
     pub killed: bool,
@@ -57,7 +58,7 @@ impl Drop for Interruption {
     fn drop(&mut self) {
         self.handle.close();
         if let Some(thread) = self.thread.take() {
-            // It only passes signals on; there is nothing to learn from its end.
+            // The thread only forwards signals and has no result.
             let _ = thread.join();
         }
     }
@@ -66,7 +67,7 @@ impl Drop for Interruption {
 fn pass(living: &Mutex<Living>, signal: i32) {
     let mut living = living.lock().unwrap_or_else(PoisonError::into_inner);
     match living.first {
-        // Who has just ended needs no signal.
+        // Errors are ignored: the process may just have ended.
         Some(first) if [SIGTERM, SIGHUP].contains(&signal) => {
             let _ = kill(first, Signal::try_from(signal).ok());
         }

@@ -1,8 +1,8 @@
-//! Records what a command does below a directory, as a trace.
+//! Records the operations of a command below a directory as a trace.
 //!
-//! The command runs under ptrace(2), with a filter (seccomp(2)) that stops it at the system calls that matter alone.
-//! What a call asks for is read when it begins, what came of it when it has returned; calls that surely lie elsewhere
-//! go on without a second stop.
+//! The command runs under ptrace(2), with a filter (seccomp(2)) that stops it only at relevant
+//! system calls. The arguments of a call are read at its entry, the result at its return. Calls
+//! that are certainly outside the directory continue without a second stop.
 
 mod calls;
 mod data;

@@ -1,4 +1,4 @@
-//! What has been seen so far, and who did it.
+//! Operations recorded so far, and the threads that performed them.
 
 use std::collections::BTreeSet;
 use std::time::Instant;
@@ -15,16 +15,16 @@ pub struct Who {
     pub thread: u32,
 }
 
-/// Operations in the order in which they ended, and what is not among them.
+/// Operations in the order of their ends, and the limitations of the recording.
 pub struct Log {
     start: Instant,
     /// The operations.
     pub operations: Vec<TraceRecord>,
-    /// How much each thread has done that others may have to wait for.
+    /// Number of operations of each thread that other threads may depend on.
     acted: Vec<u64>,
     /// Operations elsewhere.
     pub elsewhere: u64,
-    /// What could not be seen.
+    /// Limitations: activities that the recorder could not see.
     pub unseen: BTreeSet<&'static str>,
 }
 
@@ -81,7 +81,7 @@ impl Log {
         });
     }
 
-    /// Keeps what says something of the order of things.
+    /// Adds an ordering event.
     pub fn push_order(&mut self, who: Who, order: SyncEvent) {
         let now = self.now();
         self.push_timed(
@@ -93,13 +93,14 @@ impl Log {
         );
     }
 
-    /// How much a thread has done that others may have to wait for.
+    /// Returns the number of operations of a thread that other threads may depend on.
     pub fn acted(&self, thread: u32) -> u64 {
         self.acted.get(thread as usize).copied().unwrap_or(0)
     }
 }
 
-/// What a system call returned, as the trace has it: its number where that counts something.
+/// Converts the return value of a system call for the trace. Keeps the number only if it is a
+/// count.
 pub fn outcome(returned: i64, counts: bool) -> SyscallResult {
     match u64::try_from(returned) {
         Ok(number) => SyscallResult::Ok(if counts { number } else { 0 }),

@@ -56,7 +56,7 @@ impl Memory {
         });
     }
 
-    /// Whether there is none.
+    /// Returns true if no file is mapped.
     pub fn is_empty(&self) -> bool {
         self.mappings.is_empty()
     }
@@ -95,7 +95,7 @@ impl Memory {
         gone
     }
 
-    /// Moves what lies in a range, which may be longer or shorter then.
+    /// Moves the mappings in a range to another range, which may have another length.
     pub fn relocate(&mut self, from: &Range<u64>, to: Range<u64>) {
         for mapping in self.in_range(from.clone()) {
             let start = to.start + mapping.range.start.saturating_sub(from.start);
@@ -103,7 +103,7 @@ impl Memory {
         }
     }
 
-    /// The same for a process of its own.
+    /// Copies the mappings for a new process.
     pub fn copy(&self) -> Self {
         let mut copy = Self::default();
         for mapping in &self.mappings {
@@ -116,7 +116,8 @@ impl Memory {
 }
 
 impl Mapping {
-    /// The runs of bytes in the file whose pages were touched and not told yet, below the size of the file.
+    /// Returns the byte ranges of the file whose pages were touched since the last call, up to the
+    /// size of the file.
     pub fn touched(&mut self, process: Pid, range: &Range<u64>, size: u64) -> Vec<Range<u64>> {
         let start = self.range.start.max(range.start);
         let end = self.range.end.min(range.end);

@@ -13,10 +13,9 @@ use crate::resolve::Resolved;
 use crate::then::Then;
 
 /// Moved over the edge of the recorded directory.
-const MOVED: &str = "Something was moved or linked into the recorded directory or out of it: what left was removed, a \
-                     file that came was written anew, anything else that came is missing.";
+const MOVED: &str = "Files were moved or linked into or out of the recorded directory: moves out are recorded as removals, files moved in as newly written, and other moves in are missing.";
 /// A node of a device.
-const DEVICE: &str = "Making nodes of devices is left out.";
+const DEVICE: &str = "Creation of device nodes is omitted.";
 
 impl Recorder {
     pub(crate) fn opens(

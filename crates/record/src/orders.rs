@@ -17,7 +17,7 @@ struct Sent {
     acted: u64,
 }
 
-/// All channels with what was sent on them.
+/// All channels and the messages sent on them.
 #[derive(Default)]
 pub struct Orders {
     channels: Vec<BTreeMap<u32, Sent>>,
@@ -27,13 +27,13 @@ pub struct Orders {
 }
 
 impl Orders {
-    /// A channel that nothing was sent on.
+    /// Creates a channel without messages.
     pub fn channel(&mut self) -> Channel {
         self.channels.push(BTreeMap::new());
         Channel(u32::try_from(self.channels.len() - 1).unwrap_or(u32::MAX))
     }
 
-    /// The channel through which who releases a lock of a file tells the next.
+    /// Returns the channel that orders the release of a file's lock before its next acquisition.
     pub fn lock(&mut self, path: PathId) -> Channel {
         if let Some(channel) = self.locks.get(&path) {
             return *channel;
@@ -43,8 +43,9 @@ impl Orders {
         channel
     }
 
-    /// A thread sends: what it did until now comes before what a receiver does next. Who has done nothing since it
-    /// last sent here says nothing new.
+    /// Sends a message: all previous operations of this thread precede the following operations of
+    /// a receiver. Does not send a message if the thread has done no operation since its last
+    /// message on this channel.
     pub fn send(&mut self, log: &mut Log, who: Who, channel: Channel) {
         let acted = log.acted(who.thread);
         let sent = &mut self.channels[channel.0 as usize];
@@ -80,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_is_news_is_sent_and_each_receives_it_once() {
+    fn sends_only_new_messages_and_delivers_each_once() {
         let (mut log, mut orders) = (Log::new(), Orders::default());
         let channel = orders.channel();
         let who = |thread| Who { process: 0, thread };
@@ -88,7 +89,10 @@ mod tests {
             log.push(who(0), Nanos(0), Syscall::SyncAll, SyscallResult::Ok(0));
         };
         orders.send(&mut log, who(0), channel);
-        assert!(log.operations.is_empty(), "nothing was done yet");
+        assert!(
+            log.operations.is_empty(),
+            "no operation precedes this message"
+        );
         for _ in 0..2 {
             act(&mut log);
             for _ in 0..3 {

@@ -1,4 +1,4 @@
-//! What is known of the processes of a recording, and what all system calls need.
+//! State of the recorded processes, and functions shared by all system calls.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, VecDeque};
@@ -24,22 +24,22 @@ const MAX_PATH: usize = 4096;
 /// A process.
 #[derive(Debug)]
 pub struct Process {
-    /// Its number in the trace.
+    /// Process number in the trace.
     pub number: u32,
-    /// Its number in the system.
+    /// Process number in the system.
     pub pid: Pid,
-    /// Its threads, as the trace numbers them.
+    /// Thread numbers in the trace.
     pub threads: RefCell<Vec<u32>>,
-    /// How many of them have not ended.
+    /// Number of threads that have not ended.
     pub living: Cell<u32>,
 }
 
-/// From where a process, or several that share it, sees files.
+/// View of the filesystem of a process, or of several processes that share it.
 #[derive(Clone, Debug, Default)]
 pub struct Standing {
-    /// Its directory, and how many directories had moved by then; asked for when it is needed.
+    /// Working directory and the value of the move counter for which it is valid. Read on demand.
     pub directory: Option<(Vec<u8>, u64)>,
-    /// Its root directory; empty for that of the system.
+    /// Root directory; empty for the root of the system.
     pub root: Vec<u8>,
     /// Permissions that new files do not get.
     pub umask: u16,
@@ -48,9 +48,9 @@ pub struct Standing {
 /// A thread with all that it may share with others.
 #[derive(Clone, Debug)]
 pub struct Caller {
-    /// Its number in the system.
+    /// Thread number in the system.
     pub tid: Pid,
-    /// Its numbers in the trace.
+    /// Process and thread numbers in the trace.
     pub who: Who,
     /// Its process.
     pub process: Rc<Process>,
@@ -63,7 +63,7 @@ pub struct Caller {
 }
 
 impl Caller {
-    /// Reads so many numbers from its memory.
+    /// Reads `N` numbers from the thread's memory.
     pub fn numbers<const N: usize>(&self, address: u64) -> Option<[u64; N]> {
         let bytes = self.bytes(address, N * 8)?;
         let mut numbers = [0; N];
@@ -73,7 +73,7 @@ impl Caller {
         Some(numbers)
     }
 
-    /// Reads so many bytes from its memory.
+    /// Reads `length` bytes from the thread's memory.
     pub fn bytes(&self, address: u64, length: usize) -> Option<Vec<u8>> {
         let mut bytes = vec![0; length];
         let read = ptrace::read_memory(self.tid, address, &mut bytes).ok()?;
@@ -90,14 +90,14 @@ impl Caller {
         (mode & 0o7777) as u16 & !self.standing.borrow().umask
     }
 
-    /// What a link of its directory in `/proc` says.
+    /// Returns the target of a link in the thread's directory in `/proc`.
     pub fn link(&self, name: &str) -> Option<Vec<u8>> {
         let link = fs::read_link(format!("/proc/{}/{name}", self.tid)).ok()?;
         Some(link.as_os_str().as_bytes().to_vec())
     }
 }
 
-/// What a call names.
+/// Object that a call refers to.
 #[derive(Debug)]
 pub enum Target {
     /// A path below the recorded directory.
@@ -106,12 +106,12 @@ pub enum Target {
     Opening(Rc<Opening>),
 }
 
-/// A connection that was asked for at a socket's name: where each side sends.
+/// A connection requested at a socket's name: the channels to the server and back.
 pub type Connection = (Channel, Channel);
 
-/// What is known of a recording.
+/// State of a recording.
 pub struct Recorder {
-    /// What was seen.
+    /// Recorded operations.
     pub log: Log,
     /// Where names lead.
     pub resolver: Resolver,
@@ -121,16 +121,16 @@ pub struct Recorder {
     pub moves: u64,
     /// Named pipes below the directory, each with its channel.
     pub named_pipes: HashMap<PathId, Channel>,
-    /// Connections that were asked for and not accepted yet, by the socket's name.
+    /// Connections that were requested and not yet accepted, by socket name.
     pub connections: HashMap<Vec<u8>, VecDeque<Connection>>,
-    /// Processes that have ended and that nobody has waited for, with their threads.
+    /// Processes that have ended and whose parents have not waited for them.
     pub ended: HashMap<Pid, Rc<Process>>,
     /// Openings so far.
     handles: Cell<u32>,
 }
 
 impl Recorder {
-    /// For what lies below this real path.
+    /// Creates a recorder for the directory with this real path.
     pub fn new(top: &[u8]) -> Self {
         Self {
             log: Log::new(),
@@ -151,13 +151,13 @@ impl Recorder {
         HandleId(number)
     }
 
-    /// An opening of what lies there.
+    /// Creates an open file description for a path.
     pub fn new_opening(&self, path: PathId, real: Vec<u8>, appends: bool) -> Rc<Opening> {
         let real = (real, self.moves);
         Rc::new(Opening::new(self.new_handle(), path, real, appends))
     }
 
-    /// Counts an operation that lies elsewhere.
+    /// Counts an operation outside the recorded directory.
     pub fn elsewhere<T>(&mut self) -> Option<T> {
         self.log.elsewhere += 1;
         None
@@ -169,7 +169,7 @@ impl Recorder {
         opening.or_else(|| self.elsewhere())
     }
 
-    /// Where a text leads that a call gives beside a descriptor.
+    /// Resolves a name relative to a directory descriptor.
     pub fn resolve(
         &mut self,
         caller: &Caller,
@@ -190,7 +190,7 @@ impl Recorder {
         Some(self.resolver.resolve(&view, text, follow))
     }
 
-    /// The real path of the directory where a relative name begins.
+    /// Returns the real path of the directory that a relative name starts from.
     pub fn base(&mut self, caller: &Caller, directory: i32) -> Option<Vec<u8>> {
         if directory == libc::AT_FDCWD {
             let mut standing = caller.standing.borrow_mut();
@@ -214,8 +214,9 @@ impl Recorder {
         Some(real.0.clone())
     }
 
-    /// What a call names by a text beside a descriptor, below the recorded directory. A text that is missing or empty names
-    /// the descriptor itself, where that is allowed.
+    /// Returns the target of a name and a directory descriptor, if it is below the recorded
+    /// directory. If the name is missing or empty, and this is allowed, the target is the
+    /// descriptor itself.
     pub fn target(
         &mut self,
         caller: &Caller,
@@ -274,8 +275,8 @@ impl Recorder {
         Some(Then::record(call(path)))
     }
 
-    /// Keeps a call that has just returned. One that failed for a reason that is not the filesystem's (a signal, a wrong
-    /// address or descriptor, no such call) is none.
+    /// Records a call that has just returned. Skips calls that failed for reasons unrelated to the
+    /// filesystem: a signal, an invalid address or descriptor, or an unknown call.
     pub fn push(
         &mut self,
         caller: &Caller,
@@ -297,7 +298,7 @@ impl Recorder {
         self.log.push(caller.who, began, call, outcome);
     }
 
-    /// What follows from the last descriptor of something having been closed.
+    /// Processes the end of a descriptor's target, if its last descriptor was closed.
     pub fn released(&mut self, caller: &Caller, held: Option<Held>) {
         match held {
             Some(Held::Opening(opening)) => {
@@ -323,14 +324,14 @@ impl Recorder {
         }
     }
 
-    /// Who locks the file next comes behind what was done until now.
+    /// Records the release of a lock: all previous operations precede those of the next holder.
     pub fn unlocked(&mut self, caller: &Caller, opening: &Opening) {
         let channel = self.orders.lock(opening.path);
         self.orders.send(&mut self.log, caller.who, channel);
         opening.locks.set(false);
     }
 
-    /// Keeps a listing that has come to its end, or is given up.
+    /// Records a listing that has finished or was abandoned.
     pub fn end_listing(&mut self, caller: &Caller, opening: &Opening) {
         if let Some(listing) = opening.listing.take() {
             let call = Syscall::List {

@@ -12,18 +12,18 @@ use trace::{PathId, PathInterner};
 /// As many links as the kernel follows. Source: path_resolution(7).
 const MAX_LINKS: u32 = 40;
 
-/// From where a process sees files.
+/// View of the filesystem of a process.
 #[derive(Clone, Copy, Debug)]
 pub struct View<'a> {
     /// The process: `/proc/self` is its own.
     pub process: Pid,
-    /// Its root directory's real path; empty for that of the system.
+    /// Real path of the root directory; empty for the root of the system.
     pub root: &'a [u8],
     /// The real path of the directory where relative names begin.
     pub base: &'a [u8],
 }
 
-/// Where a name leads.
+/// Result of resolving a name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Resolved {
     /// The real path, through all links that the call follows.
@@ -44,7 +44,7 @@ pub struct Resolver {
 }
 
 impl Resolver {
-    /// For what lies below this real path.
+    /// Creates a resolver for the directory with this real path.
     pub fn new(top: &[u8]) -> Self {
         Self {
             top: top.to_vec(),
@@ -54,7 +54,7 @@ impl Resolver {
         }
     }
 
-    /// Where a name leads; the last of its names is followed where the call does that.
+    /// Resolves a name. If `follow` is true, also follows a link in its last component.
     pub fn resolve(&mut self, view: &View, name: &[u8], follow: bool) -> Resolved {
         let mut links = 0;
         self.place(view, name, follow, &mut links)
@@ -104,7 +104,7 @@ impl Resolver {
         self.directories.contains_key(real) || !self.links_below && is_below()
     }
 
-    /// The real path of a name all of whose parts are followed.
+    /// Returns the real path of a name and follows links in all its components.
     fn directory(&mut self, view: &View, name: &[u8], links: &mut u32) -> Vec<u8> {
         let whole = name.strip_suffix(b"/").unwrap_or(name);
         if view.root.is_empty() && self.directories.contains_key(whole) {
@@ -173,12 +173,14 @@ impl Resolver {
         }
     }
 
-    /// Has to be told of each name that is removed or takes another's place: a directory there is none any more.
+    /// Invalidates a path. Must be called for each name that is removed or replaced, because a
+    /// directory may no longer exist at this path.
     pub fn forget(&mut self, real: &[u8]) {
         self.directories.remove(real);
     }
 
-    /// Has to be told when a directory moves: what is in it moves, too.
+    /// Invalidates all paths. Must be called when a directory moves, because its contents move,
+    /// too.
     pub fn forget_all(&mut self) {
         self.directories.clear();
     }
@@ -229,7 +231,7 @@ mod tests {
         (ground, resolver)
     }
 
-    /// Below the recorded directory, or the real path beside it.
+    /// Returns the path below the recorded directory, or `!` and the real path if it is outside.
     fn led(resolver: &mut Resolver, base: &Path, name: &str, follow: bool) -> String {
         let view = View {
             process: Pid::this(),
@@ -245,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_leads_where_the_kernel_takes_it() {
+    fn resolves_names_like_the_kernel() {
         let (ground, mut resolver) = ground();
         let real = ground.path().canonicalize().unwrap();
         let top = real.join("top");
@@ -281,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn a_directory_that_became_a_link_is_followed_once_it_is_forgotten() {
+    fn follows_a_link_that_replaced_a_directory_after_forgetting_it() {
         let (ground, mut resolver) = ground();
         let top = ground.path().canonicalize().unwrap().join("top");
         assert_eq!(led(&mut resolver, &top, "dir/x", true), "dir/x");

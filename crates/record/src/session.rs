@@ -26,19 +26,18 @@ use crate::then::Then;
 use crate::tidy::tidy;
 use crate::tree;
 
-/// A program lies where everything that is done is to be recorded.
+/// Limitation: programs in the recorded directory.
 const PROGRAM: &str =
     "Programs below the directory were run: how the kernel read them is not in the trace.";
 /// The order of threads among each other.
-const THREADS: &str = "Order between the threads of a process (futex) is in the trace only as far as they send each \
-                       other something or lock files.";
-/// What the command left behind.
+const THREADS: &str = "Order between the threads of a process (futex) is recorded only if they communicate through pipes, sockets or file locks.";
+/// Processes that still ran when the command had ended.
 const KILLED: &str = "Processes that the command left behind were killed.";
 
-/// What a recording gives.
+/// Result of a recording.
 #[derive(Debug)]
 pub struct Recording {
-    /// What was done.
+    /// Recorded operations.
     pub trace: Trace,
     /// How the command ended.
     pub ending: Ending,
@@ -77,12 +76,12 @@ pub enum RecordError {
     Tracing(#[from] io::Error),
 }
 
-/// Runs a command and records what it does below a directory; `left` is told once when the command has ended and has
-/// left so many processes behind, which are waited for.
+/// Runs a command and records its operations below a directory. If processes remain when the
+/// command has ended, calls `left` once with their number and waits for them.
 ///
 /// # Errors
-/// When the directory cannot be read, the command cannot be started, or processes cannot be traced. A command that
-/// fails is a recording.
+/// Returns an error if the directory cannot be read, the command cannot be started, or processes
+/// cannot be traced. The failure of the command is not an error.
 pub fn record(
     command: &[OsString],
     below: &Path,
@@ -144,7 +143,7 @@ pub fn record(
     Ok(Recording { trace, ending })
 }
 
-/// System and version, as `uname` says it.
+/// Returns the name and version of the operating system, as reported by `uname`.
 fn system() -> String {
     let Ok(names) = nix::sys::utsname::uname() else {
         return String::new();
@@ -155,7 +154,7 @@ fn system() -> String {
 
 struct Task {
     caller: Caller,
-    /// When the call that it is in began, and what is to be done when it returns.
+    /// Start of the current call, and its action on return.
     pending: Option<(Nanos, Then)>,
     has_left: bool,
 }
@@ -260,7 +259,7 @@ impl Session {
 
     fn stopped(&mut self, tid: Pid, stop: Stop) -> io::Result<()> {
         if !self.tasks.contains_key(&tid) && stop != Stop::Exec {
-            // It goes on when the thread that made it is seen.
+            // The thread is resumed when the clone event of its parent arrives.
             self.early.insert(tid);
             return Ok(());
         }
@@ -291,7 +290,7 @@ impl Session {
             return Ok(());
         };
         let then = self.recorder.begins(&task.caller, &entry);
-        // What is kept at its beginning comes before it, and what that took is no part of it.
+        // Operations recorded at the entry precede the call, and their time does not belong to it.
         let began = self.recorder.log.now();
         task.pending = then.map(|then| (began, then));
         Ok(())
@@ -399,7 +398,7 @@ impl Session {
         Ok(())
     }
 
-    /// A thread ends, and its memory is still there.
+    /// Processes the exit of a thread, whose memory still exists.
     fn leaves(&mut self, tid: Pid) {
         let Some(task) = self.tasks.get_mut(&tid) else {
             return;
@@ -477,7 +476,8 @@ fn own_umask() -> u16 {
         .unwrap_or(0o022)
 }
 
-/// What the command gets opened, as its standard output in a file below the directory: kept as if it had opened that.
+/// Records the inherited descriptors that refer to files below the directory, such as a redirected
+/// standard output, as if the command had opened them.
 fn inherited(recorder: &mut Recorder, who: Who) -> Files {
     let mut files = Files::default();
     for number in 0..3 {

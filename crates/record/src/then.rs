@@ -1,4 +1,4 @@
-//! What remains to be done when a system call has returned.
+//! Actions on the return of a system call.
 
 use std::rc::Rc;
 
@@ -7,7 +7,7 @@ use trace::{OpenFlags, PathId, Syscall};
 use crate::files::{End, Held, Opening};
 use crate::orders::Channel;
 
-/// What was learnt when a call began, for when it returns.
+/// Information from the entry of a call, used when it returns.
 #[derive(Debug)]
 pub enum Then {
     /// The call is kept as it is.
@@ -21,7 +21,7 @@ pub enum Then {
     Open {
         /// Its path.
         path: PathId,
-        /// Its real path.
+        /// Real path of the file.
         real: Vec<u8>,
         /// How.
         flags: OpenFlags,
@@ -54,7 +54,7 @@ pub enum Then {
         descriptor: i32,
         /// The place.
         offset: Option<u64>,
-        /// Bytes that were asked for.
+        /// Requested length in bytes.
         length: u64,
         /// Whether it was written.
         writes: bool,
@@ -65,7 +65,7 @@ pub enum Then {
         from: Side,
         /// To where.
         to: Side,
-        /// Bytes that were asked for.
+        /// Requested length in bytes.
         length: u64,
         /// Whether the filesystem did it by itself.
         in_filesystem: bool,
@@ -85,7 +85,7 @@ pub enum Then {
     Close(Rc<Opening>),
     /// A descriptor was copied; what it is a copy of, if that is known.
     Copy {
-        /// What it stands for.
+        /// Target of the descriptor.
         held: Option<Held>,
         /// Whether another program does not get it.
         close_on_exec: bool,
@@ -110,9 +110,9 @@ pub enum Then {
     Connect {
         /// Its descriptor.
         descriptor: i32,
-        /// Where it sends and receives.
+        /// Channels for sending and receiving.
         ends: (Channel, Channel),
-        /// The name that it asked for.
+        /// Requested name.
         name: Vec<u8>,
     },
     /// A connection was accepted at this name.
@@ -142,18 +142,18 @@ pub enum Then {
         /// Whether it shows the file itself, and whether it may be written.
         modes: (bool, bool),
     },
-    /// Memory may lie elsewhere: its old address and length, its new length.
+    /// Mapped memory may have moved: old address, old length, new length.
     Remap(u64, u64, u64),
     /// A directory was removed.
     Removed {
         /// The call.
         call: Syscall,
-        /// Its real path.
+        /// Real path of the directory.
         real: Vec<u8>,
     },
     /// Something has another name, or one more.
     Renamed {
-        /// The call, where both names are below the recorded directory.
+        /// The call, if both names are below the recorded directory.
         call: Option<Syscall>,
         /// Both real paths.
         real: [Vec<u8>; 2],
@@ -169,7 +169,7 @@ pub enum Then {
         /// Whether its root is another.
         root: bool,
     },
-    /// A child may have ended; `waitid` tells which at this address.
+    /// A child may have ended. `waitid` stores its number at this address.
     Wait(Option<u64>),
     /// Names may lead elsewhere.
     Remounted,
@@ -188,10 +188,10 @@ impl Then {
 /// One side of data that goes from one descriptor to another.
 #[derive(Debug)]
 pub struct Side {
-    /// What the descriptor stands for, if it is known.
+    /// Target of the descriptor, if known.
     pub held: Option<Held>,
     /// The descriptor.
     pub descriptor: i32,
-    /// The place, where it is not the position.
+    /// The offset, unless the call uses the file position.
     pub offset: Option<u64>,
 }

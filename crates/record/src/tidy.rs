@@ -1,11 +1,12 @@
-//! The recording in order: by time, numbered without gaps, without what nobody waits for.
+//! Post-processing of a recording: sorts by time, removes unnecessary ordering events, and
+//! renumbers without gaps.
 
 use std::collections::{BTreeMap, HashSet};
 
 use trace::{SyncEvent, Syscall, TraceRecord};
 
-/// Sorts operations by their beginning, leaves out order that orders nothing, and numbers processes, threads and
-/// messages in the order in which they appear.
+/// Sorts operations by their start, removes ordering events without effect, and numbers processes,
+/// threads and messages in the order of their first appearance.
 pub fn tidy(mut operations: Vec<TraceRecord>) -> Vec<TraceRecord> {
     operations.sort_by_key(|operation| operation.began);
     loop {
@@ -19,7 +20,7 @@ pub fn tidy(mut operations: Vec<TraceRecord>) -> Vec<TraceRecord> {
     operations
 }
 
-/// Leaves out order to or from threads that do nothing, and messages that nobody receives.
+/// Removes ordering events that refer to idle threads, and messages without receiver.
 fn drop_idle(operations: &mut Vec<TraceRecord>) {
     let active: HashSet<u32> = operations.iter().map(|o| o.thread).collect();
     let received: HashSet<u32> = operations
@@ -38,7 +39,7 @@ fn drop_idle(operations: &mut Vec<TraceRecord>) {
     });
 }
 
-/// Numbers in the order in which they are asked for.
+/// Assigns new numbers in the order of the requests.
 #[derive(Default)]
 struct Numbers(BTreeMap<u32, u32>);
 
@@ -88,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn what_orders_nothing_is_left_out_and_numbers_have_no_gaps() {
+    fn removes_order_without_effect_and_renumbers_without_gaps() {
         let order = Syscall::Order;
         let operations = vec![
             at(9, 7, Syscall::SyncAll),

@@ -1,4 +1,4 @@
-//! What lies below a directory.
+//! Contents of a directory tree.
 
 use std::collections::{BTreeSet, HashMap};
 use std::fs;
@@ -9,13 +9,13 @@ use std::path::Path;
 
 use trace::{EntryKind, PathId, PathInterner, TreeEntry};
 
-/// What the trace does not hold of a tree.
-const DEVICES: &str = "Nodes of devices are left out.";
+/// Limitation of the recorded trees.
+const DEVICES: &str = "Device nodes are omitted.";
 
-/// All that lies below a directory, directories before what is in them, names in their order.
+/// Returns all entries below a directory, each directory before its contents, sorted by name.
 ///
 /// # Errors
-/// When it cannot be read.
+/// Returns an error if the directory cannot be read.
 pub fn entries(
     top: &Path,
     paths: &mut PathInterner,
@@ -101,7 +101,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_tree_is_told_with_links_modes_and_parents_first() {
+    fn lists_a_tree_with_links_and_modes_parents_first() {
         let top = tempfile::tempdir().unwrap();
         let at = |name: &str| top.path().join(name);
         fs::create_dir(at("d")).unwrap();

@@ -1,5 +1,5 @@
-//! How long a campaign of a million measurements takes to be analysed and shown, in several shapes; `make
-//! bench-report` runs it. It measures and judges nothing: times depend on the machine.
+//! Measures the time needed to analyse and show a campaign of a million measurements, in several
+//! shapes. Run it with `make bench-report`. It checks no limit: times depend on the machine.
 
 use std::time::Instant;
 

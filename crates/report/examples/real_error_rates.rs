@@ -1,7 +1,8 @@
-//! How often verdicts are wrong in real campaigns in which nothing differs: `make error-rates-real`.
+//! Counts false verdicts in real campaigns without differences: `make error-rates-real`.
 //!
-//! Takes reports in JSON, in the order in which their campaigns ran, of one plan whose contenders are all the same. What they
-//! call better or worse is false. Each pair of neighbours is compared, too, by their rounds and as sessions.
+//! Reads JSON reports of one plan whose contenders are all identical, in the order in which their
+//! campaigns ran. Every "better" or "worse" in them is therefore false. Neighbouring campaigns are
+//! also compared, by rounds and as sessions.
 
 use std::process::ExitCode;
 
@@ -41,11 +42,11 @@ fn main() -> ExitCode {
     };
     let analyses = || campaigns.iter().map(|(_, analysis)| analysis);
     line(
-        "reports of which an answer leaves one of them out",
+        "reports whose answer excludes a contender",
         &analyses().map(opens_falsely).collect::<Vec<_>>(),
     );
     line(
-        "of what a report marks as best or worst, and puts off a shortlist",
+        "reports that mark a best or worst result or shorten a shortlist",
         &analyses().map(false_marks).collect::<Vec<_>>(),
     );
     let pairs: Vec<f64> = campaigns
@@ -54,8 +55,8 @@ fn main() -> ExitCode {
         .collect();
     let (mean_of_pairs, half) = mean(&pairs);
     println!(
-        "{:<70} {:>5.1} ± {:.1}   (of {}; no more is known of two campaigns alone)",
-        "pairs of campaigns of which a value is called changed, by rounds",
+        "{:<70} {:>5.1} ± {:.1}   (of {}; the limit does not apply to pairs)",
+        "pairs of campaigns with a value reported as changed, by rounds",
         100.0 * mean_of_pairs,
         100.0 * half,
         pairs.len()
@@ -65,7 +66,7 @@ fn main() -> ExitCode {
         .map(|six| f64::from(u8::from(by_sessions(six))))
         .collect();
     line(
-        "threes of campaigns beside the three that follow, by sessions",
+        "groups of three campaigns with a change to the next three, by sessions",
         &sixes,
     );
     match is_above {
@@ -90,7 +91,7 @@ fn opens_falsely(analysis: &Analysis) -> f64 {
     f64::from(u8::from(all.any(is_false)))
 }
 
-/// The share of marks that are false, which all of them are: 1 where there is any.
+/// Returns 1 if any result is marked, otherwise 0. All marks are false here.
 fn false_marks(analysis: &Analysis) -> f64 {
     let places = analysis.rows.iter().flat_map(|row| &row.results);
     let mut places = places.filter_map(|result| result.place);

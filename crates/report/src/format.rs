@@ -16,7 +16,7 @@ use crate::page::{self, disk::DiskMaps};
 pub enum ReportFormat {
     /// A table for the terminal.
     Table,
-    /// A page that stands on its own.
+    /// A self-contained page.
     Html,
     /// One line for each cell, phase and metric.
     Csv,
@@ -24,9 +24,9 @@ pub enum ReportFormat {
     Json,
     /// Tables as GitHub shows them.
     Markdown,
-    /// What bonnie++ 2.00 writes, for `bon_csv2html` and `bon_csv2txt`.
+    /// The output format of bonnie++ 2.00, for `bon_csv2html` and `bon_csv2txt`.
     BonnieCsv,
-    /// What `iozone -R` prints for spreadsheets.
+    /// The spreadsheet output of `iozone -R`.
     Iozone,
 }
 
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn every_format_has_something_to_say_of_a_campaign_that_has_not_begun() {
+    fn every_format_describes_a_campaign_without_results() {
         let mut results = stats::fixture::plain();
         for stored in &mut results.cells {
             stored.result = None;

@@ -1,4 +1,4 @@
-//! The same result has the same value in every format.
+//! Tests that a result has the same value in every format.
 
 use model::{CampaignResults, Metric};
 use stats::{Analysis, MetricResult, ResultRow, analyse, fixture};
@@ -14,7 +14,8 @@ fn shown(format: ReportFormat, results: &CampaignResults, analysis: &Analysis) -
     render(format, results, analysis, &options)
 }
 
-/// Rows of primary metrics with what the tables say of each result, number and signs together.
+/// Returns the rows of primary metrics with the text of each result in the tables: number and
+/// signs.
 fn ranked(analysis: &Analysis) -> Vec<(&ResultRow, Vec<String>)> {
     let texts = |row: &ResultRow| {
         let scale = row_scale(row);
@@ -48,7 +49,8 @@ fn phase_lines(report: &str, phase: &str, bar: bool) -> Vec<Vec<String>> {
         .collect()
 }
 
-/// What mkfs leaves of a partition, as published for four filesystems: one row would say 99.8, 99.8, 100 and 92.8 else.
+/// Space left by mkfs on a partition, as published for four filesystems. With fewer digits, the row
+/// would show 99.8, 99.8, 100 and 92.8.
 #[test]
 fn a_capacity_that_differs_by_two_hundredths_of_a_percent_differs_everywhere() {
     const SIZE: u64 = 20_000_000_000;
@@ -110,7 +112,7 @@ fn terminal_and_markdown_give_processor_time_and_page_faults() {
 }
 
 #[test]
-fn terminal_markdown_and_page_say_the_same() {
+fn terminal_markdown_and_page_show_the_same_results() {
     let results = fixture::realistic();
     let analysis = analyse(&results);
     let table = shown(ReportFormat::Table, &results, &analysis);
@@ -134,7 +136,7 @@ fn terminal_markdown_and_page_say_the_same() {
 }
 
 #[test]
-fn csv_and_json_hold_what_the_tables_round() {
+fn csv_and_json_contain_the_unrounded_table_values() {
     let results = fixture::realistic();
     let analysis = analyse(&results);
     let csv = shown(ReportFormat::Csv, &results, &analysis);
@@ -227,7 +229,7 @@ fn shares_of_the_raw_device_are_the_same_everywhere() {
 }
 
 #[test]
-fn every_chart_shows_what_the_tables_say() {
+fn every_chart_shows_the_values_of_the_tables() {
     let results = fixture::realistic();
     let analysis = analyse(&results);
     let charts = crate::charts(&results, &analysis);
@@ -300,7 +302,7 @@ fn comparison_and_history_hold_the_results_of_their_campaigns() {
 }
 
 #[test]
-fn what_the_page_weighs_is_what_an_advice_ranks_by() {
+fn page_and_advice_rank_by_the_same_costs() {
     let weights = [
         model::WorkloadCategory::Trees,
         model::WorkloadCategory::StreamWrite,
@@ -331,7 +333,7 @@ fn what_the_page_weighs_is_what_an_advice_ranks_by() {
     assert_eq!(checked, 7);
 }
 
-/// What was probed and what the catalog knows, where it comes from, and who says so.
+/// Probed features and facts of the catalog, with origin and sources.
 #[test]
 fn every_report_has_class_limits_and_facts_of_the_contenders() {
     let results = fixture::realistic();

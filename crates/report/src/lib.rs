@@ -1,10 +1,11 @@
-//! What is known of a campaign, shown: one file for each format.
+//! Renders the results of a campaign, one file for each format.
 //!
 //! [`render`] turns stored facts and their analysis into text. This crate is pure: it writes no
-//! file, reads no clock and decides nothing that the analysis has not decided. All that came from
-//! outside (names, reasons, kernel logs) is taken to be hostile and is escaped for its format.
+//! file, reads no clock and makes no decision that the analysis has not made. All input (names,
+//! reasons, kernel logs) is treated as hostile and is escaped for its format.
 //!
-//! A result is rounded in one place ([`Scale`]), so that every format for people says the same.
+//! Results are rounded in one place ([`Scale`]), so that all human-readable formats show the same
+//! values.
 
 mod charts;
 mod documents;

@@ -24,53 +24,53 @@ use crate::monitor::{GuestProgress, QmpMonitor};
 use crate::result_builder::CellResultBuilder;
 use crate::watched_time::AwakeTime;
 
-/// How often a stop that the user asked for is noticed.
+/// Interval between checks of the stop flag.
 const STOP_POLL_INTERVAL: Duration = Duration::from_millis(20);
-/// How long a killed agent may take to go away before it is given up.
+/// Time limit for a killed agent to end.
 const REAP_TIMEOUT: Duration = Duration::from_secs(10);
-/// The same when the user waits at the terminal: Ctrl-C is to end within two seconds.
+/// Time limit for a killed agent to end after Ctrl-C, which must take effect within two seconds.
 const INTERRUPT_REAP_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// For how long an agent is watched.
 pub struct WatchTimeouts<'a> {
-    /// How long it may take to say its first word.
+    /// Timeout for the first event.
     pub first: Nanos,
     /// Time without any event after which it is `hung`.
     pub stall_timeout: Nanos,
-    /// Time after which a step is `hung` that has not ended, whatever moves.
+    /// Time limit of a step, after which it is `hung` even if it makes progress.
     pub step_limit: Nanos,
-    /// Set by whoever wants the campaign to stop.
+    /// Stop flag.
     pub stop: &'a AtomicBool,
 }
 
-/// What was seen of an agent.
+/// Result of watching an agent.
 #[derive(Debug)]
 pub struct AgentOutcome {
-    /// How its process came to its end.
+    /// End of its process.
     pub outcome: AgentEnd,
-    /// What a reader of its times should know.
+    /// Remark for readers of its times.
     pub remark: Option<String>,
 }
 
-/// How an agent's process came to its end.
+/// End of an agent's process.
 #[derive(Debug)]
 pub enum AgentEnd {
     /// It said that it was done, and ended well.
     Done,
-    /// Its channel closed before.
+    /// The channel closed before the agent reported that it was done.
     Exited {
-        /// How; nothing where it closed its channel and did not end.
+        /// Exit status, or `None` if the agent closed its channel without ending.
         status: Option<ExitStatus>,
-        /// The end of what it wrote to its standard error.
+        /// Last part of its standard error.
         errors: String,
     },
     /// Nothing moved for too long, or a step took too long, and it was killed.
     Hung {
         /// Which of both, and how long.
         stall: StallKind,
-        /// Where its processes were in the kernel.
+        /// Kernel stacks of its processes.
         stacks: Vec<String>,
-        /// Whether something could not be killed and is still there.
+        /// Whether a process could not be killed and still exists.
         unkillable: bool,
     },
 }
@@ -80,15 +80,15 @@ pub struct AgentProcess {
     child: Child,
     errors: JoinHandle<String>,
     events: Receiver<CellEvent>,
-    /// Rises when the process has ended: a file of events has no end of its own.
+    /// Set when the process has ended, because a file of events has no end marker.
     ended: Arc<AtomicBool>,
-    /// How far it has come, where its times are those of its work and not of the clock on the wall: a guest in virtual time
-    /// does as much in them on a machine that is busy, and only later.
+    /// Progress of a guest in virtual time. Its timeouts count executed instructions instead of
+    /// wall time, so that they do not depend on the load of this machine.
     progress: Option<GuestProgress>,
 }
 
 impl AgentProcess {
-    /// Starts an agent, lets `hold` put it where it may use what it is to use, and writes its job, in this order.
+    /// Starts an agent, calls `hold` to put it into its control groups, and then writes its job.
     pub fn start(
         command: &mut Command,
         job: &CellJob,
@@ -101,8 +101,8 @@ impl AgentProcess {
 
     /// Starts a guest whose agent writes its events into a file, and writes its job.
     ///
-    /// A pipe that is full would make the guest wait until somebody here reads it, which takes as long as
-    /// this machine is busy; a file takes everything at once.
+    /// A guest would block on a full pipe until this process reads it, which takes long on a busy
+    /// machine. A file never blocks.
     pub fn start_guest(command: &mut Command, job: &CellJob, events: &Path) -> io::Result<Self> {
         let child = spawn(command.stdout(File::create(events)?))?;
         Self::following(child, events)?.receive(Some(job), &|_| Ok(()))
@@ -134,7 +134,7 @@ impl AgentProcess {
         Self::watching(child, events, ended)
     }
 
-    /// Listens to an agent; one that nobody can listen to is ended.
+    /// Starts the threads that read an agent's output. Ends the agent if that fails.
     fn watching(
         mut child: Child,
         events: impl Read + Send + 'static,
@@ -191,7 +191,8 @@ impl AgentProcess {
                     done |= event == CellEvent::Done;
                     collector.apply(event);
                 }
-                // What a signal to a whole group of processes has ended was meant to stop.
+                // A signal to the whole process group has ended the agent because the user asked to
+                // stop.
                 Err(RecvTimeoutError::Disconnected)
                     if !done && watch.stop.load(Ordering::Relaxed) =>
                 {
@@ -268,7 +269,7 @@ impl AgentProcess {
         if done && status.is_some_and(|s| s.success()) {
             return AgentEnd::Done;
         }
-        // The stream of errors stays open while something that cannot be killed holds it.
+        // Standard error stays open while an unkillable process holds it.
         let errors = match status {
             Some(_) => self.errors.join().unwrap_or_default(),
             None => String::new(),
@@ -276,7 +277,7 @@ impl AgentProcess {
         AgentEnd::Exited { status, errors }
     }
 
-    /// Nothing moved for too long: takes down where everything is stuck, then kills it.
+    /// Handles a stall: records the kernel stacks of all processes and kills them.
     fn give_up(mut self, stall: StallKind) -> AgentEnd {
         let family = process::descendants(self.pid());
         let stacks = family.iter().flat_map(process::kernel_stacks).collect();
@@ -307,18 +308,18 @@ impl AgentProcess {
         let family = process::descendants(self.pid());
         let inside = family.get(1..).unwrap_or_default();
         if inside.is_empty() {
-            // A plain child, or one that has not come to starting the agent proper.
+            // A plain child, or a process that has not started the agent proper yet.
             let _ = self.child.kill();
         }
         for process in inside {
-            // It may have ended meanwhile, which is what is wanted.
+            // Errors are ignored: the process may have just ended.
             let _ = kill(process.pid, Signal::SIGKILL);
         }
     }
 
     /// Waits for the end, a bounded time.
     fn wait(&mut self, at_most: Duration) -> Option<ExitStatus> {
-        // An agent whose standard input is closed ends of its own accord.
+        // An agent ends when its standard input is closed.
         self.child.stdin = None;
         self.progress = None;
         let start = clock::now();
@@ -381,17 +382,17 @@ impl<'a> WaitClocks<'a> {
     }
 }
 
-/// Whether somebody outside keeps what is watched from running, for which it is not to blame.
+/// Whether the agent was stopped from outside (SIGSTOP), which is not its fault.
 #[derive(Default)]
 struct PauseDetector {
     stopped: bool,
-    /// Whether it was stopped when it was looked at last.
+    /// Whether it was stopped at the last check.
     lately: bool,
 }
 
 impl PauseDetector {
-    /// Whether silence has another reason than what is watched: a process of it is stopped (SIGSTOP), or, before its
-    /// first word, waits for a processor. A limit on a step stands.
+    /// Returns true if silence has an external cause: a process is stopped (SIGSTOP) or, before the
+    /// first event, waits for a processor. The limit of a step still applies.
     fn looks_again(
         &mut self,
         waits: &mut WaitClocks<'_>,
@@ -403,7 +404,7 @@ impl PauseDetector {
         }
         let is_stopped = family.iter().any(Process::is_stopped);
         self.stopped |= is_stopped;
-        // Once it goes on, it was stopped for a part of its silence, and has all of its time from now on.
+        // The silence includes time while stopped, so the timeout restarts.
         if std::mem::replace(&mut self.lately, is_stopped) || is_stopped {
             waits.silence = Nanos(0);
             return true;
@@ -420,8 +421,8 @@ impl PauseDetector {
     }
 }
 
-/// What is watched has pipes to be told and to complain through, and a process group of its own: Ctrl-C at
-/// the terminal is for the orchestrator alone, which then ends the agent.
+/// Starts an agent with pipes for its job and its errors, in a separate process group. Ctrl-C at
+/// the terminal reaches only the orchestrator, which ends the agent.
 fn spawn(command: &mut Command) -> io::Result<Child> {
     command
         .stdin(Stdio::piped())
@@ -437,7 +438,7 @@ mod tests {
 
     const SECOND: Nanos = Nanos::from_secs(1);
 
-    /// How an agent that speaks every second, or never, is told to hang after some seconds.
+    /// Returns the stall detected for an agent that reports every second or never.
     fn stall(speaks: bool, begins: bool, seconds: u64) -> Option<StallKind> {
         let stop = AtomicBool::new(false);
         let watch = WatchTimeouts {
@@ -459,7 +460,7 @@ mod tests {
     }
 
     #[test]
-    fn who_was_stopped_has_all_of_its_time_once_it_goes_on() {
+    fn timeout_restarts_after_a_stopped_process_continues() {
         let stop = AtomicBool::new(false);
         let watch = WatchTimeouts {
             first: SECOND,
@@ -482,7 +483,7 @@ mod tests {
         };
         assert!(looks_again('T'));
         assert!(looks_again('T'));
-        // It goes on, and was stopped until a moment ago.
+        // The process continues, but was stopped at the last check.
         assert!(looks_again('S'));
         assert!(!looks_again('S'));
     }
@@ -510,7 +511,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_silent_or_never_ends_is_hung_and_who_goes_on_is_not() {
+    fn silent_or_endless_agent_is_hung_and_progressing_agent_is_not() {
         assert_eq!(
             stall(false, false, 100),
             Some(StallKind::Silence(Nanos::from_secs(4)))

@@ -1,4 +1,4 @@
-//! Where a cache of cells keeps its entries: small files by name, in a directory or wherever else.
+//! Storage of a cell cache: small named files in a directory or another store.
 
 use std::fmt;
 use std::fs::OpenOptions;
@@ -14,38 +14,39 @@ use crate::cell_key::CellKey;
 /// Small files by name, which any number of processes on any hosts read and write at once. Nothing that is there is
 /// believed for being there.
 pub trait BlobStore: fmt::Debug + Send + Sync {
-    /// Where it is, for people.
+    /// Human-readable location.
     fn path_of(&self) -> String;
 
-    /// What has this name; nothing where nothing has.
+    /// Returns the entry with this name, or `None` if it does not exist.
     ///
     /// # Errors
-    /// When it cannot be read.
+    /// Returns an error if the entry cannot be read.
     fn read(&self, name: &str) -> io::Result<Option<String>>;
 
-    /// Puts this in the place of whatever has the name: whole or not at all.
+    /// Creates or replaces the entry atomically.
     ///
     /// # Errors
-    /// When it cannot be written.
+    /// Returns an error if the entry cannot be written.
     fn put(&self, name: &str, content: &str) -> io::Result<()>;
 
-    /// Puts this where nothing has the name; false where something has. Of several who do so at once, it is true for one.
+    /// Creates the entry atomically. Returns false if the name already exists. If several writers
+    /// compete, exactly one gets true.
     ///
     /// # Errors
-    /// When it cannot be written.
+    /// Returns an error if the entry cannot be written.
     fn create(&self, name: &str, content: &str) -> io::Result<bool>;
 
-    /// Puts this in the place of what was seen there; false where something else is there now. Of several who saw the
-    /// same, it is true for one.
+    /// Replaces the entry if its content is still `seen`. Returns false if it has changed. If
+    /// several writers compete, exactly one gets true.
     ///
     /// # Errors
-    /// When it cannot be written.
+    /// Returns an error if the entry cannot be written.
     fn compare_and_swap(&self, name: &str, seen: &str, content: &str) -> io::Result<bool>;
 
-    /// Removes what has the name; that there is none is no error.
+    /// Removes the entry. Succeeds if it does not exist.
     ///
     /// # Errors
-    /// When it cannot be removed.
+    /// Returns an error if the entry cannot be removed.
     fn remove(&self, name: &str) -> io::Result<()>;
 }
 
@@ -62,10 +63,10 @@ const ONLY_THE_USER: u32 = 0o600;
 pub const MAX_SHELF_SIZE: u64 = 1 << 30;
 
 impl DirectoryStore {
-    /// A directory of this user's own, which is made where there is none.
+    /// Opens a private directory of this user and creates it unless it exists.
     ///
     /// # Errors
-    /// When it cannot be made, or others could tamper with it.
+    /// Returns an error if the directory cannot be created or is not safe from other users.
     pub fn open_private(path: &Path) -> Result<Self, UntrustedPath> {
         Ok(Self {
             directory: SafeDir::make(path)?,
@@ -73,10 +74,11 @@ impl DirectoryStore {
         })
     }
 
-    /// A directory that several people have, which is made where there is none.
+    /// Opens a directory shared by several users and creates it unless it exists.
     ///
     /// # Errors
-    /// When it cannot be made, or somebody else's link is on the way.
+    /// Returns an error if the directory cannot be created or its path contains a symbolic link of
+    /// another user.
     pub fn open_shared(path: &Path) -> Result<Self, UntrustedPath> {
         Ok(Self {
             directory: SafeDir::shared_or_new(path)?,
@@ -97,7 +99,7 @@ impl BlobStore for DirectoryStore {
         self.directory.path().display().to_string()
     }
 
-    /// What is no plain file is as good as nothing.
+    /// Ignores entries that are not regular files.
     fn read(&self, name: &str) -> io::Result<Option<String>> {
         let file = match self.is_shared {
             false => match self.directory.file(name).map_err(io::Error::other)? {
@@ -105,7 +107,7 @@ impl BlobStore for DirectoryStore {
                 None => return Ok(None),
             },
             true => {
-                // No link is followed, and nobody is waited for who would write into a pipe.
+                // Neither follow symbolic links nor block on a pipe.
                 let mut options = OpenOptions::new();
                 let flags = OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK;
                 options.read(true).custom_flags(flags.bits());
@@ -141,7 +143,8 @@ impl BlobStore for DirectoryStore {
         placed.map_err(io::Error::other)
     }
 
-    /// No file is locked: what was seen is renamed, which it is by one alone, and looked at again.
+    /// Works without locks: renames the old entry, which only one process can do, and then verifies
+    /// its content.
     fn compare_and_swap(&self, name: &str, seen: &str, content: &str) -> io::Result<bool> {
         if self.read(name)?.as_deref() != Some(seen) {
             return Ok(false);
@@ -153,7 +156,8 @@ impl BlobStore for DirectoryStore {
         }
         let taken = self.read(&aside)?;
         if taken.as_deref() != Some(seen) {
-            // Somebody was quicker: what is his goes back, unless a third has come meanwhile.
+            // The entry was replaced in the meantime. Restore its content unless a newer entry
+            // exists.
             self.create(name, &taken.unwrap_or_default())?;
             self.remove(&aside)?;
             return Ok(false);
@@ -175,7 +179,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn of_many_who_create_or_exchange_at_once_it_is_true_for_one() {
+    fn concurrent_create_or_exchange_succeeds_for_exactly_one() {
         const MANY: usize = 8;
         let directory = tempfile::tempdir().unwrap();
         let shelf = DirectoryStore::open_shared(directory.path()).unwrap();
@@ -201,7 +205,7 @@ mod tests {
             let name = round.to_string();
             at_once(&|content| shelf.create(&name, content).unwrap());
             let seen = shelf.read(&name).unwrap().unwrap();
-            // Whoever comes late sees that it is another.
+            // A late process finds another content.
             at_once(&|content| {
                 shelf
                     .compare_and_swap(&name, &seen, &format!("{content}!"))
@@ -212,7 +216,7 @@ mod tests {
         assert_eq!(
             directory.path().read_dir().unwrap().count(),
             20,
-            "nothing is left beside them"
+            "no other files remain"
         );
     }
 }

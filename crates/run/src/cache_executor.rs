@@ -12,19 +12,19 @@ use crate::cell_cache::CellCache;
 use crate::cell_claim::{CellClaim, CellClaims, ClaimState, ClaimTimeouts};
 use crate::cell_key::CellKey;
 
-/// An executor some of whose cells give the same result whenever they are run.
+/// An executor with some repeatable cells, whose result is the same in every run.
 pub trait Cacheable: Executor {
-    /// The name of all that the result of a job follows from; nothing where not all of it can be named.
+    /// Returns the digest of all inputs of a job. Returns `None` if not all inputs are known.
     ///
     /// # Errors
-    /// When something that goes into the cell cannot be read.
+    /// Returns an error if an input of the cell cannot be read.
     fn key(&self, job: &CellJob) -> io::Result<Option<CellKey>>;
 
-    /// Does the job, and says whether it would come to the same end again: what was killed from outside, or
-    /// given up, would not.
+    /// Runs the job and returns whether its result is repeatable. A job killed from outside or
+    /// given up is not.
     ///
     /// # Errors
-    /// Only when the user interrupted it or it was withdrawn.
+    /// Returns an error only if the user interrupted the job or it was withdrawn.
     fn execute_checked(
         &mut self,
         job: &CellJob,
@@ -35,16 +35,17 @@ pub trait Cacheable: Executor {
     fn stop_requested(&self) -> bool;
 }
 
-/// One in so many cells of which an equal one was run is run again, to see whether it comes to the same.
+/// One in this number of cached cells is run again to check its result.
 const CHECKED: u64 = 20;
 
-/// Whether a cell is run again though its result is there: by chance, which the campaign's seed decides.
+/// Returns whether a cached cell is run again. The choice is random and depends on the campaign's
+/// seed.
 fn is_checked(key: &CellKey, seed: u64) -> bool {
     let chance = CellKey::sha256(format!("check {key} {seed}").as_bytes());
     chance.number().is_multiple_of(CHECKED)
 }
 
-/// Runs a cell only where no equal one was run before, and one in twenty in spite of that.
+/// Runs a cell unless the cache has its result. Reruns 1 in 20 as a check.
 pub struct CachedExecutor<E> {
     executor: E,
     cache: Option<CellCache>,
@@ -53,8 +54,9 @@ pub struct CachedExecutor<E> {
 }
 
 impl<E: Cacheable> CachedExecutor<E> {
-    /// Runs with this executor what is not in the cache; everything where there is none. The seed, that of the
-    /// campaign, decides which cells of the cache are run again; none are without.
+    /// Creates an executor for cells that are not in the cache, or for all cells without a cache.
+    /// The campaign's seed selects the cached cells that are checked by a rerun; without a seed
+    /// none are.
     pub const fn new(executor: E, cache: Option<CellCache>, seed: Option<u64>) -> Self {
         Self {
             executor,
@@ -64,21 +66,22 @@ impl<E: Cacheable> CachedExecutor<E> {
         }
     }
 
-    /// Whether a cell that ended through what happened outside, such as a lack of memory, is no result but ends the run.
+    /// Sets whether a cell that ended for an external reason, such as lack of memory, is withdrawn
+    /// instead of reported.
     #[must_use]
     pub const fn ignore_host_faults(mut self, only: bool) -> Self {
         self.only_its_own = only;
         self
     }
 
-    /// Runs a cell, and says whether it would come to the same end again.
+    /// Runs a cell and returns whether its result is repeatable.
     fn run(
         &mut self,
         job: &CellJob,
         observe: &mut dyn FnMut(&CellEvent),
     ) -> Result<(CellResult, bool), AbortReason> {
         let (result, repeatable) = self.executor.execute_checked(job, observe)?;
-        // A guest that hangs does so by what it has executed.
+        // A hang is caused by the work of the guest itself.
         if self.only_its_own && !repeatable && result.status != Status::Hung {
             let why = result.failure.map(|failure| failure.reason);
             return Err(AbortReason::EnvironmentFault(
@@ -88,7 +91,7 @@ impl<E: Cacheable> CachedExecutor<E> {
         Ok((result, repeatable))
     }
 
-    /// The executor of what is not in the cache, to be made ready for the next cell.
+    /// Returns the inner executor, to prepare it for the next cell.
     pub const fn executor(&mut self) -> &mut E {
         &mut self.executor
     }
@@ -136,11 +139,11 @@ impl<E: Cacheable> Executor for CachedExecutor<E> {
                 return Ok(result);
             };
             if !repeatable {
-                // What came of it from outside says nothing about what is kept.
+                // A result with an external cause does not contradict the cached result.
                 return Ok(served(kept));
             }
             result.remarks.push(difference);
-            // What cannot be removed is written over.
+            // If it cannot be removed, it is overwritten.
             let _ = cache.remove(&key);
         }
         if repeatable && let Err(error) = cache.insert(&key, &result) {
@@ -153,16 +156,16 @@ impl<E: Cacheable> Executor for CachedExecutor<E> {
     }
 }
 
-/// What comes of waiting for a cell.
+/// Result of waiting for a cell.
 enum CacheWait {
-    /// Somebody else has run it.
+    /// Result of a run on another host.
     Served(Box<CellResult>),
     /// It is one's own to run.
     Run(Option<CellClaim>),
 }
 
-/// Waits until a cell that is not there is somebody's: who hears for the first time that another host runs it does other cells
-/// before, who hears it again waits a while.
+/// Waits for the claim or the result of a cell. Returns `Elsewhere` when a claim of another host is
+/// first seen, so that other cells run first; later it waits for a limited time.
 fn wait(
     cache: &CellCache,
     key: &CellKey,
@@ -197,8 +200,8 @@ fn wait(
     }
 }
 
-/// What differs first between the result that was kept and that of a new run of the same cell, in words; nothing where
-/// they are the same to the nanosecond.
+/// Describes the first difference between the cached result and a new run of the same cell. Returns
+/// `None` if they are equal to the nanosecond.
 fn difference(kept: &CellResult, new: &CellResult) -> Option<String> {
     let what = if kept.status != new.status {
         format!("it was {}, and is {} now", kept.status, new.status)
@@ -213,7 +216,7 @@ fn difference(kept: &CellResult, new: &CellResult) -> Option<String> {
         return None;
     };
     Some(format!(
-        "an equal cell that was run before came to something else: {what}; the new result is kept"
+        "this result differs from an earlier run of an equal cell: {what}; the new result is kept"
     ))
 }
 

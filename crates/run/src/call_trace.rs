@@ -1,10 +1,10 @@
-//! Where in the kernel a death came about: function names out of what the kernel wrote of it; pure.
+//! Extracts function names from a kernel's stack trace. Pure.
 
 use std::fmt;
 
-/// How many functions are named in one line; who called those is in the whole trace.
+/// Maximum number of functions named in one line. The full trace has their callers.
 const NAMED: usize = 6;
-/// What brings an oops about in every case and says nothing about it.
+/// Functions that appear in every oops and carry no information.
 const OOPS_FUNCTIONS: [&str; 13] = [
     "dump_stack_lvl",
     "dump_stack",
@@ -20,7 +20,7 @@ const OOPS_FUNCTIONS: [&str; 13] = [
     "exc_invalid_op",
     "asm_exc_invalid_op",
 ];
-/// Selector of the kernel's own code: addresses behind another are a program's.
+/// Selector of kernel code. Addresses with another selector belong to a program.
 const KERNEL_CODE: &str = "0010:";
 
 /// A frame of a trace: a place in a function of the kernel.
@@ -39,8 +39,8 @@ pub struct StackFrame {
 pub struct CallTrace(pub Vec<StackFrame>);
 
 impl CallTrace {
-    /// The first trace of these lines of a kernel log: the instruction (`RIP:`) and the frames of the call
-    /// trace behind it. What stood on the stack without being called by anything (`?`) is left out.
+    /// Returns the first trace in these lines of a kernel log: the instruction (`RIP:`) and the
+    /// frames of its call trace. Omits stack entries without a verified caller (`?`).
     ///
     /// Source of the form: `arch/x86/kernel/dumpstack.c` (`show_ip`, `show_trace_log_lvl`), `%pB`.
     pub fn find<'a>(log: impl IntoIterator<Item = &'a str>) -> Option<Self> {
@@ -50,7 +50,7 @@ impl CallTrace {
             let text = strip_level(line);
             if let Some(at) = text.strip_prefix("RIP: ") {
                 if inside {
-                    // The registers of a system call, or the same again behind the end of the trace.
+                    // Registers of a system call, or a repeated `RIP:` after the end of the trace.
                     break;
                 }
                 if places.is_empty() {
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_trace_is_cut_in_a_line_and_whole_below_it() {
+    fn long_trace_is_shortened_in_the_line_and_complete_below() {
         let place = |n| StackFrame {
             function: format!("f{n}"),
             offset: n,
@@ -231,14 +231,14 @@ mod tests {
     proptest! {
         /// Whatever a dying kernel writes, and in whichever order, is read without a panic.
         #[test]
-        fn nothing_that_a_kernel_may_write_is_too_much(
+        fn any_kernel_output_is_parsed_without_panic(
             lines in prop::collection::vec("(<4> )?(RIP: 0010:|Call Trace:| *|\\? |<TASK>)[a-z_+0x/9.\\[\\] ]{0,20}", 0..20)
         ) {
             let trace = CallTrace::find(lines.iter().map(String::as_str));
             prop_assert!(trace.is_none_or(|trace| !trace.0.is_empty()));
         }
 
-        /// What is written as the kernel writes it is read back, but for what is doubtful.
+        /// Frames in the kernel's format are read back, except doubtful ones.
         #[test]
         fn every_frame_is_read_back(
             frames in prop::collection::vec(("[a-z_][a-z0-9_.]{0,12}x", 0u64..0xfff, any::<bool>(), any::<bool>()), 1..12)

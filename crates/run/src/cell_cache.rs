@@ -1,7 +1,8 @@
-//! Results of cells that are kept, in a directory or a bucket, each by the name of all that it follows from.
+//! Cache of cell results in a directory or a bucket. Each result is named by the digest of its
+//! inputs.
 //!
-//! What is kept is believed only where it was kept with the user's own key: a cache may be written by somebody else,
-//! restored from a copy, or shared.
+//! A result is used only if it was stored with the user's own key, because a cache may be shared,
+//! restored from a copy or written by others.
 
 use std::fs;
 use std::io;
@@ -20,7 +21,7 @@ use crate::warn_once::WarnOnce;
 /// Why a cache that several people have cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum CacheError {
-    /// Who made it has another key.
+    /// The cache was created with another key.
     #[error("{0} is kept with another key: name that (--cache-key), or another cache (--cache)")]
     KeyMismatch(String),
     /// It cannot be read or written.
@@ -28,9 +29,9 @@ pub enum CacheError {
         "no results can be kept in {place}: {source}; mend that, or name another cache (--cache)"
     )]
     Unwritable {
-        /// Where it is.
+        /// Location of the cache.
         place: String,
-        /// What the kernel or the server says.
+        /// Error of the kernel or the server.
         source: io::Error,
     },
 }
@@ -40,20 +41,20 @@ pub enum CacheError {
 pub struct CellCache {
     pub(crate) shelf: Arc<dyn BlobStore>,
     secret: CacheKey,
-    /// Who runs which cell, where others keep results, too.
+    /// Claims of cells, if the cache is shared.
     pub(crate) claims: Option<CellClaims>,
     trouble: Arc<WarnOnce>,
 }
 
-/// Tells whether a key is that of a cache.
+/// Name of the entry that verifies the key of a cache.
 const KEY_CHECK: &str = "key-check";
 
 impl CellCache {
-    /// The cache in this directory, which is made where there is none; entries that were not kept with the same
-    /// secret are none.
+    /// Opens the cache in this directory and creates the directory unless it exists. Ignores
+    /// entries stored with another secret.
     ///
     /// # Errors
-    /// When it cannot be made, or others could tamper with it.
+    /// Returns an error if the directory cannot be created or is not safe from other users.
     pub fn open(directory: &Path, secret: [u8; SECRET]) -> Result<Self, UntrustedPath> {
         Ok(Self {
             shelf: Arc::new(DirectoryStore::open_private(directory)?),
@@ -63,11 +64,12 @@ impl CellCache {
         })
     }
 
-    /// The cache on a shelf on which others keep results, too, who have the same secret: whoever can write there but
-    /// does not have it can remove results, and give none. No two of them run the same cell at once.
+    /// Opens a cache on a shelf shared by hosts with the same secret. Without the secret, a writer
+    /// can remove results but not forge them. Claims keep two hosts from running the same cell at
+    /// once.
     ///
     /// # Errors
-    /// When nothing can be kept there, or it is kept with another secret.
+    /// Returns an error if the shelf is not writable or was used with another secret.
     pub fn shared(shelf: Arc<dyn BlobStore>, secret: [u8; SECRET]) -> Result<Self, CacheError> {
         Self::with_timeouts(shelf, secret, ClaimTimeouts::DEFAULT_CLAIM)
     }
@@ -97,8 +99,8 @@ impl CellCache {
         })
     }
 
-    /// The result of the cell with this key, as it was when it was run. What cannot be read, is damaged, was kept
-    /// by somebody else or does not answer the test is as good as none.
+    /// Returns the cached result of a cell. Ignores entries that are unreadable, damaged, stored
+    /// with another key, or do not match the phases of the test.
     pub fn get(&self, key: &CellKey, test: &Test) -> Option<CellResult> {
         let text = self.shelf.read(&name(key));
         let text = text.inspect_err(|error| self.trouble(error)).ok()??;
@@ -112,10 +114,10 @@ impl CellCache {
         answers.then_some(result)
     }
 
-    /// Keeps a result, whole or not at all.
+    /// Stores a result atomically.
     ///
     /// # Errors
-    /// When it cannot be written; nothing is kept then.
+    /// Returns an error if the result cannot be written. The cache is unchanged then.
     pub fn insert(&self, key: &CellKey, result: &CellResult) -> io::Result<()> {
         let json = serde_json::to_string(result)?;
         let entry = format!("{}\n{json}", self.secret.code(&key.to_string(), &json));
@@ -127,7 +129,7 @@ impl CellCache {
         self.shelf.remove(&name(key))
     }
 
-    /// Whose turn it is to run a cell.
+    /// Returns which host runs a cell.
     pub(crate) fn claim_state(&self, key: &CellKey) -> ClaimState {
         let turn = self.claims.as_ref().map(|claims| claims.take(key));
         match turn {
@@ -140,12 +142,12 @@ impl CellCache {
         }
     }
 
-    /// What is wrong with the cache, though cells run all the same; once, to whoever asks first.
+    /// Takes the pending warning about the cache, if any. Cells also run without a working cache.
     pub fn take_warning(&self) -> Option<String> {
         self.trouble.take()
     }
 
-    /// Remembers what is to be told; of a user's own cache, which nobody waits for, nothing is.
+    /// Records a warning about a shared cache. Errors of a private cache are not reported.
     fn trouble(&self, error: &io::Error) {
         if self.claims.is_some() {
             self.trouble.set(|| {
@@ -158,7 +160,7 @@ impl CellCache {
     }
 }
 
-/// Whether this is the secret of what is on a shelf; who comes first decides.
+/// Returns true if the shelf uses this secret. The first user of a shelf determines its secret.
 fn has_key(shelf: &dyn BlobStore, secret: &CacheKey) -> io::Result<bool> {
     let own = secret.code(KEY_CHECK, "");
     let there = match shelf.read(KEY_CHECK)? {
@@ -169,7 +171,7 @@ fn has_key(shelf: &dyn BlobStore, secret: &CacheKey) -> io::Result<bool> {
     Ok(there.is_some_and(|there| there == own))
 }
 
-/// What the entry of a cell is called.
+/// Returns the name of the entry of a cell.
 pub(crate) fn name(key: &CellKey) -> String {
     format!("{key}.json")
 }

@@ -1,12 +1,13 @@
-//! Who runs a cell says so in the cache, so that others run other cells meanwhile and are served its result.
+//! Claims of cells in the cache. A host claims a cell that it runs, so that others run other cells
+//! and use its result.
 //!
 //! ```text
 //! KEY.claim    the code of the rest, a line; then who runs the cell, how often that was renewed, how long it holds
 //! ```
 //!
-//! A claim keeps nobody from a result for good: it is renewed while the cell runs, and one that was not for as long as it
-//! holds is taken over. Whether it was renewed is seen by its changing, on the waiter's own clock, so that clocks of two hosts are never
-//! compared. Where claims cannot be kept or go wrong, a cell is run twice, and that is all.
+//! A claim never blocks a result forever: it is renewed while the cell runs, and expires unless it
+//! is renewed. A waiting host detects a renewal by a changed claim on its own clock, so clocks of
+//! two hosts are never compared. If claims fail, the only effect is that a cell may run twice.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -22,23 +23,23 @@ use crate::blob_store::BlobStore;
 use crate::cell_key::CellKey;
 use crate::secret::CacheKey;
 
-/// How long things take.
+/// Intervals and timeouts of claims.
 #[derive(Clone, Copy, Debug)]
 pub struct ClaimTimeouts {
-    /// How often a claim is renewed.
+    /// Interval between renewals of a claim.
     pub renewed: Duration,
-    /// How long it holds when it is not.
+    /// Lifetime of a claim without renewal.
     pub holds: Duration,
-    /// How often who waits looks.
+    /// Interval between two checks while waiting.
     pub look: Duration,
-    /// How long one waits for a cell before others are tried again.
+    /// Maximum wait for a cell before other cells are tried again.
     pub wait: Duration,
-    /// After so long a cell is run whoever claims it.
+    /// Total wait after which a cell runs despite a claim.
     pub longest_wait: Duration,
 }
 
 impl ClaimTimeouts {
-    /// What hosts of one cluster do.
+    /// Default for the hosts of one cluster.
     pub const DEFAULT_CLAIM: Self = Self {
         renewed: Duration::from_secs(10),
         holds: Duration::from_secs(60),
@@ -48,20 +49,20 @@ impl ClaimTimeouts {
     };
 }
 
-/// What a claim says.
+/// Contents of a claim.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct ClaimRecord {
-    /// Who runs the cell.
+    /// Unique ID of the claim.
     host: String,
     /// Which claim it is: no other has the same.
     claim: String,
-    /// How often it was renewed.
+    /// Number of renewals.
     renewed: u64,
-    /// How long it holds from when it was renewed last, in milliseconds.
+    /// Lifetime after the last renewal, in milliseconds.
     holds_ms: u64,
 }
 
-/// A claim as somebody saw it.
+/// A claim as seen at some time.
 #[derive(Debug)]
 struct ObservedClaim {
     text: String,
@@ -81,19 +82,19 @@ pub struct CellClaims {
     seen: Arc<Mutex<BTreeMap<CellKey, ObservedClaim>>>,
 }
 
-/// Whose turn it is to run a cell.
+/// Host that runs a cell.
 #[derive(Debug)]
 pub enum ClaimState {
     /// One's own, as long as this is held.
     Acquired(CellClaim),
-    /// That of this host.
+    /// Runs on another host.
     HeldByOther {
         /// The host.
         host: String,
         /// Whether it was not known before.
         is_news: bool,
     },
-    /// One's own, whoever claims the cell.
+    /// This host runs the cell without a claim.
     Unclaimed,
 }
 
@@ -114,7 +115,7 @@ impl CellClaims {
         }
     }
 
-    /// How long things take.
+    /// Returns the intervals and timeouts.
     pub const fn pace(&self) -> ClaimTimeouts {
         self.pace
     }
@@ -129,12 +130,12 @@ impl CellClaims {
         self.shelf.remove(&name)
     }
 
-    /// Claims a cell, unless somebody else has it.
+    /// Claims a cell unless another host has claimed it.
     ///
     /// # Errors
-    /// When no claim can be read or written.
+    /// Returns an error if claims cannot be read or written.
     pub fn take(&self, key: &CellKey) -> io::Result<ClaimState> {
-        /// So often somebody may come in between.
+        /// Number of attempts if other hosts interfere.
         const MAX_RACE_RETRIES: usize = 4;
         let name = name(key);
         let words = ClaimRecord {
@@ -151,11 +152,11 @@ impl CellClaims {
             let Some(there) = self.shelf.read(&name)? else {
                 continue;
             };
-            // One's own, of which only the answer was lost.
+            // The claim was written, but its confirmation was lost.
             if there == text {
                 return Ok(ClaimState::Acquired(self.renew(name, words, text)));
             }
-            // What somebody without the key wrote is no claim.
+            // Claims without the right key are ignored.
             if let Some(theirs) = self.words(&name, &there)
                 && let Some(turn) = self.heed(key, &there, theirs)
             {
@@ -168,7 +169,7 @@ impl CellClaims {
         Ok(ClaimState::Unclaimed)
     }
 
-    /// What a claim of somebody else's means; nothing where it is not held any more.
+    /// Evaluates the claim of another host. Returns `None` if it has expired.
     fn heed(&self, key: &CellKey, there: &str, theirs: ClaimRecord) -> Option<ClaimState> {
         let now = Instant::now();
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
@@ -204,7 +205,7 @@ impl CellClaims {
             .flatten()
     }
 
-    /// Renews a claim until it is dropped, or is somebody else's.
+    /// Renews a claim until it is dropped or another host takes it over.
     fn renew(&self, name: String, words: ClaimRecord, text: String) -> CellClaim {
         let (held, ended) = mpsc::channel();
         let (claims, own) = (self.clone(), name.clone());
@@ -235,7 +236,7 @@ impl CellClaims {
     }
 }
 
-/// A cell that is one's own to run. Given back when this is dropped.
+/// A claim of this host, released on drop.
 #[derive(Debug)]
 pub struct CellClaim {
     shelf: Arc<dyn BlobStore>,
@@ -248,7 +249,7 @@ impl Drop for CellClaim {
     fn drop(&mut self) {
         drop(self.held.take());
         let last = self.renewing.take().and_then(|thread| thread.join().ok());
-        // Somebody may have taken it over.
+        // Remove the claim unless another host has taken it over.
         let is_own = |text: &String| matches!(self.shelf.read(&self.name), Ok(Some(there)) if there == *text);
         if last.flatten().as_ref().is_some_and(is_own) {
             let _ = self.shelf.remove(&self.name);
@@ -264,7 +265,7 @@ fn milliseconds(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// A word that nobody else has.
+/// Returns a unique ID.
 fn unique(host: &str) -> String {
     use std::sync::atomic::{AtomicU64, Ordering};
     static COUNT: AtomicU64 = AtomicU64::new(0);

@@ -1,7 +1,9 @@
-//! Keeps the processes of a cell from all block devices but its own, by a control group with a filter.
+//! Restricts the processes of a cell to its own block devices, with a control group and a device
+//! filter.
 //!
-//! Behind the private `/dev` of a cell this is a second fence: a mount option can name a device by its number.
-//! Where the kernel has no such filter, or nobody may attach one, a cell runs without it.
+//! This is a second barrier in addition to the private `/dev` of a cell: a mount option can name a
+//! device by its number. Cells run without the filter if the kernel does not support it or does not
+//! permit it.
 
 use std::fs::{self, File};
 use std::io;
@@ -10,7 +12,7 @@ use std::path::{Path, PathBuf};
 use nix::unistd::Pid;
 use sys::{device_filter, mounts, process};
 
-/// What such groups are called, behind the number of the process that made them.
+/// Suffix of the name of such groups, after the number of their process.
 const NAME: &str = "fsarena-devices";
 
 /// A control group whose processes may open some block devices; removed when dropped.
@@ -20,8 +22,9 @@ pub struct DeviceCgroup {
 }
 
 impl DeviceCgroup {
-    /// Makes a group in which no device may be opened but these, by major and minor number; below this group of
-    /// version 2, or else the one that fsarena is in. `None` where that cannot be had.
+    /// Creates a group that permits opening only these devices, by major and minor number. Its
+    /// parent is this control group (version 2) or, by default, the group of fsarena. Returns
+    /// `None` if that fails.
     pub fn create(devices: &[(u64, u64)], around: Option<&Path>) -> Option<Self> {
         let around = match around {
             Some(group) => group.to_owned(),
@@ -37,10 +40,10 @@ impl DeviceCgroup {
         Some(made)
     }
 
-    /// Puts a process, with what it has started and will start, behind the filter.
+    /// Moves a process and its descendants into the group.
     ///
     /// # Errors
-    /// When one of the processes is gone already.
+    /// Returns an error if one of the processes has already ended.
     pub fn add_process(&self, pid: Pid) -> io::Result<()> {
         process::move_to_cgroup(pid, &self.group.join("cgroup.procs"))
     }
@@ -102,9 +105,9 @@ mod tests {
         );
     }
 
-    /// Where a kernel has such filters, as every kernel of a distribution has.
+    /// Needs a kernel with device filters, which all distributions enable.
     #[test]
-    fn who_is_in_the_group_opens_no_other_block_device() {
+    fn process_in_the_group_cannot_open_other_block_devices() {
         let image = tempfile::NamedTempFile::new().unwrap();
         image.as_file().set_len(1 << 20).unwrap();
         let attach = || provision_loop(image.path());

@@ -27,7 +27,7 @@ impl fmt::Display for CellKey {
     }
 }
 
-/// What goes into a cell, part by part.
+/// Digest of the inputs of a cell, added part by part.
 pub struct KeyBuilder(Sha256);
 
 impl KeyBuilder {
@@ -38,7 +38,7 @@ impl KeyBuilder {
         parts
     }
 
-    /// Adds a part; the lengths keep two parts from being taken for two others.
+    /// Adds a part. Its lengths are included, so that different parts cannot give the same input.
     pub fn add(&mut self, name: &str, content: &[u8]) {
         for bytes in [name.as_bytes(), content] {
             self.0.update((bytes.len() as u64).to_le_bytes());
@@ -58,7 +58,7 @@ impl CellKey {
         Self(Sha256::digest(bytes).into())
     }
 
-    /// Its first 64 bits, which are as good as drawn by lot.
+    /// Returns the first 64 bits, which are uniformly distributed.
     pub fn number(&self) -> u64 {
         self.0
             .iter()
@@ -94,7 +94,7 @@ pub fn cached_digest(path: &Path) -> io::Result<[u8; 32]> {
     Ok(digest)
 }
 
-/// What a program says of its version; asked once.
+/// Returns the version output of a program, cached per process.
 pub fn version(program: &OsStr) -> io::Result<String> {
     static KNOWN: Mutex<BTreeMap<PathBuf, String>> = Mutex::new(BTreeMap::new());
     let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
@@ -104,7 +104,9 @@ pub fn version(program: &OsStr) -> io::Result<String> {
     let output = Command::new(program).arg("--version").output()?;
     if !output.status.success() || output.stdout.is_empty() {
         let program = program.to_string_lossy();
-        return Err(io::Error::other(format!("{program} says no version")));
+        return Err(io::Error::other(format!(
+            "{program} does not report a version"
+        )));
     }
     let version = String::from_utf8_lossy(&output.stdout).into_owned();
     known.insert(program.into(), version.clone());
@@ -155,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_says_its_version_and_one_that_is_not_there_is_an_error() {
+    fn version_of_a_program_is_read_or_an_error_if_missing() {
         assert!(version(OsStr::new("env")).unwrap().contains("env"));
         assert!(version(OsStr::new("no-such-program")).is_err());
         assert!(version(OsStr::new("false")).is_err());

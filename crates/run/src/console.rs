@@ -1,4 +1,4 @@
-//! What a guest's kernel writes to its console, as lines of a kernel log; pure.
+//! Converts the console output of a guest's kernel to lines of a kernel log. Pure.
 
 use model::Nanos;
 use model::kernel_log::LogLine;
@@ -8,10 +8,10 @@ use crate::hung_tasks;
 
 /// Everything on the console is a warning or worse: less is kept off it.
 const LEVEL: &str = "<4>";
-/// How many lines tell how a guest ended.
+/// Number of last lines that describe the end of a guest.
 const LAST: usize = 3;
 
-/// What a kernel says of a clock that an emulator keeps: it is about no filesystem.
+/// Messages about an emulated clock, which are unrelated to filesystems.
 const EMULATION_MESSAGES: [&str; 4] = [
     "clocksource: ",
     "hrtimer: interrupt took ",
@@ -22,8 +22,8 @@ const EMULATION_MESSAGES: [&str; 4] = [
 /// The last word of a guest that ends as it should, urgent as the kernel makes it.
 const POWER_DOWN_MESSAGE: &str = "reboot: Power down";
 
-/// The lines that are about the cell, without what was told of a guest that was stuck and went on; all of them where the
-/// guest never came to its cell.
+/// Returns the lines about the cell, without messages about a guest that was stuck and continued.
+/// Returns all lines if the guest did not start its cell.
 pub fn lines(console: &[u8]) -> Vec<LogLine> {
     let text = hung_tasks::strip_hung_tasks(&String::from_utf8_lossy(console));
     let text = match text.split_once(CONSOLE_MARK) {
@@ -53,12 +53,12 @@ pub fn last_line(console: &[u8]) -> String {
     lines[lines.len().saturating_sub(LAST)..].join("; ")
 }
 
-/// `[    3.846004] text` as `text`; whatever else is there stays.
+/// Removes the time from a line: `[    3.846004] text` becomes `text`. Other lines are unchanged.
 pub fn strip_timestamp(line: &str) -> &str {
     timed(line).1
 }
 
-/// The time in seconds that a line begins with, where it does, and what stands behind it.
+/// Returns the time at the start of a line, if any, and the rest of the line.
 fn timed(line: &str) -> (Option<Nanos>, &str) {
     let line = line.trim();
     let inner = line.strip_prefix('[').and_then(|rest| rest.split_once(']'));
@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_lose_their_time_and_those_before_the_cell_are_none_of_its() {
+    fn lines_are_read_without_time_and_from_the_start_of_the_cell() {
         let all = ["<4> boot", "<4> affs: (device vda): oh", "<4> [x] y"];
         assert_eq!(texts(CONSOLE), all);
         assert_eq!(lines(CONSOLE)[1].at, Some(Nanos(12_345_678_000)));
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_about_the_emulator_s_clock_is_no_complaint() {
+    fn messages_about_the_emulated_clock_are_ignored() {
         let said = b"[ 9.1] clocksource: Marking 'tsc' as unstable\n[ 9.2] AFFS: clocksource: oh\n";
         assert_eq!(texts(said), ["<4> AFFS: clocksource: oh"]);
     }

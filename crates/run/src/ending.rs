@@ -9,7 +9,7 @@ pub enum CellEnd {
     Done,
     /// The agent went away before.
     AgentDied {
-        /// How: exit code or signal, and what it wrote to its standard error.
+        /// Exit code or signal, and its standard error.
         how: String,
     },
     /// The agent could not be started.
@@ -21,26 +21,26 @@ pub enum CellEnd {
     Guest {
         /// How.
         end: GuestEnd,
-        /// What it wrote last on its console.
+        /// Last lines of its console.
         last_words: String,
     },
     /// Nothing moved for too long, or a step took too long, and the agent was killed.
     Hung {
         /// Which of both.
         stall: StallKind,
-        /// Where its processes were in the kernel.
+        /// Kernel stacks of its processes.
         stacks: Vec<String>,
-        /// Whether something could not be killed and is still there.
+        /// Whether a process could not be killed and still exists.
         unkillable: bool,
     },
 }
 
-/// Why a cell is taken for one that never ends.
+/// Reason why a cell counts as hung.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StallKind {
-    /// Nothing moved for so long.
+    /// No progress for this time.
     Silence(Nanos),
-    /// Nothing moved while a guest in virtual time executed so many instructions.
+    /// No progress while a guest in virtual time executed this number of instructions.
     Idle(u64),
     /// Something moved, and the step did not end within its limit.
     Endless(Nanos),
@@ -66,19 +66,19 @@ impl StallKind {
 pub enum GuestEnd {
     /// It switched itself off, as it does when its kernel panics or its agent ends.
     PoweredOff,
-    /// Somebody outside ended the machine.
+    /// The emulator was killed from outside.
     Killed {
         /// The number of the signal.
         signal: i32,
     },
     /// The emulator itself failed.
     EmulatorFailed {
-        /// Its exit code.
+        /// Exit code of the emulator.
         code: i32,
-        /// What it wrote to its standard error.
+        /// Standard error of the emulator.
         said: String,
     },
-    /// It said something that is no event, and did not end.
+    /// It wrote a line that is not an event, and did not end.
     ProtocolError,
     /// It could not be started at all.
     NotStarted {
@@ -87,15 +87,15 @@ pub enum GuestEnd {
     },
     /// It was started and its agent never spoke.
     BootTimeout {
-        /// How long it was waited for.
+        /// Total wait.
         waited: Nanos,
-        /// How often it was tried.
+        /// Number of attempts.
         tries: u32,
     },
 }
 
 impl GuestEnd {
-    /// Whether the same cell would come to the same end again: what came from outside would not.
+    /// Returns whether the end is repeatable, that is, without an external cause.
     pub const fn is_reproducible(&self) -> bool {
         matches!(self, Self::PoweredOff)
     }
@@ -112,7 +112,7 @@ impl GuestEnd {
             Self::EmulatorFailed { code, said } => {
                 format!("QEMU itself failed: it ended with {code}: {said}")
             }
-            Self::ProtocolError => "the guest said something that is no event".to_owned(),
+            Self::ProtocolError => "the guest wrote a line that is not an event".to_owned(),
             Self::NotStarted { why } => format!("the guest could not be started: {why}"),
             Self::BootTimeout { waited, tries } => {
                 let tries = match tries {
@@ -127,7 +127,7 @@ impl GuestEnd {
 }
 
 impl CellEnd {
-    /// What it means for the step that was running; nothing where the agent was done.
+    /// Returns the status and failure of the running step. Returns `None` if the agent was done.
     pub(crate) fn to_status(&self, step: &str) -> Option<(Status, Failure)> {
         let failure = |step: &str, reason| Failure {
             step: step.to_owned(),
@@ -140,7 +140,7 @@ impl CellEnd {
                 let reason = format!("the agent died: {how}");
                 Some((Status::Crashed, failure(step, reason)))
             }
-            // No filesystem was asked for anything.
+            // The filesystem was not used yet.
             Self::NotStarted { why } => {
                 let reason = format!("the agent could not be started: {why}");
                 Some((Status::Failed, failure("provision", reason)))
@@ -163,7 +163,7 @@ impl CellEnd {
             } => {
                 let mut reason = stall.words();
                 if *unkillable {
-                    reason.push_str("; it could not be killed and is still there");
+                    reason.push_str("; it could not be killed and still exists");
                 }
                 let stacks = stacks.clone();
                 Some((
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn every_end_of_a_guest_has_words_of_its_own_and_its_step() {
+    fn every_guest_end_has_its_own_text_and_step() {
         let waited = Nanos::from_secs(45);
         let ends = [
             (GuestEnd::PoweredOff, "switched itself off", "write"),
@@ -207,7 +207,7 @@ mod tests {
                 "QEMU itself failed: it ended with 1: cannot set up",
                 "write",
             ),
-            (GuestEnd::ProtocolError, "no event", "write"),
+            (GuestEnd::ProtocolError, "not an event", "write"),
             (
                 GuestEnd::NotStarted {
                     why: "ENOENT".into(),
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn who_has_done_everything_has_no_verdict() {
+    fn completed_agent_has_no_verdict() {
         assert_eq!(CellEnd::Done.to_status("write"), None);
     }
 }

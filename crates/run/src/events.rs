@@ -1,4 +1,4 @@
-//! Reads the agent's events, and what it writes to its standard error, on threads of their own.
+//! Reads the agent's events and its standard error in separate threads.
 
 use std::io::{self, BufRead, BufReader, Read};
 use std::iter;
@@ -12,19 +12,19 @@ use wire::CellEvent;
 
 /// The last bytes of an agent's standard error that are kept as evidence.
 const ERRORS_KEPT: usize = 4096;
-/// Bytes beyond which a line is no event: nobody fills the memory with a line that never ends.
+/// Maximum length of an event line, in bytes, so that an endless line cannot exhaust memory.
 const MAX_EVENTS_SIZE: u64 = 16 << 20;
-/// How often a file is looked at for more.
+/// Interval between checks of a file for new data.
 const LOOK: Duration = Duration::from_millis(5);
 
-/// A file that somebody still writes: it ends when its writer has ended and all is read.
+/// A file that is still being written. It ends when its writer has ended and all data is read.
 pub struct TailedFile<R> {
     file: R,
     ended: Arc<AtomicBool>,
 }
 
 impl<R: Read> TailedFile<R> {
-    /// Reads from the file's beginning until the writer has ended, which the flag says.
+    /// Reads from the start of the file until the flag is set and no data remains.
     pub const fn new(file: R, ended: Arc<AtomicBool>) -> Self {
         Self { file, ended }
     }
@@ -33,7 +33,7 @@ impl<R: Read> TailedFile<R> {
 impl<R: Read> Read for TailedFile<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         loop {
-            // In this order: what was written before the end is there when the end is known.
+            // The order matters: data written before the end is readable when the flag is set.
             let ended = self.ended.load(Ordering::Acquire);
             match self.file.read(buffer)? {
                 0 if !ended => thread::sleep(LOOK),
@@ -43,11 +43,11 @@ impl<R: Read> Read for TailedFile<R> {
     }
 }
 
-/// A channel that yields the events and closes when the agent does; a line that is no event closes
-/// it, too: an agent that talks nonsense is as good as dead.
+/// Returns a channel that yields the events and closes when the agent closes its output. A line
+/// that is not an event closes it too, because the agent is no longer reliable.
 ///
 /// # Errors
-/// When its thread cannot be started.
+/// Returns an error if the thread cannot be started.
 pub fn channel(output: impl Read + Send + 'static) -> io::Result<Receiver<CellEvent>> {
     let (sender, receiver) = mpsc::channel();
     thread::Builder::new().spawn(move || {
@@ -60,7 +60,7 @@ pub fn channel(output: impl Read + Send + 'static) -> io::Result<Receiver<CellEv
     Ok(receiver)
 }
 
-/// The events up to the first line that is none.
+/// Returns the events up to the first line that is not an event.
 pub fn read(output: impl Read) -> impl Iterator<Item = CellEvent> {
     let mut output = BufReader::new(output);
     iter::from_fn(move || {
@@ -71,10 +71,10 @@ pub fn read(output: impl Read) -> impl Iterator<Item = CellEvent> {
     })
 }
 
-/// The end of what the agent writes to its standard error, once it has ended.
+/// Returns the last part of the agent's standard error after the agent has ended.
 ///
 /// # Errors
-/// When its thread cannot be started.
+/// Returns an error if the thread cannot be started.
 pub fn errors(mut stream: impl Read + Send + 'static) -> io::Result<JoinHandle<String>> {
     thread::Builder::new().spawn(move || {
         let mut kept = Vec::new();

@@ -1,9 +1,9 @@
-//! What tests of executors run.
+//! Fixtures for tests of executors.
 
 use model::{Bytes, CacheState, Capacity, CellId, MountId, Op, Phase, SyncAtEnd, Test};
 use wire::{CellJob, WorkTarget};
 
-/// A job whose cells differ by their seed alone.
+/// Returns a job whose cells differ only in their seed.
 pub fn job(seed: u64) -> CellJob {
     let phase = Phase {
         name: "p".into(),

@@ -13,17 +13,17 @@ use wire::{CellJob, MultiDevice, Volume, WorkTarget};
 
 use crate::GuestExecutor;
 
-/// What the agent is called in a guest, which makes filesystems that nothing else makes.
+/// Path of the agent in a guest. The agent also creates filesystems without a mkfs program.
 const AGENT: &str = "/init";
-/// Enough for the kernel, the programs and what a test at `smoke` writes.
+/// Memory for the kernel, the programs and the data of a test at `smoke`.
 const MEMORY: Bytes = Bytes::mib(1024);
 const STALL_TIMEOUT: Nanos = Nanos::from_secs(120);
 const STEP_LIMIT: Nanos = Nanos::from_secs(1800);
 const SEED: u64 = 1;
-/// What several disks of a guest are put together to.
+/// Stripe over several disks of a guest.
 const STRIPE: &str = "/dev/md_fsarena";
 
-/// Where a guest's disk is.
+/// Location of a guest's disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DiskLocation {
     /// In its own memory.
@@ -33,7 +33,7 @@ pub enum DiskLocation {
 }
 
 impl DiskLocation {
-    /// What the guest calls so many of them.
+    /// Returns the device names of this number of disks in the guest.
     pub fn devices(self, guest: &Guest, count: u32) -> Vec<String> {
         match self {
             Self::GuestMemory => guest.memory_disks(count),
@@ -48,7 +48,7 @@ impl DiskLocation {
 pub struct UnsupportedInGuest {
     /// Its name.
     pub filesystem: String,
-    /// What keeps the guest from it, and what would bring that.
+    /// Reason why the contender cannot run in a guest, and a hint.
     pub reason: String,
 }
 
@@ -87,7 +87,7 @@ impl StandaloneGuestCell {
         })
     }
 
-    /// What the agent does.
+    /// Returns the job of the agent.
     pub fn job(&self, test: Test) -> CellJob {
         let volume = guest_volume(&self.contender, &self.devices, self.size);
         CellJob {
@@ -105,10 +105,10 @@ impl StandaloneGuestCell {
         }
     }
 
-    /// What runs it: this program as the agent, and files in this directory.
+    /// Returns the executor: this program as the agent, with files in this directory.
     ///
     /// # Errors
-    /// When there is no room for its disk.
+    /// Returns an error if the disk has too little space.
     pub fn executor(
         &self,
         guest: Arc<Guest>,
@@ -152,7 +152,7 @@ impl StandaloneGuestCell {
     }
 }
 
-/// What a contender on several devices does with them: one pool where it has pools; else they are striped.
+/// Returns the use of several devices: a pool if the filesystem supports pools, otherwise a stripe.
 pub fn multi_device(contender: &Contender, devices: &[PathBuf]) -> Option<MultiDevice> {
     let commands = &contender.filesystem.commands;
     let members = || devices.to_vec();
@@ -162,7 +162,8 @@ pub fn multi_device(contender: &Contender, devices: &[PathBuf]) -> Option<MultiD
     })
 }
 
-/// What the agent of a guest makes, mounts and checks: a contender on the guest's devices, each of this size.
+/// Returns the volume of a contender on the devices of a guest, each of this size. The agent
+/// creates, mounts and checks it.
 pub fn guest_volume(contender: &Contender, devices: &[String], size: Bytes) -> Volume {
     let filesystem = &contender.filesystem;
     let members: Vec<PathBuf> = devices.iter().map(PathBuf::from).collect();
@@ -199,7 +200,7 @@ fn taken(contender: &Contender, size: Bytes) -> Bytes {
     Bytes::mib(size.0.div_ceil(1 << 20).max(1))
 }
 
-/// An image that takes no room before something is written to it.
+/// Creates a sparse image.
 fn image(directory: &Path, size: Bytes) -> io::Result<PathBuf> {
     let path = directory.join("disk");
     File::create(&path)?.set_len(size.0)?;
@@ -216,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn in_a_guest_the_agent_is_its_first_process_and_the_disk_is_its_own() {
+    fn guest_agent_is_the_init_process_with_its_own_disk() {
         let device = ["/dev/fsd0".to_owned()];
         let volume = |name| guest_volume(&contender(name), &device, Bytes::mib(64));
         let hpfs = volume("hpfs");
@@ -226,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn over_several_disks_there_is_a_pool_of_a_filesystem_that_has_them_and_else_a_stripe() {
+    fn several_disks_become_a_pool_if_supported_or_else_a_stripe() {
         let disks = guest::disks(3);
         let volume = |name| guest_volume(&contender(name), &disks, Bytes::mib(64));
         let members: Vec<PathBuf> = disks.iter().map(PathBuf::from).collect();
@@ -243,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn a_disk_has_the_size_that_its_filesystem_takes_in_whole_mebibytes() {
+    fn disk_size_is_a_multiple_of_1_mib_within_filesystem_limits() {
         let taken = |name, size| taken(&contender(name), size);
         assert_eq!(taken("ext4", Bytes::mib(512)), Bytes::mib(512));
         assert_eq!(taken("fat12", Bytes::mib(512)), Bytes::mib(255));

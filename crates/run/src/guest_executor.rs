@@ -1,4 +1,4 @@
-//! Runs cells in guests: a machine of its own for each, which may die of it.
+//! Runs each cell in its own guest, which a fault may crash.
 
 use std::fs::{self, File};
 use std::io;
@@ -26,10 +26,10 @@ use crate::result_builder::CellResultBuilder;
 use crate::snapshot::{Snapshot, SnapshotPool};
 use crate::{Executor, console, hung_tasks, kernel_log};
 
-/// How long a guest may take to boot. One in ten emulated ones stalls for a minute when all processors
-/// are busy, and a new one seldom does.
+/// Time limit for booting a guest. One in ten emulated guests stalls for a minute when all
+/// processors are busy; another attempt seldom does.
 const BOOT: Nanos = Nanos::from_secs(45);
-/// How often a guest is started that does not come up.
+/// Number of attempts to boot a guest.
 const BOOTS: u32 = 2;
 
 /// Runs agents as the first process of guests.
@@ -48,7 +48,7 @@ pub struct GuestExecutor {
     pub commands: ProgramRequirements,
     /// Archives of sources that its commands unpack, by name.
     pub archives: Vec<(String, PathBuf)>,
-    /// What the guest gets as its disks.
+    /// Disks of the guest.
     pub disks: Vec<PathBuf>,
     /// A disk in the guest's memory.
     pub memory_disk: Option<MemoryDisk>,
@@ -56,19 +56,19 @@ pub struct GuestExecutor {
     pub directory: PathBuf,
     /// Time without any event after which a cell is `hung`.
     pub stall_timeout: Nanos,
-    /// Time after which a step that has not ended is `hung`, whatever moves.
+    /// Time limit of a step, after which it is `hung` even if it makes progress.
     pub step_limit: Nanos,
     /// Where guests in virtual time may begin; without these each boots.
     pub snapshots: Option<Arc<SnapshotPool>>,
-    /// Set by whoever wants the campaign to stop.
+    /// Stop flag.
     pub stop: Arc<AtomicBool>,
 }
 
-/// Where a guest begins that does not boot.
+/// Snapshot from which a guest starts instead of booting.
 struct BootSnapshot {
     kind: CellKey,
     snapshot: Arc<Snapshot>,
-    /// Its own from now on; QEMU finds it as long as this is open.
+    /// Private copy of the snapshot's memory. It must stay open while QEMU uses it.
     memory: File,
 }
 
@@ -77,7 +77,7 @@ struct Boot {
     result: CellResult,
     /// Whether its agent never spoke, though it had the time.
     stalled: bool,
-    /// Whether the same cell would come to the same end again.
+    /// Whether the result is repeatable.
     repeatable: bool,
 }
 
@@ -96,15 +96,15 @@ impl Cacheable for GuestExecutor {
         if self.machine.clock != Clock::Virtual || !self.disks.is_empty() {
             return Ok(None);
         }
-        // All that is in the guest's memory at its first moment, the job and the disk among it, and the
-        // agent by its digest: it is the same in all cells.
+        // Inputs of the initial guest memory, including the job and the disk. The agent is equal in
+        // all cells and enters by its digest.
         let (first, card) = (self.first_file(), self.card_file());
         self.common_filesystem(Path::new("/dev/null"))?;
         self.fill_card(job)?;
         let content = cell_key::digest(&card)?;
         let kernel = self.guest.kernel();
         let command = self.straight(&SharedMemoryFile::of(&card)?, Path::new("console"));
-        // What stands for itself wherever it lies: all are digested below.
+        // Exclude paths, because the contents of the files are digested below.
         let place = self.directory.to_string_lossy();
         let words = command.get_args().filter(|word| **word != *kernel);
         let words = words.map(|word| word.to_string_lossy().replace(&*place, ""));
@@ -181,7 +181,8 @@ impl GuestExecutor {
             };
         }
         if let Some(saved) = saved.filter(|_| !came_up) {
-            // The guest does not go on where it was saved, whatever became of it: it boots, and comes to the same.
+            // The guest failed to continue from its snapshot. Boot it instead, which gives the same
+            // result.
             self.snapshots
                 .iter()
                 .for_each(|all| all.discard(saved.kind));
@@ -199,7 +200,7 @@ impl GuestExecutor {
         {
             return Ok(Boot::not_provisioned(&job.test, &error));
         }
-        // What passed outside is in no time of a machine whose clock counts instructions.
+        // The times of a machine that counts instructions do not include external pauses.
         let remark = watched.remark.filter(|_| self.machine.clock == Clock::Real);
         result.remarks.extend(remark);
         Ok(Boot {
@@ -209,10 +210,11 @@ impl GuestExecutor {
         })
     }
 
-    /// How long the guest of a job takes from the start of QEMU until its agent speaks, upon which it is ended.
+    /// Measures the time from the start of QEMU to the first event of the agent, and then ends the
+    /// guest.
     ///
     /// # Errors
-    /// When it cannot be started, or its agent does not speak in time.
+    /// Returns an error if the guest cannot be started or its agent reports no event in time.
     pub fn time_boot(&self, job: &CellJob) -> io::Result<Nanos> {
         self.prepare(job)?;
         let start = clock::now();
@@ -243,11 +245,11 @@ impl GuestExecutor {
             true => self.fill_card(job)?,
             false => self.first_filesystem()?,
         }
-        // What an earlier guest said is not this one's.
+        // Remove the output of an earlier guest.
         fs::write(self.console_file(), "")
     }
 
-    /// Starts QEMU; says where that begins if not at its first moment.
+    /// Starts QEMU. Returns the snapshot from which the guest starts, if any.
     fn launch(&self, job: &CellJob) -> io::Result<(AgentProcess, Option<BootSnapshot>)> {
         let (mut command, saved) = self.begin()?;
         process::set_pdeathsig(&mut command);
@@ -255,7 +257,7 @@ impl GuestExecutor {
         let agent = match self.has_card() {
             true => AgentProcess::start_virtual_guest(&mut command, &events)?,
             false => {
-                // In virtual time a thread that waits beside would be in the results.
+                // In virtual time a waiting thread would change the results.
                 let stacks_after = Some(self.time_to_tell());
                 let job = CellJob {
                     stacks_after,
@@ -290,7 +292,7 @@ impl GuestExecutor {
         Ok((self.straight(&card, &console), None))
     }
 
-    /// Looks whether what QEMU itself reads is as it was made.
+    /// Verifies the files that QEMU itself reads.
     fn check_kernel(&self) -> io::Result<()> {
         self.guest.check_kernel().map_err(io::Error::other)
     }
@@ -319,9 +321,10 @@ impl GuestExecutor {
             .command_with_shared_memory(begin, card, &disks, &says)
     }
 
-    /// Where a guest that boots like this one was saved; nothing where this one has to boot itself.
+    /// Returns a snapshot of a guest that boots like this one. Returns `None` if this guest must
+    /// boot.
     fn saved(&self, card: &SharedMemoryFile<'_>) -> Option<BootSnapshot> {
-        // What QEMU keeps in mind of a disk of this machine's is no part of a state.
+        // A snapshot does not include QEMU's own state of disks on this machine.
         let snapshots = self.snapshots.as_ref().filter(|_| self.disks.is_empty())?;
         let kind = self.kind(card).ok()?;
         let snapshot = snapshots.get(kind, &self.stop, || self.save(card))?;
@@ -366,13 +369,14 @@ impl GuestExecutor {
         Snapshot::make(start, self.time_to_boot(), &self.stop)
     }
 
-    /// In virtual time, nothing may come from outside: what the guest is to have lies there from the beginning, on a card.
+    /// In virtual time the guest must not receive external input, so a card contains all its files
+    /// from the start.
     fn has_card(&self) -> bool {
         self.machine.clock == Clock::Virtual
     }
 
     fn fill_card(&self, job: &CellJob) -> io::Result<()> {
-        // The place of a cell in its campaign is nothing that its results may depend on.
+        // Results must not depend on the number of the cell in its campaign.
         let nameless = CellJob {
             cell: CellId(0),
             ..job.clone()
@@ -410,7 +414,7 @@ impl GuestExecutor {
         self.disks.iter().map(PathBuf::as_path).collect()
     }
 
-    /// Its disks in memory, and how much memory its kernel manages.
+    /// Returns the disks in memory and the amount of memory that the guest's kernel manages.
     pub fn disk_in_memory(&self) -> Option<(&MemoryDisk, Bytes)> {
         let disk = self.memory_disk.as_ref()?;
         Some((disk, self.machine.memory))
@@ -434,8 +438,8 @@ impl GuestExecutor {
         }
     }
 
-    /// When a guest in which nothing moves tells where everything is: late, and early enough that it is all on
-    /// the console when the user's stall timeout is over.
+    /// Returns the time without progress after which a guest prints its stacks: late, but early
+    /// enough to complete the output before the user's stall timeout.
     const fn time_to_tell(&self) -> Nanos {
         Nanos(self.stall_timeout.0 / 3 * 2)
     }
@@ -456,14 +460,15 @@ impl GuestExecutor {
         self.directory.join("console")
     }
 
-    /// What the guest has said so far; nothing where that cannot be read.
+    /// Returns the console output of the guest, or an empty buffer if it cannot be read.
     fn console(&self) -> Vec<u8> {
         fs::read(self.console_file()).unwrap_or_default()
     }
 }
 
 impl Boot {
-    /// What the guest is made of cannot be had, or is damaged: nothing of it is the filesystem's.
+    /// Builds the result of a cell whose guest is missing or damaged, which is not a fault of the
+    /// filesystem.
     fn not_provisioned(test: &Test, error: &io::Error) -> Self {
         let mut collector = CellResultBuilder::new(test);
         let failure = Failure {
@@ -492,7 +497,7 @@ impl Boot {
     }
 }
 
-/// Starts a guest that stalls once more; the result says so.
+/// Starts a guest, and retries if it stalls during boot. The result includes a remark on retries.
 fn until_up(mut start: impl FnMut(u32) -> Result<Boot, AbortReason>) -> Result<Boot, AbortReason> {
     for tries in 1..BOOTS {
         let boot = start(tries)?;
@@ -508,12 +513,12 @@ fn until_up(mut start: impl FnMut(u32) -> Result<Boot, AbortReason>) -> Result<B
     Ok(boot)
 }
 
-/// What a guest's kernel had to tell.
+/// Returns the events of the guest's kernel log.
 fn told(console: &[u8]) -> Vec<KernelEvent> {
     kernel_log::events_for_guest(console::lines(console))
 }
 
-/// What became of the agent, as the end of a guest.
+/// Converts the end of an agent to the end of a guest.
 fn ending(outcome: AgentEnd, console: &[u8]) -> CellEnd {
     match outcome {
         AgentEnd::Done => CellEnd::Done,
@@ -521,7 +526,7 @@ fn ending(outcome: AgentEnd, console: &[u8]) -> CellEnd {
             end: guest_end(status, errors),
             last_words: console::last_line(console),
         },
-        // Where the emulator's own threads are says nothing about the guest, which tells of its own.
+        // The stacks of the emulator's threads are irrelevant; the guest prints its own stacks.
         AgentEnd::Hung {
             stall, unkillable, ..
         } => CellEnd::Hung {
@@ -533,7 +538,7 @@ fn ending(outcome: AgentEnd, console: &[u8]) -> CellEnd {
 }
 
 fn guest_end(status: Option<ExitStatus>, errors: String) -> GuestEnd {
-    /// What QEMU says when it is asked to end, upon which it ends well.
+    /// Message of QEMU when a signal asks it to end. It exits with status 0 then.
     const QEMU_TERMINATED_PATTERN: &str = "terminating on signal ";
     let Some(status) = status else {
         return GuestEnd::ProtocolError;
@@ -577,7 +582,7 @@ mod tests {
     }
 
     #[test]
-    fn a_guest_that_stalls_is_started_once_more_and_the_result_says_so() {
+    fn stalled_guest_is_started_again_with_a_remark() {
         let tried = |stalls: u32| {
             let mut starts = 0;
             let boot = until_up(|tries| {
@@ -588,11 +593,7 @@ mod tests {
         };
         assert_eq!(tried(0), (1, 0));
         assert_eq!(tried(1), (2, 1));
-        assert_eq!(
-            tried(2),
-            (2, 0),
-            "what its end says is that it never came up"
-        );
+        assert_eq!(tried(2), (2, 0), "its end is reported as never up");
         assert_eq!(
             until_up(|_| Err(AbortReason::Interrupted)).err(),
             Some(AbortReason::Interrupted)
@@ -604,7 +605,7 @@ mod tests {
     }
 
     #[test]
-    fn a_guest_killed_from_outside_is_told_from_one_that_ends_and_from_a_failing_emulator() {
+    fn killed_guest_differs_from_normal_end_and_failed_emulator() {
         assert_eq!(end(9, ""), GuestEnd::Killed { signal: 9 });
         let asked = "qemu-system-x86_64: terminating on signal 15 from pid 12 (kill)";
         assert_eq!(end(0, asked), GuestEnd::Killed { signal: 15 });

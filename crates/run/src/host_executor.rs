@@ -27,11 +27,11 @@ pub struct HostExecutor {
     pub program: PathBuf,
     /// Time without any event after which a cell is `hung`.
     pub stall_timeout: Nanos,
-    /// Time after which a step that has not ended is `hung`, whatever moves.
+    /// Time limit of a step, after which it is `hung` even if it makes progress.
     pub step_limit: Nanos,
     /// A limit on memory, where the campaign has one.
     pub memory: Option<MemoryCgroup>,
-    /// Set by whoever wants the campaign to stop.
+    /// Stop flag.
     pub stop: Arc<AtomicBool>,
 }
 
@@ -77,7 +77,7 @@ impl Executor for HostExecutor {
 }
 
 impl HostExecutor {
-    /// Starts the agent and gives it its job. What needs mounts gets namespaces of its own.
+    /// Starts the agent with its job. A cell that mounts gets private namespaces.
     fn start(&self, job: &CellJob, devices: Option<&DeviceCgroup>) -> io::Result<AgentProcess> {
         let mut command = Command::new(&self.program);
         command.arg("agent");
@@ -102,7 +102,8 @@ impl HostExecutor {
     }
 }
 
-/// The fence around the devices of a cell that mounts; a directory is whatever its user may open.
+/// Returns the device filter of a cell that mounts. A cell in a directory has none, so it can open
+/// all devices of its user.
 fn devices(job: &CellJob, around: Option<&Path>) -> Option<DeviceCgroup> {
     let WorkTarget::Volume(volume) = &job.target else {
         return None;
@@ -145,7 +146,7 @@ fn ending(outcome: AgentEnd) -> CellEnd {
 
 fn describe(status: ExitStatus) -> String {
     match (status.code(), status.signal()) {
-        // The parent of the agent proper tells a signal as shells do.
+        // The parent of the agent proper reports a signal as shells do: 128 plus its number.
         (Some(code @ 129..=192), _) => format!("signal {} killed it", code - 128),
         (Some(code), _) => format!("it ended with {code}"),
         (None, Some(signal)) => format!("signal {signal} killed it"),
@@ -160,7 +161,7 @@ mod tests {
     use super::*;
     use crate::fixture::job;
 
-    /// What comes of a cell whose agent ends before it has heard anything.
+    /// Runs a cell whose agent ends before it reads its job.
     fn run_what_ends_at_once(stopping: bool) -> Result<CellResult, AbortReason> {
         let mut executor = HostExecutor {
             program: "/bin/false".into(),
@@ -173,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn an_agent_that_ends_before_it_hears_is_a_result_unless_the_user_stops() {
+    fn early_end_of_an_agent_is_a_crash_unless_the_user_stops() {
         let result = run_what_ends_at_once(false).unwrap();
         let reason = result.failure.map(|failure| failure.reason);
         assert_eq!(result.status, Status::Crashed);

@@ -1,4 +1,4 @@
-//! What else the machine does while a cell runs here.
+//! Measures other activity of the machine while a cell runs here.
 
 use std::thread;
 
@@ -25,10 +25,10 @@ impl HostSnapshot {
         }
     }
 
-    /// What happened until another look.
+    /// Returns the activity between two snapshots.
     ///
-    /// Others are told by their time in user mode alone: what the kernel does for a cell, such as writing back, it
-    /// does in threads of its own, which have none.
+    /// Activity of others is measured by their user time only. The kernel works for a cell, for
+    /// example in write-back, in its own threads, which have no user time.
     pub fn noise_until(&self, after: &Self) -> HostNoise {
         let less = |after: Nanos, before: Nanos| Nanos(after.0.saturating_sub(before.0));
         let user = less(after.processors.user, self.processors.user);
@@ -66,14 +66,14 @@ mod tests {
     }
 
     #[test]
-    fn others_have_what_neither_the_cell_nor_the_host_had() {
+    fn time_of_others_excludes_the_cell_and_stolen_time() {
         let found = at(100, 50, 5, 1).noise_until(&at(110, 57, 8, 3));
         assert_eq!(found.elapsed, Nanos::from_secs(10));
         assert_eq!(
             (found.other_cpu_time, found.stolen),
             (Nanos::from_secs(4), Nanos::from_secs(2))
         );
-        // What is counted in steps may be less than the cell's own, which is not.
+        // Times in clock ticks may be less than the exact time of the cell itself.
         assert_eq!(
             at(0, 0, 0, 0).noise_until(&at(1, 1, 2, 0)).other_cpu_time,
             Nanos(0)

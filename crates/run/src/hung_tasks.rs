@@ -1,15 +1,15 @@
-//! What an agent that is stuck has written on its guest's console of where everything is; pure.
+//! Reads the stacks that an agent without progress printed on its guest's console. Pure.
 
 use wire::{STACKS_BEGIN, STACKS_END};
 
 use crate::call_trace::CallTrace;
 use crate::console::strip_timestamp;
 
-/// Functions of whoever asked where everything is: what is called by them is the asking.
+/// Functions that print the stacks; frames of their callees belong to the printing itself.
 const SYSRQ_FUNCTIONS: [&str; 2] = ["write_sysrq_trigger", "proc_pid_stack"];
 
-/// Where each thread was that is stuck, as it was told last: what it is called, and the functions that it is
-/// in. Nothing where nothing was told.
+/// Returns the last printed stack of each thread: its name and its functions. Returns an empty list
+/// if none was printed.
 pub fn hung_task_stacks(console: &[u8]) -> Vec<String> {
     let text = String::from_utf8_lossy(console);
     let Some((_, told)) = text.rsplit_once(STACKS_BEGIN) else {
@@ -25,7 +25,7 @@ pub fn hung_task_stacks(console: &[u8]) -> Vec<String> {
     found.collect()
 }
 
-/// The console without all that was told so, of a guest that went on after it: it is no complaint.
+/// Removes the printed stacks from the console. They are not a complaint if the guest continued.
 pub fn strip_hung_tasks(console: &str) -> String {
     let mut kept = String::new();
     let mut rest = console;
@@ -90,7 +90,7 @@ mod tests {
 ";
 
     #[test]
-    fn each_thread_is_told_with_its_functions_but_for_the_one_that_asked() {
+    fn stacks_are_read_for_each_thread_except_the_printing_one() {
         assert_eq!(
             hung_task_stacks(CONSOLE.as_bytes()),
             [
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_told_last_counts_and_may_be_cut_short() {
+    fn last_stacks_count_and_may_be_truncated() {
         let again = CONSOLE.replace("request_wait_answer", "again");
         let twice = format!("{CONSOLE}{again}");
         assert!(hung_task_stacks(twice.as_bytes())[0].contains("again"));
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn a_guest_that_went_on_has_no_complaint_from_it() {
+    fn stacks_of_a_guest_that_continued_are_removed() {
         let kept = strip_hung_tasks(&format!("{CONSOLE}{CONSOLE}"));
         assert!(kept.contains("minix: late") && kept.contains("minix: oh"));
         assert!(

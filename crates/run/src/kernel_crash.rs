@@ -1,9 +1,9 @@
-//! How a kernel died, or got stuck, as its log tells: oops, panic and want of memory. Pure.
+//! Finds the death or hang of a kernel in its log: oops, panic and out of memory. Pure.
 
 use crate::call_trace::{CallTrace, strip_level};
 
-/// What the kernel writes when it oopses.
-/// Source: `arch/x86/kernel/dumpstack.c`, `arch/x86/mm/fault.c`, `arch/x86/kernel/traps.c`, `lib/bug.c`.
+/// Kernel messages of an oops. Source: `arch/x86/kernel/dumpstack.c`, `arch/x86/mm/fault.c`,
+/// `arch/x86/kernel/traps.c`, `lib/bug.c`.
 const OOPS: [&str; 6] = [
     "Oops: ",
     "BUG: unable to handle",
@@ -12,14 +12,14 @@ const OOPS: [&str; 6] = [
     "general protection fault",
     "double fault: ",
 ];
-/// What it writes last. Source: `kernel/panic.c`.
+/// Last kernel message of a panic. Source: `kernel/panic.c`.
 const PANIC: &str = "Kernel panic";
-/// What it panics of when a guest has no memory left. Source: `mm/oom_kill.c`.
+/// Reasons of a panic when a guest has no memory left. Source: `mm/oom_kill.c`.
 const NO_MEMORY: [&str; 2] = ["Out of memory", "System is deadlocked on memory"];
-/// What it writes of the program that asked for more than there was.
+/// Kernel message that names the program whose allocation failed.
 const OOM_KILLER_PATTERN: &str = " invoked oom-killer";
-/// What it writes of something that does not go on.
-/// Source: `kernel/hung_task.c`, `kernel/watchdog.c`, `kernel/rcu/tree_stall.h`.
+/// Kernel messages about a task or processor that is stuck. Source: `kernel/hung_task.c`,
+/// `kernel/watchdog.c`, `kernel/rcu/tree_stall.h`.
 const STUCK: [&str; 4] = [
     " blocked for more than ",
     "soft lockup - CPU",
@@ -27,16 +27,17 @@ const STUCK: [&str; 4] = [
     "detected stalls on CPUs",
 ];
 
-/// What a log tells of the kernel's end, or of where it is stuck.
+/// Cause of a kernel's death or hang, found in its log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KernelFinding {
-    /// One line for people.
+    /// One human-readable line.
     pub reason: String,
     /// The functions, a line each; empty where the log names none.
     pub trace: String,
 }
 
-/// How the kernel died, where it did. The first sign counts: what comes later is often its consequence.
+/// Returns the cause of the kernel's death, if any. Uses the first sign, because later ones are
+/// often its consequences.
 pub fn find(log: &[String]) -> Option<KernelFinding> {
     let is_sign = |line: &&String| is_oops(line) || line.contains(PANIC);
     let first = log.iter().position(|line| is_sign(&line))?;
@@ -49,7 +50,7 @@ pub fn find(log: &[String]) -> Option<KernelFinding> {
     Some(traced(reason, &log[first..]))
 }
 
-/// Where the kernel says that something does not go on, if it does.
+/// Returns the location where the kernel reports a hang, if any.
 pub fn find_hung_task(log: &[String]) -> Option<KernelFinding> {
     let is_sign = |line: &String| STUCK.iter().any(|sign| line.contains(sign));
     let first = log.iter().position(is_sign)?;
@@ -67,7 +68,7 @@ fn want_of_memory(log: &[String], line: &str) -> KernelFinding {
         .find_map(|line| strip_level(line).split_once(OOM_KILLER_PATTERN));
     let who = asked.map_or("something", |(who, _)| who);
     KernelFinding {
-        reason: format!("out of memory: {who} asked for more than was left ({line})"),
+        reason: format!("out of memory: {who} requested more than was available ({line})"),
         trace: String::new(),
     }
 }
@@ -94,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn an_oops_is_found_and_a_complaint_is_none() {
+    fn oops_is_found_and_a_warning_is_not() {
         for sign in [
             "BUG: kernel NULL pointer dereference, address: 08",
             "Oops: 0000 [#1] PREEMPT SMP",
@@ -108,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn an_oops_names_its_functions_and_the_panic_after_it_is_its_consequence() {
+    fn oops_names_its_functions_and_outranks_the_later_panic() {
         let found = find(&log(&[
             "kernel BUG at fs/affs/file.c:120!",
             "RIP: 0010:affs_grab_extblock+0x4c/0x1d0 [affs]",
@@ -133,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn want_of_memory_is_told_apart_and_says_who_asked() {
+    fn out_of_memory_is_recognized_and_names_the_program() {
         let found = find(&log(&[
             "ntfs-3g invoked oom-killer: gfp_mask=0x140dca, order=0, oom_score_adj=0",
             "Call Trace:",
@@ -142,13 +143,13 @@ mod tests {
         ]));
         let reason = found.unwrap().reason;
         assert!(
-            reason.starts_with("out of memory: ntfs-3g asked for more than was left ("),
+            reason.starts_with("out of memory: ntfs-3g requested more than was available ("),
             "{reason}"
         );
     }
 
     #[test]
-    fn what_is_stuck_is_named_with_the_function_it_waits_in() {
+    fn hang_is_reported_with_the_function_that_waits() {
         let found = find_hung_task(&log(&[
             "INFO: task init:70 blocked for more than 120 seconds.",
             "Call Trace:",

@@ -1,5 +1,5 @@
-//! Which events of the kernel log concern a cell, since the log is one for the whole machine, and how much of them is
-//! kept.
+//! Selects the events of the machine-wide kernel log that concern a cell, and limits the number of
+//! lines.
 
 use std::path::Path;
 
@@ -7,26 +7,28 @@ use model::kernel_log::{self, LogLine, strip_level};
 use model::{Attribution, KernelEvent, Op};
 use wire::{CellJob, WorkTarget};
 
-/// A loud cell does not fill the store: so many lines are kept from the beginning of its log, where the cause
-/// stands, and so many from the end, where its death does.
+/// Maximum number of lines stored for a cell: from the start of its log, which has the cause, and
+/// from the end, which has the consequences.
 const KEPT: (usize, usize) = (350, 150);
-/// The name of fsarena's own processes.
+/// Process name of fsarena itself.
 const AGENT: &str = "fsarena";
-/// As many bytes of a program's name does the kernel keep (`TASK_COMM_LEN`, less the zero behind them).
+/// Maximum length of a process name in the kernel, in bytes (`TASK_COMM_LEN` without the
+/// terminating zero).
 const MAX_NAME: usize = 15;
 
-/// By what the kernel log names a cell.
+/// Names by which the kernel log identifies a cell.
 pub struct CellIdentifiers {
-    /// Its block devices, as the kernel calls them.
+    /// Kernel names of its block devices.
     devices: Vec<String>,
-    /// The words of its command lines, of which its programs are some.
+    /// Words of its command lines, including its programs.
     words: Vec<String>,
-    /// Its control group, relative to the top, where it has one with a limit on memory.
+    /// Control group relative to the top, if the cell has one with a memory limit.
     group: Option<String>,
 }
 
 impl CellIdentifiers {
-    /// What a job works with, under a limit on memory that is held by the control group of this path.
+    /// Returns the names of a job. `limited_by` is the path of the control group with its memory
+    /// limit.
     pub fn of(job: &CellJob, limited_by: Option<&Path>) -> Self {
         let name = |path: &Path| Some(path.file_name()?.to_string_lossy().into_owned());
         let (mut devices, mut words) = (Vec::new(), Vec::new());
@@ -55,8 +57,8 @@ impl CellIdentifiers {
         }
     }
 
-    /// Whether a block device is the cell's, or the whole disk of which it has a partition: `sda` of `sda1`, `nvme0n1`
-    /// of `nvme0n1p1`.
+    /// Returns true if a block device belongs to the cell or contains one of its partitions: `sda`
+    /// for `sda1`, `nvme0n1` for `nvme0n1p1`.
     fn has_device(&self, name: &str) -> bool {
         let sign = match name.ends_with(|c: char| c.is_ascii_digit()) {
             true => "p",
@@ -87,19 +89,19 @@ fn names_in(line: &str) -> impl Iterator<Item = String> {
         .map(|word| word.strip_prefix("mount.").unwrap_or(word).to_owned())
 }
 
-/// Whom an event is about.
+/// Subject of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum EventSubject {
     /// Something of the cell's.
     Cell,
-    /// Something of somebody else's.
+    /// An unrelated process or device.
     OtherProcess,
-    /// Nothing that it names.
+    /// The event names no subject.
     Unattributed,
 }
 
-/// The events that may concern a cell: all but those that name the device, the process or the control group of another,
-/// and those that are about no filesystem.
+/// Returns the events that may concern a cell. Omits events that name a device, process or control
+/// group of others, and events unrelated to filesystems.
 pub fn events_for_cell(lines: Vec<LogLine>, own: &CellIdentifiers) -> Vec<KernelEvent> {
     let ours = |line: &LogLine| !is_of_the_attachment(&line.text) && !is_a_count(&line.text);
     let events = kernel_log::events(lines.into_iter().filter(ours));
@@ -114,7 +116,7 @@ pub fn events_for_cell(lines: Vec<LogLine>, own: &CellIdentifiers) -> Vec<Kernel
     kept.collect()
 }
 
-/// The events of a guest, whose kernel has nobody but the cell.
+/// Returns the events of a guest, which all belong to its cell.
 pub fn events_for_guest(lines: Vec<LogLine>) -> Vec<KernelEvent> {
     let concern = Attribution::Cell;
     let events = kernel_log::events(lines).into_iter();
@@ -130,7 +132,7 @@ fn about(event: &KernelEvent, own: &CellIdentifiers) -> EventSubject {
     if event.devices().any(|device| own.has_device(device)) {
         return EventSubject::Cell;
     }
-    // Other disks may be what an image lies on.
+    // Other disks may contain the image.
     if event.devices().any(is_loop_device) {
         return EventSubject::OtherProcess;
     }
@@ -147,7 +149,7 @@ fn about(event: &KernelEvent, own: &CellIdentifiers) -> EventSubject {
 struct OomKill<'a> {
     /// Whether the limit of a control group was reached, and not the end of the machine's memory.
     at_a_limit: bool,
-    /// Its control group, where the kernel says it.
+    /// Control group, if the kernel names it.
     group: Option<&'a str>,
     name: &'a str,
 }
@@ -184,12 +186,12 @@ impl<'a> OomKill<'a> {
     }
 }
 
-/// Whose fault it is what a process met.
+/// Cause of an event in a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Culprit {
-    /// Its own: it touched memory that it has not.
+    /// The process itself, because it accessed invalid memory.
     Own,
-    /// The kernel's, which was at work for it, or for nobody in particular.
+    /// The kernel, working for the process or in general.
     Kernel,
 }
 
@@ -256,21 +258,20 @@ pub fn limit_size(events: Vec<KernelEvent>) -> Vec<KernelEvent> {
         if at > first
             && let Some(left_out) = note.take()
         {
-            let text = format!("<4> … {left_out} lines left out …");
+            let text = format!("<4> … {left_out} lines omitted …");
             kept.push(KernelEvent::from_line(text));
         }
     }
     kept
 }
 
-/// What the kernel logs because of the way images are attached and not because of a filesystem: a
-/// loop device without discards refuses WRITE_ZEROES, upon which the kernel writes zeros itself and
-/// logs an error.
+/// Returns true for messages caused by the attachment of images, not by a filesystem: a loop device
+/// without discard refuses WRITE_ZEROES, so the kernel writes zeros itself and logs an error.
 fn is_of_the_attachment(line: &str) -> bool {
     line.contains("operation not supported error") && line.contains("op 0x9:(WRITE_ZEROES)")
 }
 
-/// How many lines of one kind were left out, whoever caused them; the first ones of it are there.
+/// Returns true for a count of suppressed messages. The first messages of the kind are logged.
 fn is_a_count(line: &str) -> bool {
     line.ends_with(" callbacks suppressed")
 }
@@ -292,7 +293,7 @@ mod tests {
         }
     }
 
-    /// Whom one event is about.
+    /// Returns the subject of one event.
     fn whom(lines: &[&str], own: &CellIdentifiers) -> EventSubject {
         let at = Some(Nanos(0));
         let line = |line: &&str| LogLine {
@@ -325,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn what_switching_discards_off_brings_is_no_complaint_and_an_io_error_is() {
+    fn refused_write_zeroes_is_ignored_and_io_error_is_not() {
         let refused = "<3> operation not supported error, dev loop0, sector 8 op 0x9:(WRITE_ZEROES) flags 0x800";
         assert!(is_of_the_attachment(refused));
         assert!(is_a_count(
@@ -357,7 +358,7 @@ mod tests {
             (kept[0].as_str(), kept[500].as_str()),
             ("<4> line 0", "<4> line 1999")
         );
-        assert_eq!(kept[350], "<4> … 1500 lines left out …");
+        assert_eq!(kept[350], "<4> … 1500 lines omitted …");
         assert_eq!(limit_size(flood(500)), flood(500));
         let endless = KernelEvent {
             lines: (0..2000).map(|n| format!("<4> line {n}")).collect(),
@@ -367,7 +368,7 @@ mod tests {
     }
 
     #[test]
-    fn a_device_says_whom_an_event_is_about() {
+    fn device_decides_which_cell_an_event_concerns() {
         let ours = |line, device| whom(&[line], &own(device, None));
         for line in [
             "<3> I/O error, dev loop1, sector 0",
@@ -402,7 +403,7 @@ mod tests {
         assert_eq!(
             ours("<3> I/O error, dev sda, sector 0", "loop0"),
             EventSubject::Unattributed,
-            "the image may lie there"
+            "the image may be located on it"
         );
         assert_eq!(
             ours(
@@ -413,7 +414,7 @@ mod tests {
         );
     }
 
-    /// Killed processes of others were complaints about whatever cell ran just then.
+    /// Kills of unrelated processes were once attributed to the running cell.
     #[test]
     fn a_kill_at_the_limit_of_another_group_is_anothers() {
         let unlimited = own("loop0", None);
@@ -443,7 +444,7 @@ mod tests {
     }
 
     #[test]
-    fn a_process_says_whom_an_event_is_about() {
+    fn process_decides_which_cell_an_event_concerns() {
         let whom = |line| whom(&[line], &own("loop0", None));
         assert_eq!(
             whom("<6> ntfs-3g[812]: segfault at 18 ip 00005581 sp 00007ffd error 4 in ntfs-3g"),
@@ -468,7 +469,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_anothers_is_left_out_and_the_rest_says_whether_it_is_the_cells() {
+    fn unrelated_events_are_omitted_and_others_are_marked() {
         let line = |text: &str| LogLine {
             at: None,
             text: text.to_owned(),

@@ -1,7 +1,7 @@
-//! Hands one cell to an executor, watches over it, and turns what it says into a result.
+//! Runs one cell with an executor, watches it, and converts its events to a result.
 //!
-//! The orchestrator trusts nothing but events: no event in time is `hung`, a closed channel is
-//! `crashed`. Which cells run, and where results go, is decided elsewhere.
+//! The orchestrator trusts only events: no event in time is `hung`, a closed channel is `crashed`.
+//! Other crates select the cells and store the results.
 
 mod agent;
 mod blob_store;

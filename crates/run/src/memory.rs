@@ -24,7 +24,7 @@ pub enum MemoryError {
     Refused {
         /// The file or directory.
         path: PathBuf,
-        /// What the kernel said.
+        /// Error of the kernel.
         error: io::Error,
     },
 }
@@ -33,7 +33,7 @@ pub enum MemoryError {
 /// the older one's. Format of the line, in both: `oom_kill 3`.
 const KILLS: [&str; 2] = ["memory.events", "memory.oom_control"];
 
-/// What names the writer itself, whatever its number is where control groups are looked at; cgroups(7).
+/// Number that stands for the writing process in every PID namespace; cgroups(7).
 const THIS_PROCESS: &str = "0";
 
 /// A control group with a memory limit; removed when dropped.
@@ -44,10 +44,10 @@ pub struct MemoryCgroup {
 }
 
 impl MemoryCgroup {
-    /// Makes a group of this name with a limit. One that a killed run left behind is used again.
+    /// Creates a group of this name with a limit. Reuses a group left by a killed run.
     ///
     /// # Errors
-    /// Where there is no memory controller, or without root.
+    /// Returns an error without a memory controller or without root.
     pub fn new(name: &str, limit: Bytes) -> Result<Self, MemoryError> {
         let (parent, limit_file) = hierarchy()?;
         let group = parent.join(name);
@@ -65,20 +65,20 @@ impl MemoryCgroup {
         Ok(made)
     }
 
-    /// Puts a process, with what it has started and will start, under the limit.
+    /// Moves a process and its descendants into the group.
     ///
     /// # Errors
-    /// When one of the processes is gone already.
+    /// Returns an error if one of the processes has already ended.
     pub fn add_process(&self, pid: Pid) -> io::Result<()> {
         process::move_to_cgroup(pid, &self.group.join("cgroup.procs"))
     }
 }
 
 impl MemoryCgroup {
-    /// Puts this process under the limit, with what it starts from now on.
+    /// Moves this process, and all processes that it starts later, into the group.
     ///
     /// # Errors
-    /// When the kernel refuses.
+    /// Returns an error if the kernel refuses.
     pub fn enter(&self) -> io::Result<()> {
         fs::write(self.group.join("cgroup.procs"), THIS_PROCESS)
     }
@@ -92,7 +92,7 @@ impl MemoryCgroup {
         fs::write(around.join("cgroup.procs"), THIS_PROCESS)
     }
 
-    /// Its group, where that is of version 2, in which a process is in no other group at the same time.
+    /// Returns the group if it is of version 2, so that its processes are in no other group.
     pub fn cgroup_v2_path(&self) -> Option<&Path> {
         let group = self.group.as_path();
         group
@@ -111,7 +111,7 @@ impl MemoryCgroup {
         self.limit
     }
 
-    /// How many processes the kernel has killed so far because they needed more.
+    /// Returns the number of processes killed at the limit.
     pub fn kills(&self) -> u64 {
         let read = |file: &&str| fs::read_to_string(self.group.join(file)).ok();
         let counts = KILLS.iter().filter_map(read);
@@ -135,10 +135,10 @@ impl Drop for MemoryCgroup {
     }
 }
 
-/// The directory for groups and the name of the limit's file.
+/// Returns the parent directory of groups and the name of the limit's file.
 ///
-/// On the older interface ours lies below the group that fsarena is in, so that a limit around it
-/// still holds; on the newer one processes may only be in leaves, and it lies at the top.
+/// With version 1 the parent is the group of fsarena, so that an outer limit still applies. With
+/// version 2 processes must be in leaf groups, so the parent is the top.
 fn hierarchy() -> Result<(PathBuf, &'static str), MemoryError> {
     let version_1 = Path::new(VERSION_1);
     if version_1.join("memory.limit_in_bytes").exists() {

@@ -1,4 +1,5 @@
-//! The monitor of a machine: QEMU's own commands, and what QEMU says (QMP, `docs/interop/qmp-spec.txt` of QEMU).
+//! The monitor of a machine: commands to QEMU and its answers (QMP, `docs/interop/qmp-spec.txt` of
+//! QEMU).
 
 use std::io::{self, Read, Write};
 use std::os::fd::AsFd;
@@ -11,7 +12,7 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use serde_json::{Value, json};
 use sys::clock;
 
-/// How often a machine is asked how many instructions it has executed.
+/// Interval between queries of the number of executed instructions.
 const INSTRUCTION_POLL_INTERVAL: Nanos = Nanos(250_000_000);
 /// How the answer to that is known.
 const COUNT: &str = "instructions";
@@ -21,19 +22,19 @@ const COUNT: &str = "instructions";
 pub(crate) struct QmpMonitor {
     input: ChildStdin,
     output: ChildStdout,
-    /// What was read and is no whole line yet.
+    /// Incomplete last line of the input.
     read: Vec<u8>,
-    /// The last answer, in instructions; nothing where it does not count them.
+    /// Last answer, in instructions. `None` if the machine does not count them.
     count: Option<u64>,
     /// When it was asked last; nothing while an answer is missing.
     asked: Option<Nanos>,
 }
 
 impl QmpMonitor {
-    /// The monitor of a machine that was just started, both of whose streams are pipes.
+    /// Returns the monitor of a new machine with piped streams.
     ///
     /// # Errors
-    /// When it cannot be written to.
+    /// Returns an error if the monitor cannot be written to.
     pub(crate) fn of(child: &mut Child) -> io::Result<Self> {
         let input = child.stdin.take();
         let output = child.stdout.take();
@@ -59,10 +60,10 @@ impl QmpMonitor {
         }
     }
 
-    /// What it says within such a time, if anything.
+    /// Returns the next message, or `None` if none arrives within this time.
     ///
     /// # Errors
-    /// `UnexpectedEof` when it has ended.
+    /// Returns `UnexpectedEof` if the machine has ended.
     pub(crate) fn receive(&mut self, within: Duration) -> io::Result<Option<Value>> {
         let begun = clock::now();
         loop {
@@ -90,8 +91,8 @@ impl QmpMonitor {
         }
     }
 
-    /// Asks, now and then, how many instructions the machine has executed; [`Monitor::hear`] takes the answer. Nothing of
-    /// that reaches the machine: what asks is no device of it.
+    /// Queries the number of executed instructions at intervals. [`Monitor::hear`] reads the
+    /// answer. The guest is not affected, because the query uses no device.
     fn ask(&mut self) -> io::Result<()> {
         if self
             .asked
@@ -111,8 +112,8 @@ impl QmpMonitor {
     }
 }
 
-/// How far a guest in virtual time has come, by the instructions that it has executed. A machine that is busy runs it more
-/// slowly, and gives it up no sooner.
+/// Progress of a guest in virtual time, in executed instructions. A guest on a busy machine runs
+/// more slowly but gets the same number of instructions before a timeout.
 #[derive(Debug)]
 pub(crate) struct GuestProgress {
     monitor: QmpMonitor,
@@ -122,7 +123,7 @@ pub(crate) struct GuestProgress {
 }
 
 impl GuestProgress {
-    /// Of a guest that was just started.
+    /// Tracks a guest that has just started.
     pub(crate) const fn of(monitor: QmpMonitor) -> Self {
         Self {
             monitor,
@@ -136,7 +137,8 @@ impl GuestProgress {
         &mut self.monitor
     }
 
-    /// What counts of a time that has passed here, by what was heard of the machine.
+    /// Returns the part of an elapsed wall time that counts for timeouts, based on the executed
+    /// instructions.
     pub(crate) fn pass(&mut self, passed: Nanos) -> Nanos {
         // A machine that cannot be asked has ended, which others find out.
         let _ = self.monitor.ask();
@@ -148,29 +150,33 @@ impl GuestProgress {
         counted(executed, passed)
     }
 
-    /// Takes note that something moved in it.
+    /// Records that the guest made progress.
     pub(crate) const fn moved(&mut self) {
         self.moved = self.before;
     }
 
-    /// How many instructions it has executed since; nothing where it does not count them.
+    /// Returns the number of instructions executed since the last progress. Returns `None` if the
+    /// machine does not count them.
     pub(crate) fn executed(&self) -> Option<u64> {
         self.monitor.count.map(|_| self.before - self.moved)
     }
 
-    /// The same where nobody else hears what the machine says, none of which matters but the count.
+    /// Reads pending messages and then calls [`Progress::pass`], if no other reader exists. Only
+    /// the instruction count is used.
     pub(crate) fn poll_and_advance(&mut self, passed: Nanos) -> Nanos {
         while let Ok(Some(_)) = self.monitor.receive(Duration::ZERO) {}
         self.pass(passed)
     }
 }
 
-/// A second of a guest is so many instructions: about what QEMU emulates in one on a processor of 3 GHz.
+/// Instructions that count as one second of a guest: about the speed of QEMU emulation on a 3 GHz
+/// processor.
 const A_SECOND: u64 = 250_000_000;
-/// The part of the time that counts whatever the guest does, so that one that never runs again is given up all the same.
+/// One in this number of parts of wall time always counts, so that a guest that never runs again
+/// also times out.
 const REAL_TIME_DIVISOR: u64 = 10;
 
-/// Nine tenths by what was executed, and one by the clock.
+/// Combines nine tenths of the time by executed instructions with one tenth of the wall time.
 const fn counted(executed: u64, passed: Nanos) -> Nanos {
     let by_work = executed.saturating_mul(1_000_000_000 / A_SECOND);
     Nanos(by_work / REAL_TIME_DIVISOR * (REAL_TIME_DIVISOR - 1) + passed.0 / REAL_TIME_DIVISOR)
@@ -184,7 +190,7 @@ mod tests {
 
     const SECOND: Nanos = Nanos::from_secs(1);
 
-    /// A machine that says this, and then nothing.
+    /// Starts a machine that writes this text and then stays silent.
     fn machine(says: &str) -> (Child, QmpMonitor) {
         let mut child = Command::new("sh")
             .args(["-c", &format!("printf '{says}'; exec cat >/dev/null")])
@@ -197,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn a_guest_has_its_time_by_what_it_executes() {
+    fn time_of_a_guest_follows_its_executed_instructions() {
         assert_eq!(counted(A_SECOND, SECOND), SECOND, "as fast as usual");
         let half = counted(A_SECOND / 2, SECOND);
         assert_eq!(half, Nanos(550_000_000), "half as fast");
@@ -210,11 +216,11 @@ mod tests {
     }
 
     #[test]
-    fn what_it_says_is_heard_line_by_line_and_counts_are_kept() {
+    fn messages_are_read_line_by_line_and_counts_are_stored() {
         let (mut child, mut monitor) = machine(
             r#"{"QMP": {}}\n{"return": {"mode": "record", "icount": 70}, "id": "instructions"}\n{"event": "STOP"}\n{"ev"#,
         );
-        // It says so at once; a busy machine may be slow to start it.
+        // The answer is immediate, but a busy machine may start it slowly.
         let long = Duration::from_secs(60);
         let greeting = monitor.receive(long).unwrap().unwrap();
         assert!(greeting["QMP"].is_object());

@@ -27,7 +27,7 @@ pub struct CellResultBuilder<'a> {
 }
 
 impl<'a> CellResultBuilder<'a> {
-    /// Begins with nothing but the plan.
+    /// Creates a collector for this test, without any event.
     pub fn new(test: &'a Test) -> Self {
         Self {
             test,
@@ -43,12 +43,12 @@ impl<'a> CellResultBuilder<'a> {
         }
     }
 
-    /// Takes in that the kernel killed processes of the cell at the campaign's own limit on memory.
+    /// Records that the kernel killed processes of the cell at the campaign's memory limit.
     pub fn record_oom(&mut self, limit: Bytes) {
         self.exhausted = Some(limit);
     }
 
-    /// Takes in one event.
+    /// Adds one event.
     pub fn apply(&mut self, event: CellEvent) {
         match event {
             CellEvent::Begin { step } => self.step = Some(step),
@@ -79,7 +79,7 @@ impl<'a> CellResultBuilder<'a> {
                 };
                 self.failed.get_or_insert((status, failure));
             }
-            // Whoever watches gives such a cell no result at all.
+            // Such a cell has no result.
             CellEvent::Hello { .. }
             | CellEvent::Progress { .. }
             | CellEvent::EnvironmentFault { .. }
@@ -121,20 +121,20 @@ impl<'a> CellResultBuilder<'a> {
         }
     }
 
-    /// Phases that were to be served from memory and were not.
+    /// Returns remarks on warm phases that read from the device.
     fn read_though_warm(&self) -> Vec<String> {
         let phases = self.test.phases.iter().zip(&self.phases);
         let remark = |(planned, result): (&Phase, &PhaseResult)| {
             let read = result.device_reads_when_warm(&planned.op)?;
             let name = &planned.name;
             Some(format!(
-                "{name} was to be served from memory, and {read} came from the device"
+                "{name} should have read from memory, but {read} came from the device"
             ))
         };
         phases.filter_map(remark).collect()
     }
 
-    /// Accounts for what the agent can no longer say.
+    /// Adds the outcome of the steps that the agent did not report.
     fn close(&mut self, ending: &CellEnd, kernel_log: &[String]) {
         let step = self.step.clone().unwrap_or_else(|| "set-up".to_owned());
         let mut verdict = ending.to_status(&step);
@@ -143,7 +143,7 @@ impl<'a> CellResultBuilder<'a> {
         {
             explain(failure, finding);
         }
-        // A kernel that died explains whatever else went wrong, and spoils what seemed to go right.
+        // The end of a kernel explains all other failures and invalidates successes.
         if let Some(finding) = kernel_crash::find(kernel_log) {
             let step = match (verdict, &self.failed) {
                 (Some((_, failure)), _) => failure.step,
@@ -165,7 +165,7 @@ impl<'a> CellResultBuilder<'a> {
         self.fill(Status::Skipped, &Failure::default());
     }
 
-    /// Says of what died that the campaign's own limit on memory was the reason.
+    /// Adds the campaign's memory limit to failures that it caused.
     fn blame_memory(&mut self) {
         let Some(limit) = self.exhausted else { return };
         let of_phases = self.phases.iter_mut();
@@ -216,7 +216,7 @@ impl<'a> CellResultBuilder<'a> {
     }
 }
 
-/// Adds to a failure what the kernel says of it.
+/// Adds a finding from the kernel log to a failure.
 fn explain(failure: &mut Failure, finding: KernelFinding) {
     failure.reason = format!("{}; {}", failure.reason, finding.reason);
     failure.stacks.extend(non_empty(finding.trace));
@@ -230,8 +230,8 @@ fn non_empty(text: String) -> Vec<String> {
     }
 }
 
-/// The first phase of the gravest status; a cell in which only some things are unsupported is `ok`
-/// where anything else was done.
+/// Returns the first phase with the gravest status. Unsupported phases count only if all phases are
+/// unsupported.
 fn gravest(phases: &[PhaseResult]) -> Option<(Status, Failure)> {
     const DEATH_STATUSES: [Status; 4] = [
         Status::Crashed,
@@ -326,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn the_campaigns_own_limit_is_named_where_it_killed() {
+    fn failure_names_the_memory_limit_of_the_campaign() {
         let test = test(&["a", "b"]);
         let mut collector = CellResultBuilder::new(&test);
         collector.apply(phase(&test, 0, Status::Ok));
@@ -362,12 +362,12 @@ mod tests {
         let result = collector.finish(CellEnd::Done, Some(vec![]));
         assert_eq!(
             result.remarks,
-            ["list was to be served from memory, and 3 MiB came from the device"]
+            ["list should have read from memory, but 3 MiB came from the device"]
         );
     }
 
     #[test]
-    fn an_oops_behind_a_flood_is_found() {
+    fn oops_is_found_after_many_other_lines() {
         let test = test(&["a"]);
         let mut collector = CellResultBuilder::new(&test);
         collector.apply(phase(&test, 0, Status::Ok));
@@ -396,7 +396,7 @@ mod tests {
             (result.status, failure.step.as_str()),
             (Status::Hung, "mount")
         );
-        assert!(failure.reason.contains("9.00 s") && failure.reason.contains("still there"));
+        assert!(failure.reason.contains("9.00 s") && failure.reason.contains("still exists"));
         assert_eq!(statuses(&result), [Status::Skipped, Status::Skipped]);
         assert_eq!(
             result.phases[0].failure.as_ref().unwrap().reason,
@@ -405,7 +405,7 @@ mod tests {
     }
 
     #[test]
-    fn an_oops_explains_the_failure_and_outranks_it() {
+    fn oops_explains_the_failure_and_outranks_it() {
         let test = test(&["a", "b"]);
         let mut collector = CellResultBuilder::new(&test);
         collector.apply(phase(&test, 0, Status::Failed));
@@ -419,7 +419,7 @@ mod tests {
     }
 
     #[test]
-    fn an_oops_is_told_with_its_functions_where_it_happened() {
+    fn oops_is_reported_with_its_functions_for_its_step() {
         let test = test(&["a", "b", "c"]);
         let mut collector = CellResultBuilder::new(&test);
         collector.apply(phase(&test, 0, Status::Ok));
@@ -443,7 +443,7 @@ mod tests {
     }
 
     #[test]
-    fn what_hangs_is_told_with_what_the_kernel_says_of_it() {
+    fn hang_is_reported_with_the_kernel_log() {
         let test = test(&["a"]);
         let mut collector = CellResultBuilder::new(&test);
         collector.apply(CellEvent::Begin { step: "a".into() });
@@ -465,7 +465,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_planned_is_not_believed() {
+    fn unplanned_phases_are_ignored() {
         let test = test(&["a"]);
         let other = self::tests::test(&["x"]);
         let mut collector = CellResultBuilder::new(&test);

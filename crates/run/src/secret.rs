@@ -8,11 +8,11 @@ use sha2::Sha256;
 /// Length of the key by which entries are known, in bytes.
 pub const SECRET: usize = 32;
 
-/// What only those have who may keep entries.
+/// Secret required to store entries.
 #[derive(Clone)]
 pub struct CacheKey([u8; SECRET]);
 
-/// It is shown to nobody.
+/// Hides the secret.
 impl fmt::Debug for CacheKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Secret")
@@ -25,8 +25,9 @@ impl CacheKey {
         Self(bytes)
     }
 
-    /// The code (HMAC-SHA-256, in hexadecimal) that only who has the secret can give: of the name of an entry, which tells one
-    /// that was moved, and of its content, which tells one that was damaged.
+    /// Returns the code of an entry (HMAC-SHA-256, in hexadecimal), which only holders of the
+    /// secret can compute. It covers the name, to detect a moved entry, and the content, to detect
+    /// damage.
     pub fn code(&self, name: &str, content: &str) -> String {
         let mut code = Hmac::<Sha256>::new_from_slice(&self.0).expect("any length is a key's");
         code.update(name.as_bytes());

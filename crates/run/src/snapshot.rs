@@ -1,12 +1,13 @@
-//! Guests that begin where one of them was saved: those that boot alike boot once.
+//! Snapshots of guests, so that guests with the same boot process boot only once.
 //!
-//! In virtual time guests differ in nothing but what lies on their card until their agent looks at it. There the first of
-//! them is stopped and saved: its memory, which is a file, and the state of all else (`xen-save-devices-state` of QEMU's
-//! QMP, which needs no Xen). A guest that begins there, on a copy of the memory, takes the same nanoseconds as one that
-//! has booted itself. QEMU cannot `migrate` while it records, which it has to (`guest/machine.rs`), and it may advance the
-//! clock if a guest stops itself in the midst of its work; a timer that stops it, as here, changes nothing.
+//! In virtual time guests differ only in the contents of their card, which the agent reads after
+//! boot. At that point the first guest is stopped and saved: its memory, which is a file, and the
+//! state of all devices (`xen-save-devices-state` of QEMU's QMP, which does not need Xen). A guest
+//! that starts from a copy takes the same number of nanoseconds as a guest that boots. QEMU cannot
+//! `migrate` while it records, which is required (`guest/machine.rs`). QEMU may also advance the
+//! clock if a guest stops itself during its work; a timer that stops it, as here, changes nothing.
 //!
-//! Memory and state are files without a name: nothing of them is left once this process has ended.
+//! Memory and state are unnamed files, which disappear when this process ends.
 
 use std::fs::{self, File};
 use std::io;
@@ -25,14 +26,14 @@ use crate::cell_key::CellKey;
 use crate::monitor::{GuestProgress, QmpMonitor};
 use crate::warn_once::WarnOnce;
 
-/// How many are kept, of some hundred MB each: a campaign has one for each size of its disks.
+/// Maximum number of snapshots, each some hundred MB. A campaign has one for each disk size.
 const KEPT: usize = 4;
 const STOP_POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 /// Saved machines, each for all guests that boot alike.
 #[derive(Default)]
 pub struct SnapshotPool {
-    /// Nothing where a machine of this kind cannot be saved, or does not go on.
+    /// `None` for a kind of machine that cannot be saved or resumed.
     known: Mutex<Vec<(CellKey, Option<Arc<Snapshot>>)>>,
     trouble: WarnOnce,
 }
@@ -41,13 +42,13 @@ pub struct SnapshotPool {
 pub struct Snapshot {
     memory: File,
     state: File,
-    /// What its console had said.
+    /// Console output up to the snapshot.
     console: Vec<u8>,
 }
 
 impl SnapshotPool {
-    /// The machine of this kind, made where there is none yet; nothing where that cannot be done. Others wait meanwhile:
-    /// most of them for the same.
+    /// Returns the snapshot of this kind, and creates it on first use. Returns `None` if that
+    /// fails. Other callers wait, most of them for the same snapshot.
     pub(crate) fn get(
         &self,
         kind: CellKey,
@@ -65,7 +66,7 @@ impl SnapshotPool {
             self.warn(&format!("a guest cannot be saved: {error}"));
         }
         let made = made.ok();
-        // Who was interrupted knows nothing of the others.
+        // After an interruption it is unknown whether this kind can be saved.
         if made.is_some() || !stop.load(Ordering::Relaxed) {
             let most = KEPT - 1;
             let before = known.len().saturating_sub(most);
@@ -75,36 +76,38 @@ impl SnapshotPool {
         made
     }
 
-    /// How many machines are kept.
+    /// Returns the number of stored snapshots.
     pub fn len(&self) -> usize {
         let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         known.iter().filter(|(_, made)| made.is_some()).count()
     }
 
-    /// No guest is to begin with it any more.
+    /// Discards a snapshot and records that the kind cannot be resumed.
     pub(crate) fn discard(&self, kind: CellKey) {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         known.retain(|(of, _)| *of != kind);
         known.push((kind, None));
-        self.warn("a guest does not go on where it was saved");
+        self.warn("a guest does not resume from its snapshot");
     }
 
-    /// Something that the user is to know; what comes first is told, and no more.
+    /// Records a warning for the user. Only the first one is reported.
     pub(crate) fn warn(&self, why: &str) {
         self.trouble.set(|| why.to_owned());
     }
 
-    /// Why guests boot that could have begun where another was saved; once, to whoever asks first.
+    /// Takes the pending warning that guests boot although a snapshot could be used, if any.
     pub fn take_warning(&self) -> Option<String> {
         self.trouble.take()
     }
 }
 
 impl Snapshot {
-    /// Starts a machine and saves it where it stops. `start` is given the files that are to be its memory and its console.
+    /// Starts a machine and saves it at its stop point. `start` receives the files for its memory
+    /// and its console.
     ///
     /// # Errors
-    /// When it does not stop within such a time of its work, QEMU cannot save it, or `stop` rises.
+    /// Returns an error if the machine does not stop within this amount of work, QEMU cannot save
+    /// it, or `stop` is set.
     pub(crate) fn make(
         start: impl FnOnce(&Path, &Path) -> Command,
         within: Nanos,
@@ -138,22 +141,22 @@ impl Snapshot {
         memfd::copy(&self.memory, "memory")
     }
 
-    /// Where its state is.
+    /// Returns the path of the device state.
     pub(crate) fn state(&self) -> PathBuf {
         memfd::path(&self.state)
     }
 
-    /// What its console had said.
+    /// Returns the console output up to the snapshot.
     pub(crate) fn console(&self) -> &[u8] {
         &self.console
     }
 }
 
-/// A machine that has not come yet to where it is saved. It ends with this.
+/// A machine that has not reached its stop point. It ends on drop.
 struct Running<'a> {
     child: Child,
     progress: GuestProgress,
-    /// What it writes to standard error.
+    /// Standard error of the machine.
     complaints: File,
     left: Nanos,
     stop: &'a AtomicBool,
@@ -233,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn each_kind_is_saved_once_and_where_it_fails_never_again() {
+    fn each_kind_is_saved_once_and_never_retried_after_failure() {
         let (snapshots, stop) = (SnapshotPool::default(), AtomicBool::new(false));
         assert!(snapshots.get(kind(0), &stop, snapshot).is_some());
         assert!(
@@ -252,11 +255,7 @@ mod tests {
             Some("a guest cannot be saved: no")
         );
         snapshots.discard(kind(0));
-        assert_eq!(
-            snapshots.take_warning(),
-            None,
-            "the user has been told once"
-        );
+        assert_eq!(snapshots.take_warning(), None, "the user was warned once");
         assert!(
             snapshots
                 .get(kind(0), &stop, || panic!("given up"))
@@ -269,14 +268,14 @@ mod tests {
     }
 
     #[test]
-    fn who_is_interrupted_says_nothing_of_the_others() {
+    fn interruption_does_not_disable_other_snapshots() {
         let (snapshots, stop) = (SnapshotPool::default(), AtomicBool::new(true));
         assert!(snapshots.get(kind(0), &stop, fails).is_none());
         assert!(snapshots.get(kind(0), &stop, snapshot).is_some());
     }
 
     #[test]
-    fn a_machine_that_ends_before_it_stops_and_one_that_never_does_are_no_snapshots() {
+    fn machine_that_ends_early_or_never_stops_gives_no_snapshot() {
         let stop = AtomicBool::new(false);
         let make = |program: &str, words: &[&str]| {
             let start = |_: &Path, _: &Path| {

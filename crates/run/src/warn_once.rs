@@ -1,8 +1,8 @@
-//! What is wrong with something that cells can do without, which the user is to know once.
+//! Warnings about optional resources of cells, each reported once.
 
 use std::sync::{Mutex, PoisonError};
 
-/// What came first, until somebody has been told.
+/// First warning, until it is reported.
 #[derive(Debug, Default)]
 pub struct WarnOnce(Mutex<State>);
 
@@ -15,7 +15,7 @@ enum State {
 }
 
 impl WarnOnce {
-    /// Something that the user is to know; what comes first is told, and no more.
+    /// Records a warning. Only the first one is reported.
     pub fn set(&self, why: impl FnOnce() -> String) {
         let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if matches!(*state, State::None) {
@@ -23,7 +23,7 @@ impl WarnOnce {
         }
     }
 
-    /// What nobody has been told; once, to whoever asks first.
+    /// Takes the pending warning, if any.
     pub fn take(&self) -> Option<String> {
         let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let State::Pending(why) = &mut *state else {
@@ -40,7 +40,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_came_first_is_told_once() {
+    fn first_warning_is_reported_once() {
         let trouble = WarnOnce::default();
         assert_eq!(trouble.take(), None);
         trouble.set(|| "first".to_owned());

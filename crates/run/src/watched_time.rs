@@ -1,11 +1,13 @@
-//! Time that a watcher may hold against what it watches: only what passed while the watcher itself was running.
+//! Time that counts for a watcher's timeouts: only time during which the watcher itself ran.
 //!
-//! A machine that is suspended, or a watcher that is stopped, hears nothing for a while, and nobody is to blame.
+//! A suspended machine or a stopped watcher receives no events for a while, which is not a fault of
+//! the watched process.
 
 use model::Nanos;
 use sys::clock;
 
-/// What may lie between two looks at the clock on a very busy machine; what is longer is no wait.
+/// Longest plausible gap between two readings on a very busy machine. The time above it does not
+/// count as a wait.
 const MAX_WATCHED_TIME: Nanos = Nanos(1_000_000_000);
 /// Shorter absences are the business of a busy machine.
 const MIN_REPORTED_SUSPENSION: Nanos = Nanos::from_secs(2);
@@ -14,13 +16,13 @@ const MIN_REPORTED_SUSPENSION: Nanos = Nanos::from_secs(2);
 #[derive(Debug)]
 pub struct AwakeTime {
     last: Reading,
-    /// How long this process did not run.
+    /// Time during which this process did not run.
     stopped: Nanos,
-    /// How long the machine was suspended.
+    /// Time during which the machine was suspended.
     suspended: Nanos,
 }
 
-/// Both clocks at one moment: the first stands still while the machine is suspended.
+/// Both clocks at one moment. `running` stops while the machine is suspended.
 #[derive(Clone, Copy, Debug)]
 struct Reading {
     running: Nanos,
@@ -33,12 +35,12 @@ impl AwakeTime {
         Self::from(Reading::now())
     }
 
-    /// What passed since the last look, as far as this process was there.
+    /// Returns the time since the last reading during which this process ran.
     pub fn advance(&mut self) -> Nanos {
         self.advance_to(Reading::now())
     }
 
-    /// What a reader of the times should know.
+    /// Returns a remark for readers of the times, if any.
     pub fn warning(&self) -> Option<String> {
         let absences = [
             (self.suspended, "the machine was suspended for"),
@@ -50,7 +52,8 @@ impl AwakeTime {
             .map(|(time, what)| format!("{what} {time}"))
             .collect();
         let told = told.join(", ");
-        (!told.is_empty()).then(|| format!("{told} while it ran: its times may hold some of that"))
+        (!told.is_empty())
+            .then(|| format!("{told} during the run; the times may include part of this pause"))
     }
 
     const fn from(reading: Reading) -> Self {
@@ -104,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn a_suspended_machine_waits_for_nobody() {
+    fn suspension_of_the_machine_does_not_count_as_waiting() {
         let mut time = AwakeTime::from(at(0, 0));
         assert_eq!(time.advance_to(at(TICK, TICK + 60 * MINUTE)), Nanos(TICK));
         let remark = time.warning().unwrap();
@@ -115,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stopped_watcher_waits_for_nobody() {
+    fn time_of_a_stopped_watcher_does_not_count_as_waiting() {
         let mut time = AwakeTime::from(at(0, 0));
         assert_eq!(
             time.advance_to(at(10 * MINUTE, 10 * MINUTE)),

@@ -1,5 +1,5 @@
-//! What a journal says by place: a disk cut into equal regions, and a map of place over time that is small enough for a
-//! page.
+//! Aggregates a request log by location: a disk split into equal regions, and a map of location
+//! over time that is small enough for a web page.
 
 use model::{Bytes, Nanos};
 use serde::Serialize;
@@ -14,26 +14,26 @@ pub const COLUMNS: usize = 96;
 /// Bins of a map along the disk.
 pub const ROWS: usize = 48;
 
-/// A piece of a disk, and what was done to it.
+/// Work on one region of a disk.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Region {
-    /// Bytes read, whatever they are.
+    /// Bytes read, of all kinds.
     pub read: Bytes,
-    /// Bytes written, whatever they are.
+    /// Bytes written, of all kinds.
     pub written: Bytes,
     /// Of both, what the filesystem calls metadata, outside its journal.
     pub metadata: Bytes,
     /// Of both, the filesystem's own journal.
     pub journal: Bytes,
-    /// Bytes that were said to be needed no more.
+    /// Bytes discarded.
     pub discarded: Bytes,
     /// Time in which a request here was the next to be done. Flushes have no place.
     #[serde(rename = "time_ns")]
     pub time: Nanos,
 }
 
-/// What was done within some spans of time to each of [`REGIONS`] equal pieces of a disk of so many sectors; a request
-/// belongs where it begins.
+/// Sums up the work within some time spans for each of [`REGIONS`] equal regions of a disk of
+/// `sectors` sectors. A request belongs to the region of its first sector.
 pub fn regions(
     entries: &[LoggedRequest],
     spans: &[(Nanos, Nanos)],
@@ -72,7 +72,8 @@ pub fn regions(
     regions
 }
 
-/// Which of some equal bins a value lies in; what is beyond the end lies in the last.
+/// Returns the index of the bin that contains a value. Values beyond the end belong to the last
+/// bin.
 fn bin(value: u64, whole: u64, bins: usize) -> usize {
     let bin = u128::from(value) * bins as u128 / u128::from(whole.max(1));
     (bin as usize).min(bins - 1)
@@ -81,20 +82,22 @@ fn bin(value: u64, whole: u64, bins: usize) -> usize {
 /// A map of place over time in [`ROWS`] by [`COLUMNS`] bins.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DensityMap {
-    /// The bins, row after row from the first sector on, each row along the time. A bin is nothing (0), or what most of
-    /// its bytes are: read (1), written data (4), written metadata (7), the filesystem's own journal (10, hexadecimal),
-    /// discarded (13); and 1 more from an eighth of the fullest bin's bytes on, or 2 more from a half on. Packed: see
+    /// The bins, row by row from the first sector, each row in order of time. An empty bin is 0.
+    /// Other bins show the kind of most of their bytes: read (1), written data (4), written
+    /// metadata (7), the filesystem's journal (10, hexadecimal), discarded (13). Add 1 for at least
+    /// an eighth of the bytes of the fullest bin, or 2 for at least half. Packed by
     /// [`run_lengths`].
     pub bins: String,
     /// Flushes in each column: nothing (0), or the number of binary digits of their number, up to 15. Packed likewise.
     pub flushes: String,
 }
 
-/// Kinds of what a map shows.
+/// Number of kinds of bytes in a map.
 const KINDS: usize = 5;
 
 impl DensityMap {
-    /// A map of the requests that were done between two moments, on a disk of so many sectors.
+    /// Creates a map of the requests that completed between two moments, on a disk of `sectors`
+    /// sectors.
     pub fn from_requests(
         entries: &[LoggedRequest],
         begin: Nanos,
@@ -155,8 +158,8 @@ fn level(kinds: &[u64; KINDS], fullest: u64) -> u8 {
     }
 }
 
-/// Numbers below 16 as text: a hexadecimal digit, and behind it how many more of the same follow, where any do, in
-/// digits from `A` (0) to `Z` (25).
+/// Encodes numbers below 16 as text: a hexadecimal digit, then the number of further repetitions,
+/// if any, in base 26 with digits from `A` (0) to `Z` (25).
 fn run_lengths(numbers: impl IntoIterator<Item = u8>) -> String {
     let mut text = String::new();
     let mut numbers = numbers.into_iter().peekable();
@@ -217,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn regions_add_up_to_what_the_disk_did() {
+    fn sums_of_regions_equal_the_work_of_the_disk() {
         let spans = [(Nanos(0), Nanos(1000))];
         let regions = regions(&entries(), &spans, 1600);
         assert_eq!(regions[0].metadata, Bytes(4096));
@@ -232,7 +235,7 @@ mod tests {
         assert_eq!(time, 400, "the flush has no place");
     }
 
-    /// What [`run_lengths`] packed; the page's script does the same.
+    /// Decodes the output of [`run_lengths`], like the script of the web page.
     fn unpacked(text: &str) -> Vec<u8> {
         let mut numbers = Vec::new();
         let mut rest = text.chars().peekable();

@@ -1,8 +1,9 @@
-//! How long a disk takes: a mechanism behind a queue, told by the numbers of a [`model::DiskModel`].
+//! Computes the service time of disk requests: a mechanism with a queue, parametrised by a
+//! [`model::DiskModel`].
 //!
-//! The mechanism knows no clock and touches nothing outside: whoever uses it says what time it is. The driver of a
-//! guest's disk compiles the same C, so that a journal of requests that is replayed here takes the nanoseconds that
-//! it took there.
+//! The mechanism has no clock and no side effects; the caller passes the time. The driver of a
+//! guest's disk compiles the same C code, so a request log that is replayed here takes the same
+//! nanoseconds as in the guest.
 
 pub mod access_map;
 mod mechanism;
@@ -16,7 +17,7 @@ use serde::{Deserialize, Serialize};
 pub use mechanism::{MechanismParams, SimulatedDisk};
 pub use replay::{LoadModel, replay};
 
-/// The source of the driver: the name of each file, and what it holds.
+/// Source files of the driver: file name and contents.
 pub const DRIVER_SOURCE: [(&str, &str); 7] = [
     ("Kbuild", include_str!("../driver/Kbuild")),
     ("driver.c", include_str!("../driver/driver.c")),
@@ -30,7 +31,7 @@ pub const DRIVER_SOURCE: [(&str, &str); 7] = [
 /// Bytes of a sector.
 pub const SECTOR: u64 = 512;
 
-/// What a request asks of a disk.
+/// Kind of a disk request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RequestKind {
@@ -40,12 +41,12 @@ pub enum RequestKind {
     Write,
     /// That what was written before survives a loss of power.
     Flush,
-    /// That bytes are not needed any more.
+    /// Marks bytes as no longer needed.
     Discard,
 }
 
 impl RequestKind {
-    /// All of them, as the mechanism counts them.
+    /// All operations, numbered as in the mechanism.
     pub const ALL: [Self; 4] = [Self::Read, Self::Write, Self::Flush, Self::Discard];
 
     /// Its word.
@@ -59,16 +60,16 @@ impl RequestKind {
     }
 }
 
-/// What somebody asks of a disk, and when.
+/// A disk request and its arrival time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DiskRequest {
     /// When the disk got it.
     pub arrived: Nanos,
     /// What.
     pub operation: RequestKind,
-    /// Where it begins.
+    /// First sector.
     pub sector: u64,
-    /// How long it is; nothing for a flush.
+    /// Number of sectors; 0 for a flush.
     pub sectors: u32,
     /// Whether a write may not end in the cache (forced unit access).
     pub forced: bool,
@@ -102,7 +103,7 @@ pub enum TimeComponent {
 }
 
 impl TimeComponent {
-    /// All of them, as the mechanism counts them.
+    /// All time components, numbered as in the mechanism.
     pub const ALL: [Self; 8] = [
         Self::Waiting,
         Self::Command,
@@ -132,16 +133,16 @@ impl TimeComponent {
 /// A request that is done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CompletedRequest {
-    /// What was asked.
+    /// The request.
     pub request: DiskRequest,
     /// When it was done.
     pub completed: Nanos,
-    /// Where its time went, by [`Part::ALL`]; the parts add up to it.
+    /// Time components, indexed by [`Part::ALL`]. Their sum is the total time.
     pub parts: [Nanos; TimeComponent::ALL.len()],
 }
 
 impl CompletedRequest {
-    /// How long it took.
+    /// Returns the time from arrival to completion.
     pub const fn time(&self) -> Nanos {
         Nanos(self.completed.0 - self.request.arrived.0)
     }
@@ -152,10 +153,10 @@ impl CompletedRequest {
     }
 }
 
-/// What a disk did since it began.
+/// Counters of a disk since its creation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DiskCounters {
-    /// How often the arm moved.
+    /// Number of arm movements.
     pub seeks: u64,
     /// Reads that a buffer or a cache served.
     pub cache_hits: u64,
@@ -168,7 +169,8 @@ pub struct DiskCounters {
 }
 
 impl DiskCounters {
-    /// What the flash was programmed with for each byte that was written; nothing where none was.
+    /// Returns the bytes programmed into flash per byte written by the host. Returns `None` if the
+    /// host wrote no bytes.
     pub fn write_amplification(&self) -> Option<f64> {
         (self.slots_written > 0).then(|| self.slots_programmed as f64 / self.slots_written as f64)
     }
@@ -177,12 +179,12 @@ impl DiskCounters {
 /// Why there is no disk, or no answer from it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DiskError {
-    /// Its numbers contradict each other, or the size is none of such a disk.
+    /// The model is inconsistent or does not support this size.
     #[error(
-        "its numbers make no disk of {0}: sizes are whole multiples of 4 KiB, up to what it holds, and of flash below 4 TiB"
+        "cannot simulate a disk of {0}: the size must be a multiple of 4 KiB, at most the capacity of the model, and below 4 TiB for flash"
     )]
     InvalidModel(Bytes),
-    /// It holds as many requests as it can, or the request is none.
+    /// The disk is full of requests, or the request is invalid.
     #[error("the disk refuses the request")]
     Refused,
 }

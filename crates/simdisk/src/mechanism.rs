@@ -166,7 +166,8 @@ fn flash(disk: &Flash) -> FlashNumbers {
 }
 
 impl MechanismParams {
-    /// Those of a disk after a model that holds so many bytes; what is random about it begins with a seed.
+    /// Returns the parameters of a disk of this model and size. The seed initialises all random
+    /// properties.
     pub fn new(model: &DiskModel, size: Bytes, seed: u64) -> Self {
         let plain = Self {
             queue: model.queue,
@@ -192,10 +193,10 @@ impl MechanismParams {
         }
     }
 
-    /// Bytes that the mechanism of such a disk needs for what it knows.
+    /// Returns the memory that the mechanism of such a disk needs, in bytes.
     ///
     /// # Errors
-    /// When these numbers make no disk of their size.
+    /// Returns an error if the model does not support this size.
     pub fn memory(&self) -> Result<usize, DiskError> {
         // SAFETY: the pointer is that of a reference.
         match unsafe { fsd_size(self) } {
@@ -287,10 +288,11 @@ impl SimulatedDisk {
         self.memory.as_mut_ptr().cast()
     }
 
-    /// Gives it a request, once everything has happened that was to happen before. It holds 128 at most.
+    /// Submits a request. The caller must first process all events up to its arrival. A disk holds
+    /// at most 128 requests.
     ///
     /// # Errors
-    /// When it is full, or the request is none that a disk can serve.
+    /// Returns an error if the disk is full or cannot serve the request.
     pub fn submit(&mut self, request: &DiskRequest) -> Result<(), DiskError> {
         let raw = RawRequest {
             arrived: request.arrived.0,
@@ -308,17 +310,17 @@ impl SimulatedDisk {
         }
     }
 
-    /// When something happens next that nobody asks for; never where nothing does.
+    /// Returns the time of the next internal event. Returns `None` if no event is pending.
     pub fn next_internal_event(&self) -> Option<Nanos> {
         // SAFETY: `new` made the disk.
         let next = unsafe { fsd_next(self.raw()) };
         (next != NEVER).then_some(Nanos(next))
     }
 
-    /// Lets that happen. Returns a request where one is done.
+    /// Processes the next event. Returns a request if the event completes one.
     pub fn step(&mut self) -> Option<CompletedRequest> {
         let mut done = RawRequest::default();
-        // SAFETY: `new` made the disk; `done` is ours to write to.
+        // SAFETY: `new` made the disk; `done` is a local variable.
         let is_done = unsafe { fsd_step(self.raw_mut(), &mut done) } != 0;
         is_done.then(|| CompletedRequest {
             request: DiskRequest {
@@ -334,10 +336,10 @@ impl SimulatedDisk {
         })
     }
 
-    /// What it did since it began.
+    /// Returns the counters since the disk was created.
     pub fn counters(&self) -> DiskCounters {
         let mut raw = RawCounts::default();
-        // SAFETY: `new` made the disk; `raw` is ours to write to.
+        // SAFETY: `new` made the disk; `raw` is a local variable.
         unsafe { fsd_count(self.raw(), &mut raw) };
         DiskCounters {
             seeks: raw.seeks,

@@ -1,4 +1,4 @@
-//! What a data sheet would say of a model: the same metrics, measured.
+//! Measures the metrics of a data sheet on a simulated disk.
 
 use model::{Bytes, DiskModel, FlashState, Mechanism, Nanos, Rotating};
 
@@ -15,13 +15,13 @@ const RANDOM_REQUEST_SECTORS: u32 = 8;
 const SEQUENTIAL_REQUEST_SECTORS: u32 = 256;
 /// Requests of a measurement at random places.
 const REQUESTS: u64 = 20_000;
-/// Writes until what is in the cache counts no longer beside what is on the flash.
+/// Number of writes after which the contents of the cache are negligible compared with the flash.
 const STEADY_STATE_WRITES: u64 = 400_000;
-/// What a stream on a disk that rotates reads: some of its tracks.
+/// Bytes of a stream on a rotating disk: some tracks.
 const STREAM: u64 = 128 << 20;
 const SEED: u64 = 1;
 
-/// A disk with what was done to it before.
+/// A simulated disk in a prepared state.
 struct PreconditionedDisk {
     disk: SimulatedDisk,
     sectors: u64,
@@ -45,7 +45,7 @@ impl PreconditionedDisk {
         })
     }
 
-    /// Serves requests, so many at a time: when one is done, the next comes.
+    /// Serves requests with a constant queue depth: each completion submits the next request.
     fn serve(
         &mut self,
         depth: usize,
@@ -133,7 +133,8 @@ fn in_order(operation: RequestKind, from: u64, bytes: u64) -> impl Iterator<Item
     })
 }
 
-/// Requests and bytes a second of the second half of what was served: what came first filled caches.
+/// Returns requests and bytes per second of the second half of the served requests. The first half
+/// fills the caches.
 fn rates(served: &[CompletedRequest]) -> (f64, f64) {
     let (first, rest) = served.split_at(served.len() / 2);
     let begin = first.iter().map(|s| s.completed).max().unwrap_or_default();
@@ -146,11 +147,11 @@ fn rates(served: &[CompletedRequest]) -> (f64, f64) {
     )
 }
 
-/// Accesses of 4 KiB at random places, so many at a time, in operations a second. Reads find every sector written;
-/// writes come to a disk in this state.
+/// Measures random 4 KiB accesses with a constant queue depth, in operations per second. Reads find
+/// every sector written; writes start from the given state of the flash.
 ///
 /// # Errors
-/// When the numbers make no disk.
+/// Returns an error if the model is invalid.
 pub fn random_iops(
     model: &DiskModel,
     operation: RequestKind,
@@ -221,10 +222,11 @@ pub fn sequential_bandwidth(
     Ok(rates(&bench.serve(depth, in_order(operation, from, bytes))?).1)
 }
 
-/// What random overwrites of 4 KiB are amplified by in the steady state; nothing where the disk is none of flash.
+/// Measures the write amplification of random 4 KiB overwrites in the steady state. Returns `None`
+/// if the disk is not flash.
 ///
 /// # Errors
-/// When the numbers make no disk.
+/// Returns an error if the model is invalid.
 pub fn write_amplification(model: &DiskModel) -> Result<Option<f64>, DiskError> {
     if !matches!(model.mechanism, Mechanism::Flash(_)) {
         return Ok(None);
@@ -240,13 +242,14 @@ pub fn write_amplification(model: &DiskModel) -> Result<Option<f64>, DiskError> 
     Ok(Some(programmed as f64 / written as f64))
 }
 
-/// How long a read at the far end of the disk waits in its queue where, whenever one near the beginning is done, another
-/// one comes; nothing where it waits as long as they come.
+/// Measures the queue time of a read at the far end of the disk while each completed read near the
+/// beginning is followed by another one. Returns `None` if the far read waits until the near reads
+/// end.
 ///
 /// # Errors
-/// When the numbers make no disk.
+/// Returns an error if the model is invalid.
 pub fn max_queue_wait(model: &DiskModel) -> Result<Option<Nanos>, DiskError> {
-    /// Sectors that lie near each other.
+    /// Number of sectors in the near region.
     const LOCALITY_SECTORS: u64 = 8000;
     let PreconditionedDisk {
         mut disk, sectors, ..
@@ -264,7 +267,7 @@ pub fn max_queue_wait(model: &DiskModel) -> Result<Option<Nanos>, DiskError> {
             ..request(RequestKind::Read, sector, RANDOM_REQUEST_SECTORS)
         })
     };
-    // The head is not at the far end when that is asked for.
+    // Moves the head away from the far end before the far read arrives.
     submit(&mut disk, Nanos(0), 1)?;
     let first = serve_one(&mut disk).map_or(Nanos(0), |served| served.completed);
     let next = 1 + u64::from(model.queue).max(4);
@@ -291,9 +294,9 @@ fn serve_one(disk: &mut SimulatedDisk) -> Option<CompletedRequest> {
     None
 }
 
-/// What no request waits longer than in the queue of a disk that rotates, but for what was in it already: as long as it
-/// takes until its age makes up for the longest positioning, and that once for each command of the queue. Nothing where
-/// age counts for nothing.
+/// Returns an upper bound of the queue time on a rotating disk, not counting requests that were
+/// already in the queue. A request wins once its age outweighs the longest positioning; the bound
+/// adds one positioning per command of the queue. Returns `None` if the age weight is 0.
 pub fn wait_bound(queue: u32, disk: &Rotating) -> Option<Nanos> {
     let longest = disk.seek_full.0 + disk.write_settle.0 + disk.turn.0;
     let aged = (longest * 1000).checked_div(u64::from(disk.age_weight))?;

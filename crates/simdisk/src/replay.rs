@@ -7,19 +7,20 @@ use crate::{CompletedRequest, DiskError, DiskRequest, SimulatedDisk};
 /// When a request comes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum LoadModel {
-    /// As the journal says, however long the disk takes.
+    /// At its time in the log, however long the disk takes.
     Open,
-    /// As long after the last request that was done before it as the journal says: whoever waited for that one,
-    /// waits here as well.
+    /// After the last request that completed before it, with the same delay as in the log. A
+    /// process that waited for that request also waits during the replay.
     #[default]
     Closed,
 }
 
-/// Serves the requests of a journal, which lie in the order in which they arrived, each with the time when it was done
-/// on the disk that the journal comes from. Returns them in the same order; `tag` is the place.
+/// Replays a request log on a disk. The log is sorted by arrival and contains the completion time
+/// of each request on the original disk. Returns the served requests in the same order, with their
+/// index as `tag`.
 ///
 /// # Errors
-/// When a request is none that the disk can serve.
+/// Returns an error if the disk cannot serve a request.
 pub fn replay(
     disk: &mut SimulatedDisk,
     journal: &[(DiskRequest, Nanos)],
@@ -47,7 +48,7 @@ pub fn replay(
             now = now.max(bench.disk.next_internal_event().unwrap_or(now));
             bench.step();
         }
-        // All that happens at this moment happens before the request comes.
+        // Events at this moment precede the arrival of the request.
         while bench
             .disk
             .next_internal_event()
@@ -82,7 +83,7 @@ impl Bench<'_> {
         }
     }
 
-    /// Goes on until a request is done that came earlier, and says when it was.
+    /// Processes events until an earlier request completes and returns its completion time.
     fn when_done(&mut self, number: usize) -> Nanos {
         loop {
             if let Some(served) = &self.served[number] {
@@ -93,7 +94,8 @@ impl Bench<'_> {
     }
 }
 
-/// For each request the last one that was done when it came, and how long ago.
+/// Returns for each request the last one that completed before its arrival, and the time between
+/// the two.
 fn predecessors(journal: &[(DiskRequest, Nanos)]) -> Vec<Option<(usize, Nanos)>> {
     let mut ends: Vec<(Nanos, usize)> = Vec::with_capacity(journal.len());
     ends.extend(journal.iter().enumerate().map(|(i, (_, done))| (*done, i)));

@@ -1,5 +1,5 @@
-//! The journal of a disk: every request with its time and where that went. How the driver gives it out, and how it is
-//! kept.
+//! The request log of a simulated disk: every request with its completion time and time components.
+//! Contains the driver's record format and the packed storage format.
 
 use model::{Nanos, SimulatedDiskStats};
 
@@ -7,7 +7,7 @@ use crate::{CompletedRequest, DiskRequest, RequestKind, SECTOR, TimeComponent};
 
 /// Bytes of a record of the driver (`struct record` of `driver/driver.c`).
 const RECORD: usize = 40 + 8 * TimeComponent::ALL.len();
-/// The first byte of what is packed: another way to pack has another.
+/// First byte of the packed format: its version.
 const VERSION: u8 = 1;
 const LEVEL: i32 = 6;
 /// No more is unpacked than this many requests: the driver keeps fewer between two readings.
@@ -15,28 +15,28 @@ const MAX_JOURNAL_SIZE: u64 = 16 << 20;
 
 const FORCED: u8 = 1;
 const METADATA: u8 = 2;
-/// Beside those of the driver (`enum flags` of `driver/driver.c`): see [`mark`].
+/// Flag set by [`mark`], in addition to the driver's flags (`enum flags` of `driver/driver.c`).
 const JOURNAL: u8 = 16;
 
-/// What a read or a write moves.
+/// Kind of the bytes that a read or a write transfers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RequestClass {
-    /// What is in files, and what the filesystem does not tell apart from it.
+    /// File contents, and all other bytes that the filesystem does not flag.
     Data,
-    /// What the filesystem calls metadata (`REQ_META`), outside its journal.
+    /// Metadata according to the filesystem (`REQ_META`), outside its journal.
     Metadata,
-    /// The filesystem's own journal, where its place is known.
+    /// The filesystem's journal, if its location is known.
     Journal,
 }
 
 /// A request as the driver saw it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LoggedRequest {
-    /// The request, when it was done, and where its time went.
+    /// The request, its completion time and its time components.
     pub served: CompletedRequest,
-    /// Requests that the disk held when it came, with it.
+    /// Requests in the disk when this request arrived, including this one.
     pub depth: u16,
-    /// What the kernel said of it: forced, metadata, synchronous, ahead of its time.
+    /// Flags from the kernel: forced, metadata, synchronous, read-ahead.
     pub flags: u8,
     /// Which disk, from 0.
     pub disk: u32,
@@ -55,12 +55,12 @@ impl LoggedRequest {
         self.flags & METADATA != 0
     }
 
-    /// Whether it lies in the filesystem's own journal.
+    /// Returns true if the request starts in the filesystem's journal.
     pub const fn is_journal(&self) -> bool {
         self.flags & JOURNAL != 0
     }
 
-    /// What it moves.
+    /// Returns the kind of the transferred bytes.
     pub const fn content(&self) -> RequestClass {
         match (self.is_journal(), self.is_metadata()) {
             (true, _) => RequestClass::Journal,
@@ -70,8 +70,8 @@ impl LoggedRequest {
     }
 }
 
-/// Marks reads and writes that begin in the filesystem's own journal, whose pieces are given as first sector and the one
-/// behind the last.
+/// Marks reads and writes that start in the filesystem's journal. Each piece is the range from its
+/// first sector up to, but not including, its end sector.
 pub fn mark_journal(entries: &mut [LoggedRequest], pieces: &[(u64, u64)]) {
     for entry in entries {
         let DiskRequest {
@@ -95,7 +95,7 @@ fn word(bytes: &[u8], at: usize) -> u64 {
     u64::from_le_bytes(word)
 }
 
-/// Reads what the driver gave out: whole records.
+/// Parses the driver's output, which consists of whole records.
 pub fn from_driver(bytes: &[u8]) -> Vec<LoggedRequest> {
     let read = |record: &[u8]| {
         let (numbers, disks) = (word(record, 24), word(record, 32));
@@ -256,7 +256,8 @@ fn take(from: &mut &[u8]) -> Result<u64, CorruptLog> {
     Err(CorruptLog)
 }
 
-/// The difference to what came before, small where that is, whichever way it goes.
+/// Returns the zigzag-encoded difference to the previous value. Small differences of either sign
+/// give small numbers.
 fn difference(last: &mut u64, value: u64) -> u64 {
     let difference = value.wrapping_sub(*last) as i64;
     *last = value;
@@ -267,7 +268,7 @@ fn undo(value: u64) -> u64 {
     (value >> 1) ^ 0_u64.wrapping_sub(value & 1)
 }
 
-/// What the disks did within some spans of time, of entries in any order.
+/// Sums up the work of the disks within some time spans. The entries may be in any order.
 pub fn stats_within(entries: &[LoggedRequest], spans: &[(Nanos, Nanos)]) -> SimulatedDiskStats {
     let flagged = entries.iter().filter(|entry| entry.is_metadata()).count();
     let mut work = SimulatedDiskStats {
@@ -293,7 +294,7 @@ pub fn completes_within(entry: &LoggedRequest, spans: &[(Nanos, Nanos)]) -> bool
         .any(|(begin, end)| done > *begin && done <= *end)
 }
 
-/// Somebody that is told whose some time is: a request's, or nobody's.
+/// Receives time spans, each with the request that accounts for it, or `None` for idle time.
 pub(crate) type TimeSink<'a, 'e> = &'a mut dyn FnMut(Option<&'e LoggedRequest>, Nanos, Nanos);
 
 /// Gives each moment of some spans to the request in the disk that is done next.
@@ -316,9 +317,10 @@ pub(crate) fn attribute_time<'e>(
     }
 }
 
-/// Gives a span in which nothing is done to the request that had come and is done next; while none had come, to nobody.
+/// Assigns a span without completions to the request that has already arrived and completes next,
+/// or to `None` while no request has arrived.
 fn fill<'e>(give: TimeSink<'_, 'e>, following: &[&'e LoggedRequest], from: Nanos, to: Nanos) {
-    /// A disk holds no more.
+    /// Maximum number of requests in a disk.
     const HELD: usize = crate::SimulatedDisk::REQUESTS * 2;
     if from >= to {
         return;
@@ -349,7 +351,8 @@ fn count(work: &mut SimulatedDiskStats, entry: &LoggedRequest) {
     }
 }
 
-/// Gives a span of time to the parts of a request, which come in this order and end with it.
+/// Splits a time span among the time components of a request. The components occur in this order
+/// and end when the request completes.
 fn attribute(work: &mut SimulatedDiskStats, served: &CompletedRequest, from: Nanos, to: Nanos) {
     let order = [
         TimeComponent::CacheDestage,
@@ -427,7 +430,7 @@ mod tests {
     }
 
     #[test]
-    fn what_lies_in_the_journal_is_journal_and_no_metadata() {
+    fn requests_in_the_journal_count_as_journal_and_not_as_metadata() {
         let mut entries = [
             entry(0, [0, 1, 0, 0, 0, 0, 0, 0], 96, METADATA),
             entry(10, [0, 1, 0, 0, 0, 0, 0, 0], 100, METADATA),
@@ -476,7 +479,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_packed_comes_out_again(
+        fn packing_and_unpacking_restores_the_entries(
             numbers in proptest::collection::vec((any::<u32>(), any::<[u16; 8]>(), any::<u32>(), 0_u8..32), 0..50),
             spoilt in any::<Vec<u8>>(),
         ) {

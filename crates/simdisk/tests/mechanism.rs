@@ -10,7 +10,7 @@ use simdisk::{
 
 const MS: u64 = 1_000_000;
 const US: u64 = 1_000;
-/// A seed that is nobody's.
+/// An arbitrary seed.
 const SEED: u64 = 20_030_721;
 
 fn model(mechanism: Mechanism) -> DiskModel {
@@ -135,7 +135,8 @@ fn a_random_read_is_command_seek_rotation_and_transfer() {
     let [first, second] = one_by_one(&mut disk, [read(0, 0), read(0, second_zone)])[..] else {
         panic!("two requests")
     };
-    // The arm is there, and after 0.1 ms for the command the head waits for the rest of the revolution.
+    // The arm does not move. After 0.1 ms for the command, the head waits for the rest of the
+    // revolution.
     assert_eq!(first.part(TimeComponent::Seek), Nanos(0));
     assert_eq!(
         first.part(TimeComponent::Rotation),
@@ -149,7 +150,8 @@ fn a_random_read_is_command_seek_rotation_and_transfer() {
     // A line from 8 ms at a third of all cylinders to 16 ms at all of them; 1000 / 3 is 333.
     let seek = 8 * MS + 8 * MS * (500 - 333) / (1000 - 333);
     assert_eq!(second.part(TimeComponent::Seek), Nanos(seek));
-    // Tracks are skewed by what changing them before a write takes: 1.5 ms for each head and each cylinder.
+    // Tracks are skewed by the time of a track change before a write: 1.5 ms for each head and each
+    // cylinder.
     let skew = (500 * 7 + 500) * 1500 * US % (8 * MS);
     let head_over_track = first.completed.0 + 100 * US + seek;
     let rotation = (skew + 8 * MS - head_over_track % (8 * MS)) % (8 * MS);
@@ -187,7 +189,7 @@ fn random_reads_take_the_average_seek_and_half_a_revolution() {
 }
 
 #[test]
-fn a_stream_goes_at_the_rate_of_its_zone() {
+fn stream_rate_equals_the_rate_of_its_zone() {
     let model = rotating();
     let mut disk = disk(&model, model.capacity().unwrap());
     // 80 tracks in one stream: a track and a change of head each, every eighth time to the next cylinder.
@@ -200,7 +202,7 @@ fn a_stream_goes_at_the_rate_of_its_zone() {
     assert_eq!(last.0, first + 80 * track - 1500 * US);
 }
 
-/// The disk reads ahead behind a read; what lies far ahead is reached sooner by the arm.
+/// The disk reads ahead after a read, but the arm reaches distant sectors sooner.
 #[test]
 fn a_read_far_ahead_does_not_wait_for_the_track_buffer() {
     let mut model = rotating();
@@ -222,7 +224,7 @@ fn a_read_far_ahead_does_not_wait_for_the_track_buffer() {
 }
 
 #[test]
-fn a_disk_with_a_queue_takes_what_is_near_first() {
+fn disk_with_a_queue_serves_near_requests_first() {
     let near = |queue| {
         let model = DiskModel {
             queue,
@@ -243,7 +245,7 @@ fn a_disk_with_a_queue_takes_what_is_near_first() {
 const LONGEST: u64 = 16 * MS + 500 * US + 8 * MS;
 
 #[test]
-fn what_has_waited_long_goes_first() {
+fn serves_old_requests_before_near_ones() {
     let waits = |age_weight: u32| {
         let mut model = DiskModel {
             queue: 32,
@@ -317,7 +319,7 @@ fn a_read_of_flash_is_command_cells_and_both_buses() {
     let served = one_by_one(&mut disk, [read(0, 4096), read(0, 120_000)]);
     assert_eq!(served[0].time(), Nanos(100 * US + 50 * US + bus + link));
     assert_eq!(served[0].part(TimeComponent::FlashProgram), Nanos(50 * US));
-    // Nobody wrote there: there is nothing to read.
+    // These sectors were never written, so no cells are read.
     assert_eq!(served[1].time(), Nanos(100 * US + link));
 }
 
@@ -331,7 +333,7 @@ fn a_controller_turns_to_one_command_at_a_time() {
     };
     numbers.controller = Nanos(80 * US);
     let mut disk = disk(&model, Bytes::mib(64));
-    // Nobody wrote there: the controller is all that they wait for.
+    // These sectors were never written, so the reads wait only for the controller.
     for number in 0..10 {
         disk.submit(&read(0, 120_000 + 8 * number)).unwrap();
     }
@@ -398,7 +400,7 @@ fn lambert(x: f64) -> f64 {
 }
 
 #[test]
-fn random_overwrites_are_amplified_as_the_published_formulas_say() {
+fn overwrite_amplification_matches_published_formulas() {
     for spare in [100, 200, 400] {
         let measured = amplification(spare);
         let alpha = 1.0 + f64::from(spare) / 1000.0;
@@ -423,7 +425,7 @@ fn random_overwrites_are_amplified_as_the_published_formulas_say() {
 }
 
 #[test]
-fn what_was_discarded_is_not_moved() {
+fn garbage_collection_does_not_move_discarded_data() {
     let erased = |discards: bool| {
         let mut model = flash(100, FlashState::Steady);
         model.cache = Bytes::mib(1);
@@ -499,7 +501,7 @@ fn any_requests() -> impl Strategy<Value = Vec<DiskRequest>> {
             2..=5 => RequestKind::Read,
             _ => RequestKind::Write,
         };
-        // Half of them are small, and lie in a small part, so that caches and overwrites matter.
+        // Half of the requests are small and close together, so that caches and overwrites matter.
         let (sector, sectors) = match pause % 2 {
             0 => (sector % 4096, sectors % 64 + 1),
             _ => (sector, sectors),
@@ -534,7 +536,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
     #[test]
-    fn every_request_ends_once_after_it_came_and_its_parts_add_up(
+    fn every_request_completes_once_and_its_time_components_add_up(
         model in any_model(),
         requests in any_requests(),
     ) {
@@ -552,8 +554,8 @@ proptest! {
         }
     }
 
-    /// A request that came so much later that its age makes less of it than positioning can make never goes before, and
-    /// what the disk holds by then is served one by one.
+    /// A request never overtakes another one if the difference of their ages outweighs the longest
+    /// positioning. The requests already in the disk are then served one by one.
     #[test]
     fn no_request_waits_longer_than_a_bound(
         requests in any_requests(), queue in 1_u32..64, cache in prop_oneof![Just(0), Just(1_u64 << 20)],
@@ -591,7 +593,7 @@ proptest! {
     }
 
     #[test]
-    fn no_model_beats_its_own_bandwidth(model in any_model(), requests in any_requests()) {
+    fn throughput_never_exceeds_the_bandwidth_of_the_model(model in any_model(), requests in any_requests()) {
         let mut disk = disk(&model, SIZE);
         let journal: Vec<_> = requests.iter().map(|r| (*r, Nanos(0))).collect();
         let served = replay(&mut disk, &journal, LoadModel::Open).unwrap();
@@ -599,14 +601,14 @@ proptest! {
         let bytes: u64 = moved.clone().map(|s| u64::from(s.request.sectors) * 512).sum();
         let begin = served.iter().map(|s| s.request.arrived.0).min().unwrap();
         let end = served.iter().map(|s| s.completed.0).max().unwrap();
-        // What the heads move does not cross the link in this model, so that both add up.
+        // Transfers by the heads do not cross the link in this model, so both rates add up.
         let media = if matches!(model.mechanism, Mechanism::Rotating(_)) { 64_000_000.0 } else { 0.0 };
         let most = (end - begin) as f64 / 1e9 * (100e6 + media);
         prop_assert!(bytes as f64 <= most + 1.0, "{bytes} in {} ns", end - begin);
     }
 
     #[test]
-    fn a_closed_loop_on_the_disk_that_it_comes_from_takes_the_same_time(
+    fn closed_loop_replay_on_the_original_disk_takes_the_same_time(
         model in any_model(),
         requests in any_requests(),
     ) {

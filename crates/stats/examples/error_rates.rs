@@ -1,17 +1,19 @@
-//! How often verdicts are wrong, and how often a difference of 20 % is found: `make error-rates`.
+//! Measures how often verdicts are wrong, and how often a difference of 20 % is found: `make
+//! error-rates`.
 //!
-//! Takes how many campaigns are simulated for each line, and a part of the names of the lines that are wanted. Exits with 1 where an error rate is above its limit by more than
-//! chance, or too few differences are found in three rounds.
+//! Arguments: the number of campaigns to simulate for each line, and optionally a substring that
+//! selects lines by name. Exits with 1 if an error rate exceeds its limit by more than chance, or
+//! if too few differences are found in three rounds.
 
 use std::process::ExitCode;
 
 use stats::fixture::costs::SimulationSpec;
 use stats::fixture::error_rates::{ErrorRates, Sum, differences_of_a_fifth, scenarios};
 
-/// The least share of campaigns of three rounds that find the difference where no cell stalls.
+/// Minimum share of three-round campaigns that must find the difference if no cell stalls.
 const LEAST_FOUND: f64 = 0.8;
 
-/// Rounds at most of what is simulated with a budget.
+/// Maximum number of rounds of a simulation with a budget.
 const ROUNDS_OF_A_BUDGET: usize = 12;
 
 fn main() -> ExitCode {
@@ -77,7 +79,7 @@ fn main() -> ExitCode {
         "\nWithin a budget, of up to {ROUNDS_OF_A_BUDGET} rounds\n{:<42}{:>13}{:>13}{:>13}{:>13}{:>8}",
         "", "false openings", "false marks", "false equals", "equal uses", "short"
     );
-    // Who lacks a value of the only round that it has is not ranked, and no answer speaks of it.
+    // A contender without a value in its only round is not ranked, so no answer mentions it.
     let has_all = |line: &(&str, SimulationSpec)| line.1.missing == 0.0;
     for (name, what) in scenarios().into_iter().filter(is_wanted).filter(has_all) {
         let rounds = ROUNDS_OF_A_BUDGET;

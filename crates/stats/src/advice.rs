@@ -1,8 +1,9 @@
-//! Which contender suits a use: the shortlist that holds the best, how much worse everybody else is at least, and on how
-//! much of the weight all this rests.
+//! Advice on the contender that suits a use: the shortlist that contains the best, the least by
+//! which every other contender is worse, and the share of the weight that the advice is based on.
 //!
-//! Who may be the best is decided in [`UseScores`]. There is no advice without evidence: where less than
-//! [`ENOUGH_TESTED`] of the weight was tested, or nobody tried a feature that the use needs, it says so.
+//! [`UseScores`] decides which contenders may be the best. There is no advice without evidence: the
+//! advice reports if less than [`ENOUGH_TESTED`] of the weight was tested, or if a feature that the
+//! use needs was not tried.
 
 use model::{Feature, WorkloadCategory};
 use serde::{Deserialize, Serialize};
@@ -19,26 +20,27 @@ pub const MIN_TESTED_WEIGHT: f64 = 0.7;
 pub struct QualifiedContender {
     /// Name of the contender.
     pub contender: String,
-    /// Its place in the campaign's order.
+    /// Index in the campaign's order.
     pub index: usize,
-    /// Its cost: 1 is as good as the best in every result, 2 takes twice as long.
+    /// Cost: 1 is as good as the best in every result, 2 takes twice as long.
     pub cost: RobustEstimate,
-    /// Where it stands; `None` where it competes with nobody.
+    /// Rank, or `None` if it has no competitor.
     pub place: Option<Rank>,
-    /// Its cost as a multiple of the first's in each group that counts; none of the first itself.
+    /// Cost as a multiple of the first's in each group that counts. Empty for the first.
     pub groups: Vec<CategoryCost>,
 }
 
-/// What taking a contender instead of the first costs in one group.
+/// Cost of a contender in one group, relative to the first.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CategoryCost {
     /// The group.
     pub group: WorkloadCategory,
     /// The group's share of the weight that was tested, 0 … 1.
     pub share: f64,
-    /// The cost as a multiple of the first's, the median over rounds; absent where no round is whole.
+    /// The cost as a multiple of the first's, the median over rounds, or `None` if no round is
+    /// complete.
     pub ratio: Option<f64>,
-    /// The share of the weight at which the two change places; absent where none does.
+    /// The share of the weight at which the two change places, or `None` if none does.
     pub turns_at: Option<f64>,
 }
 
@@ -47,11 +49,11 @@ pub struct CategoryCost {
 pub struct UntestedCategory {
     /// The group.
     pub group: WorkloadCategory,
-    /// Its share of all weight, 0 … 1.
+    /// Share of the total weight, 0 … 1.
     pub share: f64,
 }
 
-/// What it comes to.
+/// Conclusion of an advice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Recommendation {
@@ -68,35 +70,36 @@ pub enum Recommendation {
     /// None qualifies.
     #[serde(rename = "none")]
     NoneQualifies,
-    /// Too little of what counts was tested.
+    /// Too little of the relevant weight was tested.
     NoAdvice,
 }
 
 /// An advice.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Advice {
-    /// What it comes to.
+    /// Conclusion.
     pub recommendation: Recommendation,
     /// Those who qualify: the shortlist first, each by cost.
     pub ranking: Vec<QualifiedContender>,
-    /// How many of them, from the first, are on the shortlist.
+    /// Number of contenders on the shortlist, which starts the ranking.
     pub shortlist: usize,
     /// Those who do not qualify, with every reason.
     pub ruled_out: Vec<Candidate>,
-    /// Features that the use needs and that nobody tried, with who they are not known of.
+    /// Features that the use needs but no test tried, with the contenders for which they are
+    /// unknown.
     pub untried: Vec<(Feature, Vec<String>)>,
     /// Groups that have weight and no results.
     pub untested: Vec<UntestedCategory>,
     /// Results that do not count, since some who qualify do not have them.
     pub left_out: Vec<ExcludedResult>,
-    /// The runner-up would come first if, in what was not tested, the first cost more than this many
-    /// times as much; absent where all was tested or there is no runner-up.
+    /// The runner-up would come first if, in the untested groups, the first cost more than this
+    /// multiple of the runner-up. `None` if all was tested or if there is no runner-up.
     pub turns_if_untested: Option<f64>,
-    /// The results behind it.
+    /// The results that the advice is based on.
     pub scores: UseCaseScores,
 }
 
-/// Advises on a use by what a campaign has to say about it.
+/// Returns the advice for a use from the scores of a campaign.
 pub fn advise(scores: &UseCaseScores) -> Advice {
     let ranking = ranking(scores);
     let (ruled_out, comes): (Vec<Candidate>, Vec<Candidate>) = scores
@@ -132,7 +135,8 @@ pub fn advise(scores: &UseCaseScores) -> Advice {
     }
 }
 
-/// Who qualifies: the shortlist, then the others, as the conclusion has them.
+/// Returns the contenders that qualify: the shortlist first, then the others, in the order of the
+/// conclusion.
 fn ranking(scores: &UseCaseScores) -> Vec<QualifiedContender> {
     let costs = scores.weighed(|group| group.weight);
     let conclusion = &scores.conclusion;
@@ -190,7 +194,7 @@ fn turns_at(rest: f64, here: f64) -> Option<f64> {
     (rest * here < 0.0).then_some(share)
 }
 
-/// Features that the use needs and that nobody tried on some who qualify.
+/// Returns the features that the use needs and that were not tried on some qualifying contenders.
 fn untried(comes: &[Candidate]) -> Vec<(Feature, Vec<String>)> {
     let mut found: Vec<(Feature, Vec<String>)> = Vec::new();
     for candidate in comes {

@@ -1,4 +1,4 @@
-//! Advice on campaigns made by hand: prices, ties, turning points, and what was not tested.
+//! Advice on hand-made campaigns: costs, ties, turning points and untested groups.
 
 use model::{
     AccessPattern, Bytes, CacheState, CampaignResults, DriverKind, Io, Nanos, Op, SeededRng,
@@ -9,7 +9,7 @@ use super::*;
 use crate::fixture::{self, use_of};
 use crate::{ComparisonVerdict, SuitesByGroup, analyse};
 
-/// Contenders with the milliseconds that a write and a read take them, each in a test of its own; rounds
+/// Contenders with the milliseconds that a write and a read take, each in a separate test. Rounds
 /// vary by up to ±`noise` per mille.
 fn campaign(costs: &[(&str, u64, u64)], rounds: u32, noise: u64, seed: u64) -> CampaignResults {
     let test = |name: &str, access| {
@@ -81,7 +81,7 @@ fn two_that_do_not_differ_are_never_called_different_more_often_than_stated() {
 }
 
 #[test]
-fn what_lies_within_the_margin_is_equal_and_what_is_not_known_is_not() {
+fn equal_means_within_the_margin_and_not_merely_undecided() {
     let near = campaign(&[("a", 1000, 1000), ("b", 1010, 1000)], 5, 2, 1);
     let advice = advice_on(&BOTH, &near);
     assert_eq!(advice.recommendation, Recommendation::Equal);
@@ -103,7 +103,7 @@ fn what_lies_within_the_margin_is_equal_and_what_is_not_known_is_not() {
 }
 
 #[test]
-fn the_order_turns_at_the_weight_where_both_cost_the_same() {
+fn the_order_turns_at_the_weight_of_equal_cost() {
     // Writing costs `b` twice as much, reading half as much.
     let results = campaign(&[("a", 100, 200), ("b", 200, 100)], 6, 5, 3);
     let weights = [
@@ -120,7 +120,7 @@ fn the_order_turns_at_the_weight_where_both_cost_the_same() {
 }
 
 #[test]
-fn what_was_not_tested_is_named_and_how_much_it_would_take() {
+fn untested_groups_are_named_with_the_cost_that_turns_the_order() {
     let results = campaign(&[("a", 100, 100), ("b", 400, 100)], 6, 5, 3);
     let weights = [
         (WorkloadCategory::StreamWrite, 50.0),
@@ -155,7 +155,7 @@ fn an_advice_reads_back_from_json() {
 }
 
 #[test]
-fn a_real_looking_campaign_rules_out_what_failed() {
+fn failures_rule_out_contenders_in_a_realistic_campaign() {
     let weights = [
         (WorkloadCategory::Trees, 60.0),
         (WorkloadCategory::StreamWrite, 40.0),

@@ -1,4 +1,4 @@
-//! The whole analysis of a campaign, put together from its parts.
+//! The complete analysis of a campaign, assembled from its parts.
 
 use model::{CampaignResults, Clock, ExcludedPhase, Nanos, UseCase};
 use serde::{Deserialize, Serialize};
@@ -18,43 +18,44 @@ use crate::{
     Resources, ResultRow, StopDecision, Sweep, Total, UnflushedSync, UseCaseScores, WinCounts,
 };
 
-/// What follows from the facts of a campaign.
+/// Results of analysing a campaign.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Analysis {
-    /// The clock that times are in. In virtual time nothing is noise: intervals show how much results
-    /// depend on the seeds of the rounds.
+    /// The clock of all times. Virtual time has no noise: intervals show how much results depend on
+    /// the seeds of the rounds.
     #[serde(default)]
     pub clock: Clock,
     /// Names of the contenders, in the campaign's order.
     pub contenders: Vec<String>,
-    /// How many cells came to what.
+    /// Number of cells by outcome.
     pub counts: CellCounts,
     /// Whether another program measured it, so that fsarena cannot run more of it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub measured_elsewhere: bool,
-    /// What is of no relevance: a contender that costs up to this share more than another is as good.
+    /// Margin of relevance: a contender that costs up to this share more than another counts as
+    /// equal.
     #[serde(default)]
     pub margin: Margin,
     /// In how many phases each contender did how well.
     pub phase_counts: Vec<WinCounts>,
     /// A row for each metric of each phase, in the order of the suites.
     pub rows: Vec<ResultRow>,
-    /// The sweeps, put together from their points.
+    /// The sweeps, assembled from their points.
     #[serde(default)]
     pub sweeps: Vec<Sweep>,
-    /// The overall view: groups of tests, and where the order depends on their weights.
+    /// The overall view: groups of tests, and the weights at which the order changes.
     pub overall: Overall,
-    /// What each group of tests comes to, and all of them together.
+    /// Conclusion for each group of tests and for all groups together.
     #[serde(default)]
     pub conclusions: Vec<Conclusion>,
-    /// What each contender may use of memory and disks, and what it used.
+    /// Memory and disk limits of each contender, and its usage.
     #[serde(default)]
     pub resources: Vec<Resources>,
-    /// Whether filesystems lie on several disks that are images on one disk of this machine's.
+    /// Whether filesystems span several disks that are images on one disk of this machine.
     #[serde(default)]
     pub disks_are_images: bool,
-    /// What age costs contenders that compete fresh and aged.
+    /// Cost of age, for contenders that compete both fresh and aged.
     #[serde(default)]
     pub ageing: AgeingCost,
     /// The groups of contenders that the campaign names.
@@ -63,14 +64,14 @@ pub struct Analysis {
     /// The totals of tests of several steps.
     #[serde(default)]
     pub totals: Vec<Total>,
-    /// What the roles of mixes cost each other, where each ran alone, too.
+    /// Cost that the roles of mixes cause each other, if each also ran by itself.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub interference: Vec<Interference>,
-    /// What the campaign has to say about uses; empty until [`Analysis::weigh_uses`] is called, for uses
-    /// are no part of a campaign.
+    /// Scores of the campaign for each use. Empty until [`Analysis::weigh_uses`] is called, because
+    /// uses are not part of a campaign.
     #[serde(default)]
     pub uses: Vec<UseCaseScores>,
-    /// The same disk by disk, where contenders are on several.
+    /// A separate analysis for each disk, if contenders are on several.
     #[serde(skip)]
     pub by_disk: Vec<PerDiskAnalysis>,
     /// The part of it that places, groups and uses are of; all of it where absent.
@@ -78,37 +79,38 @@ pub struct Analysis {
     selection: Option<Selection>,
     /// Trends from the first round to the last.
     pub drifts: Vec<Drift>,
-    /// Contenders that are the same but for their name.
+    /// Contenders that differ only in their names.
     pub noise: Vec<NoiseFloor>,
-    /// Phases that were to be served from the page cache, and read from the device.
+    /// Phases that should have been served from the page cache but read from the device.
     #[serde(default)]
     pub warm_reads: Vec<NotActuallyWarm>,
-    /// Contenders whose synced writes never made the disk empty its cache, where those of others did.
+    /// Contenders whose synced writes never flushed the disk's cache, although those of other
+    /// contenders did.
     #[serde(default)]
     pub unflushed: Vec<UnflushedSync>,
     /// Cells during which the machine did much else.
     #[serde(default)]
     pub disturbed: Vec<DisturbedCell>,
-    /// What the rule says by which rounds are added; absent where the campaign has none.
+    /// Result of the stopping rule, or `None` if the campaign has none.
     #[serde(default)]
     pub stop: Option<StopDecision>,
-    /// The time in which as much was to be answered as could be; absent where rounds were fixed otherwise.
+    /// The time budget of the campaign, or `None` if the number of rounds was fixed by other means.
     #[serde(default)]
     pub budget: Option<Nanos>,
-    /// What each contender can do.
+    /// Features of each contender.
     pub features: Vec<ContenderFeatures>,
     /// Cells that are not ok, in the order of the plan.
     pub failures: Vec<CellFailure>,
-    /// What the kernel complained of in cells that are ok.
+    /// Kernel log complaints of cells that are ok.
     pub complaints: Vec<KernelWarning>,
 }
 
-/// What is found of the contenders on one disk, set against each other alone.
+/// Analysis of the contenders on one disk, compared only with each other.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PerDiskAnalysis {
     /// The name of the disk.
     pub disk: String,
-    /// What is found of them.
+    /// The analysis of these contenders.
     pub analysis: Analysis,
 }
 
@@ -117,8 +119,8 @@ pub fn analyse(results: &CampaignResults) -> Analysis {
     analyse_with_margin(results, Margin::default(), &[])
 }
 
-/// The same with a margin of one's own, and without the phases in scores that are not to be believed in virtual time; in
-/// real time all are.
+/// Analyses a campaign with a custom margin. In virtual time, withheld phases do not count in
+/// scores; in real time all phases count.
 pub fn analyse_with_margin(
     results: &CampaignResults,
     margin: Margin,
@@ -181,8 +183,8 @@ pub fn analyse_with_margin(
 }
 
 impl Analysis {
-    /// Adds what the campaign has to say about these uses: one family of questions. `suites` says which suites would test
-    /// what was not.
+    /// Adds the scores of these uses, which form one family of questions. `suites` are used to name
+    /// the suites that would test the untested groups.
     pub fn score_use_cases<'a>(
         &mut self,
         uses: impl IntoIterator<Item = &'a UseCase>,
@@ -217,9 +219,9 @@ impl Analysis {
         }
     }
 
-    /// Sets some contenders against each other alone, by some rows: places by primary metrics, groups and what they come to
-    /// are of these, and so is what [`Self::weigh_uses`] finds from then on. What is known of noise is still that of the
-    /// whole campaign, `results`.
+    /// Ranks a selection of contenders by a selection of rows. Afterwards, places by primary
+    /// metrics, groups, conclusions and the results of [`Self::weigh_uses`] refer to the selection
+    /// only. The noise estimate still comes from the whole campaign, `results`.
     pub fn restrict_to(&mut self, results: &CampaignResults, selection: Selection) {
         let ranked = RankedCosts::from_primary_rows(&self.rows, self.clock);
         ranked.rank_among(&mut self.rows, &selection, self.margin);
@@ -234,8 +236,9 @@ impl Analysis {
         self.selection = Some(selection);
     }
 
-    /// What is found of a contender beside those on its disk, and its place among them; of the whole campaign where all are on
-    /// one disk. `None` where it is alone on its disk.
+    /// Returns the analysis of the contenders on the same disk, and the contender's index in it;
+    /// the analysis of the whole campaign if all contenders are on one disk. Returns `None` if the
+    /// contender is the only one on its disk.
     pub fn for_disk_of(&self, contender: usize) -> Option<(&Self, usize)> {
         if self.by_disk.is_empty() {
             return Some((self, contender));
@@ -247,8 +250,8 @@ impl Analysis {
         Some((&of.analysis, place))
     }
 
-    /// What is known of each pair of contenders in each row that groups and uses are made of, and the number of each such
-    /// row in [`Self::rows`].
+    /// Returns the estimates of each pair of contenders in each row that counts for groups and
+    /// uses, and the index of each such row in [`Self::rows`].
     pub fn estimates(&self) -> (PairwiseEstimates, Vec<usize>) {
         let ranked = RankedCosts::from_primary_rows(&self.rows, self.clock);
         (ranked.estimates().clone(), ranked.rows())

@@ -62,7 +62,7 @@ fn medians_intervals_and_places_worked_out_by_hand() {
 }
 
 #[test]
-fn equal_readers_are_called_so_and_nobody_is_marked() {
+fn equal_readers_are_equal_and_unmarked() {
     let analysis = analyse(&fixture::plain());
     for result in &row_of(&analysis, "file", "read", Metric::Throughput).results {
         let place = result.place.unwrap();
@@ -92,7 +92,7 @@ fn neutral_metrics_are_shown_and_not_ranked() {
 }
 
 #[test]
-fn the_headline_comes_first_even_where_nobody_has_a_value() {
+fn the_headline_comes_first_even_without_values() {
     let mut results = fixture::plain();
     each_phase(&mut results, |_, _, phase| phase.status = Status::Failed);
     let analysis = analyse(&results);
@@ -117,9 +117,10 @@ fn results_from_different_cache_states_are_not_ranked() {
     assert!(row.results.iter().all(|f| f.place.is_none()));
 }
 
-/// The others are ranked as if it were not there, in whatever cache state it was: what lives in memory is never cold.
+/// The others are ranked as if the baseline did not exist, in any cache state: data in memory is
+/// never cold.
 #[test]
-fn a_baseline_competes_with_nobody_and_keeps_nobody_from_being_ranked() {
+fn a_baseline_is_not_ranked_and_does_not_affect_other_ranks() {
     let mut results = fixture::rising(7, 0.01);
     let without = analyse(&results);
     let mut baseline = fixture::contender("baseline", model::DriverKind::Kernel);
@@ -146,7 +147,7 @@ fn a_baseline_competes_with_nobody_and_keeps_nobody_from_being_ranked() {
     for (result, alone) in read.results.iter().zip(&alone.results) {
         assert_eq!(result, alone);
     }
-    // Writes are warm for everybody, and still nobody would keep files on it.
+    // Writes are warm for all contenders, yet the baseline is still not ranked.
     let write = row_of(&analysis, "file", "write", Metric::Throughput);
     assert!(write.results[3].set_apart && write.results[3].place.is_none());
     let reads = |analysis: &Analysis| {
@@ -163,7 +164,7 @@ fn a_baseline_competes_with_nobody_and_keeps_nobody_from_being_ranked() {
 }
 
 #[test]
-fn a_campaign_of_baselines_alone_sets_none_of_them_apart() {
+fn a_campaign_of_only_baselines_ranks_them_all() {
     let mut results = fixture::plain();
     for contender in &mut results.campaign.contenders {
         fixture::make_baseline(contender);
@@ -256,7 +257,7 @@ fn a_result_from_the_rounds_that_survived_has_no_place() {
 }
 
 #[test]
-fn a_campaign_under_way_says_what_has_not_run() {
+fn a_running_campaign_counts_the_cells_not_yet_run() {
     let analysis = analyse(&fixture::hostile());
     assert_eq!(analysis.counts.completeness, Completeness::Incomplete);
     assert_eq!(analysis.counts.by_outcome[&RoundOutcome::NotRun], 2);
@@ -299,7 +300,7 @@ fn failures_carry_their_evidence() {
 }
 
 #[test]
-fn a_failed_phase_makes_a_failure_even_where_the_cell_claims_to_be_ok() {
+fn a_failed_phase_is_a_failure_even_in_a_cell_marked_ok() {
     let mut results = fixture::plain();
     each_phase(&mut results, |who, round, phase| {
         if who == "slow" && round == 1 && phase.phase == "read" {
@@ -358,7 +359,7 @@ fn an_analysis_survives_json() {
 }
 
 #[test]
-fn what_is_not_selected_has_no_part_in_places_scores_and_uses() {
+fn unselected_contenders_and_rows_do_not_affect_the_results() {
     let results = fixture::plain();
     let mut analysis = analyse(&results);
     let rows = vec![true; analysis.rows.len()];

@@ -1,5 +1,5 @@
-//! Where the difference between two contenders comes from in one phase: parts of the elapsed time, what the disk was
-//! asked for, and functions of the kernel.
+//! Explains the difference between two contenders in one phase: parts of the elapsed time, disk
+//! requests, and functions of the kernel.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,12 +11,12 @@ const CALL: &str = "__x64_sys_";
 /// How functions of the driver of simulated disks end.
 const DRIVER: &str = "[fsarena_disk]";
 
-/// One of the two, in the phase that is explained.
+/// A contender in the phase that is explained.
 #[derive(Clone, Copy, Debug)]
 pub struct ExplainedSide<'a> {
     /// The contender.
     pub name: &'a str,
-    /// What was measured, without sampling.
+    /// The measured result, without sampling.
     pub result: &'a PhaseResult,
     /// Where the processor was when the same was done again.
     pub profile: &'a CpuProfile,
@@ -34,7 +34,7 @@ pub enum ElapsedComponent {
     Kernel,
     /// The simulation of the disk did, which a real disk would not cost.
     Simulation,
-    /// The disk took in a command.
+    /// The disk received a command.
     Command,
     /// The arm moved.
     Seek,
@@ -53,13 +53,13 @@ pub enum ElapsedComponent {
     Queue,
 }
 
-/// What a disk was asked for.
+/// Count of a kind of disk activity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum DiskCounter {
     /// Requests.
     Requests,
-    /// How often the arm moved.
+    /// Seeks of the disk arm.
     Seeks,
     /// Flushes of the disk's cache.
     Flushes,
@@ -83,14 +83,14 @@ impl DiskCounter {
     }
 }
 
-/// What a function takes of the time outside of the disk, of the first contender and of the second.
+/// Time that a function takes outside of the disk, for the first contender and for the second.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct FunctionTimes {
-    /// Its name; of a module as `name [module]`.
+    /// Function name; functions of a module are named `name [module]`.
     pub function: String,
     /// In itself.
     pub own: [Nanos; 2],
-    /// In itself and in what it calls.
+    /// Time in the function and in its callees.
     #[serde(rename = "with_callees")]
     pub total: [Nanos; 2],
 }
@@ -102,15 +102,15 @@ pub struct Explanation {
     pub result: String,
     /// The two contenders.
     pub contenders: [String; 2],
-    /// How often each did the work. Times and counts are those of one pass.
+    /// Number of passes of each contender. Times and counts are per pass.
     pub passes: [u64; 2],
     /// Elapsed time of each.
     pub elapsed: [Nanos; 2],
     /// Time of each outside of the disk, which its samples divide.
     pub processor: [Nanos; 2],
-    /// Its parts, which add up to it.
+    /// Parts of the elapsed time; their sum is the elapsed time.
     pub parts: Vec<(ElapsedComponent, [Nanos; 2])>,
-    /// What the disk was asked for.
+    /// Counts of disk activity.
     pub counts: Vec<(DiskCounter, [u64; 2])>,
     /// Where the time outside of the disk began: by system call, by task of the kernel, or in programs; by how much they
     /// differ, the most first.
@@ -118,7 +118,8 @@ pub struct Explanation {
     /// Functions by how much they differ in themselves, the most first.
     #[serde(rename = "by_own")]
     pub by_self_time: Vec<FunctionTimes>,
-    /// Functions of modules, as filesystems are, by how much they differ with what they call, the most first.
+    /// Functions of modules (filesystems, for example), sorted by the difference of their times
+    /// including callees, largest first.
     #[serde(rename = "by_callees")]
     pub by_total_time: Vec<FunctionTimes>,
     /// Samples of each.
@@ -165,7 +166,7 @@ fn is_of_a_filesystem(function: &str) -> bool {
     function.ends_with(']') && !function.ends_with(DRIVER) && !function.starts_with('[')
 }
 
-/// What both sides have, by kind; what is zero on both is left out.
+/// Pairs the values of both sides by kind. Omits values that are zero on both.
 fn in_pairs<K: PartialEq, V: Copy + Default + PartialEq, const N: usize>(
     [first, second]: [[(K, V); N]; 2],
 ) -> Vec<(K, [V; 2])> {
@@ -176,7 +177,7 @@ fn in_pairs<K: PartialEq, V: Copy + Default + PartialEq, const N: usize>(
         .collect()
 }
 
-/// What a number that is a sum over the passes is of one.
+/// Returns the value per pass of a sum over all passes.
 fn of_a_pass(result: &PhaseResult, sum: u64) -> u64 {
     (sum as f64 / result.iterations_counted()).round() as u64
 }
@@ -192,7 +193,8 @@ fn outside(result: &PhaseResult) -> Nanos {
     Nanos(of_a_pass(result, all.0))
 }
 
-/// The elapsed time in parts: what the disk says of its own, and what was outside of it by the samples.
+/// Returns the elapsed time in parts: times reported by the disk, and time outside of the disk
+/// divided by the samples.
 fn parts(side: ExplainedSide<'_>) -> [(ElapsedComponent, Nanos); 11] {
     let work = side.result.disk.unwrap_or_default();
     let [programs, kernel, simulation] = processor(side.profile, outside(side.result));
@@ -212,8 +214,8 @@ fn parts(side: ExplainedSide<'_>) -> [(ElapsedComponent, Nanos); 11] {
     ]
 }
 
-/// Time outside of the disk, of programs, of the kernel and of the disk's simulation, as the samples divide it; the
-/// kernel's where there are none.
+/// Divides the time outside of the disk between programs, the kernel and the simulation of the
+/// disk, in proportion to the samples. All of it counts as kernel time if there are no samples.
 fn processor(profile: &CpuProfile, outside: Nanos) -> [Nanos; 3] {
     let (mut programs, mut simulation) = (0.0, 0.0);
     for (stack, time) in profile.split_time(outside) {
@@ -233,7 +235,8 @@ fn rounded(time: f64) -> Nanos {
     Nanos(time.round() as u64)
 }
 
-/// Whether the disk's driver was at work, or what it calls to copy; and not what it tells that a request is done.
+/// Whether a stack is inside the disk's driver or in a copy function that it calls. The driver's
+/// completion callbacks do not count.
 fn is_simulation(stack: &[&str]) -> bool {
     let innermost = stack.iter().rev().take(2);
     innermost.into_iter().any(|name| name.ends_with(DRIVER))
@@ -255,7 +258,7 @@ fn counts(side: ExplainedSide<'_>) -> [(DiskCounter, u64); 7] {
     .map(|(count, sum)| (count, of_a_pass(side.result, sum)))
 }
 
-/// The time outside of the disk by what it began with.
+/// Returns the time outside of the disk by the outermost entry of the stack.
 fn by_call(profiles: [&CpuProfile; 2], outside: [Nanos; 2]) -> Vec<(String, [Nanos; 2])> {
     let mut times: BTreeMap<&str, [f64; 2]> = BTreeMap::new();
     for side in 0..2 {
@@ -271,8 +274,8 @@ fn by_call(profiles: [&CpuProfile; 2], outside: [Nanos; 2]) -> Vec<(String, [Nan
     times
 }
 
-/// What a stack begins with: a system call, the work of programs themselves, or else the task; of several tasks of one
-/// name, as `kworker/0:1`, the name.
+/// Returns the origin of a stack: a system call, the program itself, or else the task. Tasks that
+/// share a name, such as `kworker/0:1`, are grouped under that name.
 fn beginning<'a>(stack: &[&'a str]) -> &'a str {
     if is_user_time(stack) {
         return USER;
@@ -405,7 +408,7 @@ mod tests {
     }
 
     #[test]
-    fn what_took_several_passes_is_told_of_one() {
+    fn several_passes_are_reported_per_pass() {
         let work = SimulatedDiskStats {
             outside: Nanos(100),
             seek: Nanos(201),
@@ -434,7 +437,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_disk_was_asked_for_is_counted_on_both_sides() {
+    fn disk_requests_are_counted_on_both_sides() {
         let expected = vec![
             (DiskCounter::Requests, [2, 2]),
             (DiskCounter::Flushes, [3, 3]),

@@ -1,8 +1,8 @@
-//! From stored facts to medians, intervals, ranks with ties, features and failures.
+//! Computes medians, intervals, ranks with ties, features and failures from stored facts.
 //!
-//! [`analyse`] takes everything that is known of a campaign and gives an [`Analysis`], which the
-//! reports show. This crate is pure: it reads no clock and no file and draws no random number, so the
-//! same facts always give the same analysis.
+//! [`analyse`] takes all facts about a campaign and returns an [`Analysis`], which the reports
+//! show. This crate is pure: it reads no clock and no file and draws no random number, so the same
+//! facts always give the same analysis.
 
 mod advice;
 mod analysis;
@@ -85,5 +85,5 @@ pub use validity::stopping::{StopDecision, StopReason, WideInterval};
 pub use validity::unflushed::UnflushedSync;
 pub use validity::warm_reads::NotActuallyWarm;
 
-// The groups are of the model, for the weights of the catalog are over them.
+// Groups are part of the model because the weights of the catalog refer to them.
 pub use model::WorkloadCategory;

@@ -1,26 +1,31 @@
-//! Which answers are open, and which cells could settle them.
+//! Finds open answers and the cells that could settle them.
 //!
-//! An answer is open where its shortlist holds several who are not shown to be equal. Another round of these, in the
-//! tests that the answer rests on, could settle it; of anybody else it could not. Who is far behind the first by the
-//! estimates runs again only where nobody else is left to compare: a shortlist may hold it for want of rounds alone.
-//! That decides what is measured, and no verdict: verdicts are those of [`crate::inference`] on all that was measured.
+//! An answer is open if its shortlist contains several contenders that are not shown to be equal.
+//! Another round of these contenders, in the tests that the answer depends on, could settle it; a
+//! round of other contenders could not. A contender with a much higher cost than the first runs
+//! again only if no other remains to be compared, because too few rounds may be its only reason to
+//! be on the shortlist. This decides which cells run, not the verdicts: [`crate::inference`]
+//! derives verdicts from all measurements.
 
 use std::collections::BTreeSet;
 
 use crate::{Analysis, Conclusion, Rank, RowWeight, ShortlistState};
 
-/// Whose cost is above so many times that of the first is far behind.
+/// A contender that costs more than this multiple of the first is far behind.
 const FAR_BEHIND_FACTOR: f64 = 3.0;
-/// Rounds after which who is far behind is left alone: a first one may have met a stall.
+/// Rounds after which a contender that is far behind is not run again: a stall may have slowed a
+/// first round.
 const MIN_ROUNDS_BEFORE_DROP: usize = 2;
-/// Whose cost is above so many times that of the first is left alone after one: no stall takes so long.
+/// A contender that costs more than this multiple of the first is not run again after one round: no
+/// stall takes that long.
 const DROP_FACTOR: f64 = 10.0;
 
 /// A contender, by its place in the campaign's order, in a test of a suite.
 pub type Pair = (usize, (String, String));
 
 impl Analysis {
-    /// What could settle an answer that is open; nothing where all are settled. What failed is not tried again.
+    /// Returns the cells that could settle open answers; empty if all answers are settled. Failed
+    /// cells are not retried.
     pub fn unresolved_pairs(&self) -> BTreeSet<Pair> {
         let mut pairs = BTreeSet::new();
         for conclusion in &self.conclusions {
@@ -72,8 +77,9 @@ impl Analysis {
     }
 }
 
-/// Who of a shortlist runs a test again, each given with its cost as a multiple of the first's: those who are not far
-/// behind or have run it but once, and all where that leaves nobody to compare.
+/// Selects the contenders of a shortlist that run a test again. Each is given with its cost as a
+/// multiple of the first's. Selects contenders that are not far behind or have run only once, or
+/// all if fewer than two would remain.
 pub(crate) fn rerun_candidates(
     shortlist: &[(usize, f64)],
     ran: impl Fn(usize) -> usize,
@@ -100,7 +106,7 @@ mod tests {
     use crate::{analyse, fixture};
 
     #[test]
-    fn who_is_far_behind_waits_until_nobody_else_is_left() {
+    fn a_contender_far_behind_runs_only_if_no_other_remains() {
         let shortlist = [(4, 1.0), (2, 1.3), (0, 7.0)];
         assert_eq!(
             rerun_candidates(&shortlist, |_| 1),
@@ -114,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn settled_answers_want_nothing_and_open_ones_want_the_tests_they_rest_on() {
+    fn only_open_answers_request_the_tests_they_depend_on() {
         let mut results = fixture::plain();
         assert!(
             analyse(&results).unresolved_pairs().is_empty(),
@@ -134,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn a_round_that_nobody_needed_is_no_hole() {
+    fn an_unneeded_round_does_not_make_a_campaign_incomplete() {
         let mut results = fixture::plain();
         results.campaign.budget = Some(model::Nanos::from_secs(600));
         let name = results.campaign.contenders[2].name.clone();

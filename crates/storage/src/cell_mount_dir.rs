@@ -9,7 +9,7 @@ use sys::safe_path::{SafeDir, UntrustedPath};
 
 use crate::ProvisionError;
 
-/// Lies in every directory of ours, so that one left by a killed run is known again.
+/// Marks every work directory, so that one left by a killed run is recognised.
 const MARKER: &str = ".made-by-fsarena";
 const WORK: &str = "work";
 
@@ -22,12 +22,12 @@ pub struct CellMountDir {
 }
 
 impl CellMountDir {
-    /// Makes the directory of a cell below an existing directory. One that a killed run left there
-    /// is emptied first; so `campaign` must be a name that no other campaign in this directory has.
+    /// Creates the directory of a cell below an existing directory, after removing one left by a
+    /// killed run. `campaign` must be unique within the directory.
     ///
     /// # Errors
-    /// When something else of that name is there, the directory cannot be made, or, for root, others could tamper
-    /// with it.
+    /// Returns an error if a foreign file of that name exists, if the directory cannot be created,
+    /// or, as root, if other users could modify it.
     pub fn create(directory: &Path, campaign: &str, cell: CellId) -> Result<Self, ProvisionError> {
         let directory = open(directory)?;
         let name = format!("{campaign}-{}", cell.0);
@@ -80,8 +80,8 @@ impl Drop for CellMountDir {
     }
 }
 
-/// An ordinary user may compare what all may write to, as what knows no permissions is mounted; what root does there
-/// could be led elsewhere.
+/// Opens the parent directory. A user may use a world-writable directory, such as a mount without
+/// permissions; root may not, because others could redirect its operations.
 fn open(directory: &Path) -> Result<SafeDir, UntrustedPath> {
     match geteuid().is_root() {
         true => SafeDir::open(directory),
@@ -89,7 +89,8 @@ fn open(directory: &Path) -> Result<SafeDir, UntrustedPath> {
     }
 }
 
-/// Removes a directory of ours: one with the marker, or an empty one (killed before the marker).
+/// Removes a work directory: one with the marker, or an empty one (killed before the marker was
+/// written).
 fn clear_leftover(directory: &SafeDir, name: impl AsRef<Path>) -> Result<(), ProvisionError> {
     let name = name.as_ref();
     let top = directory.path().join(name);
@@ -114,7 +115,7 @@ mod tests {
     const CELL: CellId = CellId(3);
 
     #[test]
-    fn is_private_empty_and_gone_afterwards() {
+    fn is_private_and_empty_and_removed_on_drop() {
         let directory = tempfile::tempdir().unwrap();
         let workspace = CellMountDir::create(directory.path(), "fsarena-12", CELL).unwrap();
         let top = directory.path().join("fsarena-12-3");
@@ -127,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn a_leftover_of_a_killed_run_is_taken_over() {
+    fn reuses_the_directory_of_a_killed_run() {
         let directory = tempfile::tempdir().unwrap();
         let killed = CellMountDir::create(directory.path(), "fsarena-1", CELL).unwrap();
         fs::write(killed.path().join("old"), "x").unwrap();
@@ -141,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_killed_campaign_has_left_is_removed_and_nothing_else() {
+    fn removes_only_directories_of_the_killed_campaign() {
         let directory = tempfile::tempdir().unwrap();
         for (campaign, cell) in [
             ("fsarena-1", CELL),
@@ -159,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_ours_is_left_alone() {
+    fn leaves_foreign_directories_alone() {
         let directory = tempfile::tempdir().unwrap();
         let top = directory.path().join("fsarena-1-3");
         fs::create_dir(&top).unwrap();

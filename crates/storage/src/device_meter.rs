@@ -1,7 +1,8 @@
-//! What a device can do without a filesystem: the raw device that results are compared with.
+//! Speed of a device without a filesystem: the raw device that results are compared with.
 //!
-//! Reads and writes the device itself, past the page cache. Destroys what the device holds: only for an
-//! image of ours, or a device that was found usable. Judges nothing.
+//! Reads and writes the device directly, bypassing the page cache. Destroys the content of the
+//! device, so use it only with an fsarena image or a device that passed the checks. Does not check
+//! anything itself.
 
 use std::fs::File;
 use std::io::{self, ErrorKind};
@@ -17,14 +18,15 @@ use sys::uring::{Completion, Ring};
 
 use crate::ProvisionError;
 
-/// What every device takes as an alignment of memory and offsets.
+/// Alignment of memory and offsets that every device accepts.
 const ALIGNMENT: usize = 4096;
-/// A longer part of the device says no more, and takes longer to write.
+/// Maximum length of the measured area; a longer one takes more time but does not improve the
+/// result.
 const MAX_DEVICE_METER_SIZE: u64 = 1 << 30;
 const LONG: u64 = RawDevicePerformance::SEQUENTIAL_BLOCK.0;
 const SHORT: u64 = RawDevicePerformance::RANDOM_BLOCK.0;
 
-/// How often each result is taken, and how long each time takes.
+/// Number and duration of measurements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MeterSchedule {
     /// How often.
@@ -40,8 +42,8 @@ pub struct DeviceMeter<'a> {
     file: File,
     /// The part that is worked on, a multiple of [`LONG`].
     extent: u64,
-    /// So much from its beginning was written: elsewhere a device may have nothing to read, and say so
-    /// without looking.
+    /// Bytes written from the start of the device. Reads beyond this may be answered without device
+    /// access.
     written: u64,
     buffer: AlignedBuffer,
     chance: SeededRng,
@@ -49,7 +51,7 @@ pub struct DeviceMeter<'a> {
     next: [u64; 2],
 }
 
-/// One of the results.
+/// Kind of a measurement.
 #[derive(Clone, Copy)]
 struct Job {
     random: bool,
@@ -76,11 +78,11 @@ const JOBS: [Job; 4] = [
 ];
 
 impl<'a> DeviceMeter<'a> {
-    /// A device that was claimed; `path` is what it is called. `written` says that every block of it was written
-    /// before, as those of an image are.
+    /// Creates a meter for a claimed device. `path` is its name. `written` means that every block
+    /// was written before, like those of an image.
     ///
     /// # Errors
-    /// When it is smaller than a request, or cannot do direct I/O.
+    /// Returns an error if the device is smaller than a request, or does not support direct I/O.
     pub fn new(
         claim: File,
         path: &'a Path,
@@ -100,7 +102,7 @@ impl<'a> DeviceMeter<'a> {
             .map_err(|error| fail("use direct I/O on")(error.into()))?;
         let mut buffer = AlignedBuffer::new(LONG as usize, ALIGNMENT);
         let mut chance = SeededRng::substream(size.0, "raw-device");
-        // Neither zeros nor repetitions, which something below might leave out.
+        // Neither zeros nor repeated data, which a lower layer might compress or deduplicate.
         for word in buffer.chunks_exact_mut(8) {
             word.copy_from_slice(&chance.next_u64().to_le_bytes());
         }
@@ -115,10 +117,11 @@ impl<'a> DeviceMeter<'a> {
         })
     }
 
-    /// Measures the device, each result several times in turn. `stop` is asked before every request.
+    /// Measures the device, each result several times in turn. `stop` is checked before every
+    /// request.
     ///
     /// # Errors
-    /// When a request fails, or `stop` says so.
+    /// Returns an error if a request fails, or if `stop` returns true.
     pub fn measure(
         &mut self,
         pace: MeterSchedule,
@@ -150,7 +153,8 @@ impl<'a> DeviceMeter<'a> {
         })
     }
 
-    /// A ring on the device; `None` where this kernel has none, or allows none.
+    /// Creates an I/O ring for the device. Returns `None` if the kernel does not support or permit
+    /// rings.
     fn ring(&self) -> Result<Option<Ring>, ProvisionError> {
         let ring = match Ring::new(RawDevicePerformance::DEPTH, SHORT as usize) {
             Err(e)
@@ -217,7 +221,7 @@ impl<'a> DeviceMeter<'a> {
             ring.read(slot, 0, offset, length);
             return;
         }
-        // What was written before, with a beginning of its own: neither zeros nor repetitions.
+        // A fresh start makes each block unique: neither zeros nor repeated data.
         let data = &mut ring.buffer(slot)[..length];
         data.copy_from_slice(&self.buffer[..length]);
         data[..8].copy_from_slice(&self.chance.next_u64().to_le_bytes());
@@ -263,8 +267,8 @@ impl<'a> DeviceMeter<'a> {
         Ok(())
     }
 
-    /// Where a request goes, and how long it is. Only what was written is read, and random writes stay
-    /// there, too.
+    /// Returns offset and length of the next request. Only written blocks are read, and random
+    /// writes are limited to them as well.
     fn place(&mut self, job: Job) -> (u64, u64) {
         let filled = if job.writes && !job.random {
             self.extent
@@ -335,7 +339,7 @@ mod tests {
     }
 
     #[test]
-    fn every_result_is_taken_as_often_as_asked_for() {
+    fn takes_each_result_the_requested_number_of_times() {
         let directory = directory();
         let path = file(directory.path());
         let mut device = open(&path, false);
@@ -374,7 +378,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_was_written_is_read_and_nothing_lies_beyond_the_end() {
+    fn reads_only_written_blocks_within_the_device() {
         let directory = directory();
         let path = file(directory.path());
         let mut device = open(&path, false);
@@ -387,11 +391,11 @@ mod tests {
                 assert!(offset + length <= end, "{offset} + {length} > {end}");
             }
         }
-        assert_eq!(device.written, 4 * LONG, "then it begins anew");
+        assert_eq!(device.written, 4 * LONG, "wraps around at the end");
     }
 
     #[test]
-    fn it_stops_when_told_to() {
+    fn stops_on_request() {
         let directory = directory();
         let path = file(directory.path());
         let mut device = open(&path, true);
@@ -401,7 +405,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_small_is_refused_in_one_line() {
+    fn refuses_a_device_that_is_too_small() {
         let null = Path::new("/dev/null");
         let file = File::open(null).unwrap();
         let error = DeviceMeter::new(file, null, Bytes(LONG - 1), false).unwrap_err();

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use crate::HostInfo;
 
-/// The program that emulates a guest's machine, and the package that brings it.
+/// The emulator of a guest's machine and its Debian package.
 const EMULATOR: (&str, &str) = ("qemu-system-x86_64", "qemu-system-x86");
 
 /// Whether a filesystem can compete on a backend of this machine.
@@ -15,9 +15,9 @@ pub enum Availability {
     /// As it is.
     #[serde(rename = "runs")]
     Available,
-    /// When something is brought in.
+    /// The filesystem runs once the missing parts are installed.
     Missing {
-        /// What is missing, and how to get it; never empty.
+        /// The missing parts, and how to install them; never empty.
         needs: Vec<MissingRequirement>,
     },
     /// Not on this machine.
@@ -27,13 +27,13 @@ pub enum Availability {
     },
 }
 
-/// A thing that is missing.
+/// A missing requirement.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct MissingRequirement {
-    /// What it is, in a few words.
+    /// Short description.
     #[serde(rename = "what")]
     pub description: String,
-    /// The command that brings it.
+    /// The command that installs it.
     pub command: String,
     /// The Debian packages that it would install.
     pub packages: Vec<String>,
@@ -46,7 +46,7 @@ pub fn check_availability(
     machine: &HostInfo,
 ) -> Availability {
     match backend {
-        // Any mounted directory works, whatever filesystem it is on.
+        // Any mounted directory works with any filesystem.
         BackendKind::Dir => Availability::Available,
         BackendKind::Vm => in_guest(filesystem, machine),
         BackendKind::Loop => on_loop(filesystem, machine),
@@ -122,7 +122,7 @@ pub fn missing_programs(suite: &Suite, machine: &HostInfo) -> Option<MissingRequ
     })
 }
 
-/// What a guest's machine is emulated by, where that is missing.
+/// Returns the emulator of a guest's machine if it is missing.
 pub fn emulator(machine: &HostInfo) -> Option<MissingRequirement> {
     let (program, package) = EMULATOR;
     (!machine.programs.have(program)).then(|| MissingRequirement {
@@ -147,7 +147,7 @@ fn driver(
     if machine.filesystems.contains(name) {
         return Ok(None);
     }
-    // Modules stand in the order in which they load: the filesystem itself is the last one.
+    // Modules are listed in load order: the filesystem itself is the last one.
     let module = filesystem.requires.modules.last().unwrap_or(name);
     match module_need(module, machine) {
         Some(_) if machine.loads_modules => Ok(None),
@@ -175,7 +175,7 @@ fn loop_driver(
     }
 }
 
-/// A module that is there to be loaded.
+/// Returns the command to load a module, if the module exists.
 fn module_need(module: &str, machine: &HostInfo) -> Option<MissingRequirement> {
     let known = machine.modules.contains(&module.replace('-', "_"));
     known.then(|| MissingRequirement {
@@ -318,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_all_it_needs_runs() {
+    fn runs_if_all_requirements_are_met() {
         let it = filesystem("ext4", DriverKind::Kernel, "there");
         assert_eq!(
             check_availability(&it, BackendKind::Loop, &machine()),
@@ -334,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_that_no_package_brings_is_told_with_what_does() {
+    fn a_program_without_a_package_has_its_own_install_command() {
         let mut it = filesystem("ext4", DriverKind::Kernel, "there");
         let brings = ("driver".to_owned(), "cargo install driver".to_owned());
         it.requires.programs.push(brings.0.clone());
@@ -347,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn without_root_every_command_says_sudo() {
+    fn without_root_every_command_starts_with_sudo() {
         let user = HostInfo {
             root: false,
             ..machine()
@@ -364,7 +364,7 @@ mod tests {
     }
 
     #[test]
-    fn a_module_is_no_obstacle_where_the_kernel_loads_it_itself() {
+    fn a_module_is_not_required_if_the_kernel_loads_it_itself() {
         let loading = HostInfo {
             loads_modules: true,
             ..machine()
@@ -381,7 +381,7 @@ mod tests {
     }
 
     #[test]
-    fn a_kernel_without_driver_or_module_makes_it_impossible() {
+    fn without_driver_or_module_the_filesystem_is_impossible() {
         let it = filesystem("hpfs", DriverKind::Kernel, "there");
         let reason = why(check_availability(&it, BackendKind::Loop, &machine()));
         assert!(
@@ -408,9 +408,9 @@ mod tests {
         );
     }
 
-    /// Neither this machine's kernel nor its programs matter, and nobody is root.
+    /// The kernel and programs of this machine are irrelevant, and root is not needed.
     #[test]
-    fn in_a_guest_it_runs_with_what_the_guest_has() {
+    fn in_a_guest_only_the_content_of_the_guest_counts() {
         let lacks = "the guest's kernel has no module ufs";
         let machine = HostInfo {
             root: false,
@@ -422,7 +422,7 @@ mod tests {
             ..machine()
         };
         let mut it = filesystem("hpfs", DriverKind::Kernel, "mkfs.it");
-        it.only_in_guest = Some("its driver is built anew".into());
+        it.only_in_guest = Some("its driver is built specially".into());
         assert_eq!(
             check_availability(&it, BackendKind::Vm, &machine),
             Availability::Available
@@ -435,7 +435,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_guest_or_an_emulator_the_commands_bring_them() {
+    fn a_missing_guest_or_emulator_is_reported_with_its_command() {
         let it = filesystem("ext4", DriverKind::Kernel, "there");
         let bare = HostInfo {
             programs: ProgramLookup::These(BTreeSet::new()),
@@ -451,9 +451,9 @@ mod tests {
         );
     }
 
-    /// Though the kernel has the filesystem and all programs are there.
+    /// Although the kernel has the filesystem and all programs are installed.
     #[test]
-    fn a_driver_that_has_to_be_built_anew_runs_in_a_guest_only() {
+    fn a_specially_built_driver_runs_only_in_a_guest() {
         let mut it = filesystem("ext4", DriverKind::Kernel, "there");
         it.only_in_guest = Some("the stock driver only reads".into());
         let reason = why(check_availability(&it, BackendKind::Loop, &machine()));

@@ -1,4 +1,4 @@
-//! What a campaign runs on: machine, kernel, storage, versions of the tools.
+//! The environment of a campaign: machine, kernel, storage and tool versions.
 
 use std::fs;
 use std::path::Path;
@@ -18,13 +18,13 @@ use crate::tool_version::tool_version;
 pub struct EnvironmentContext {
     /// Version of fsarena.
     pub program: String,
-    /// What the contenders are put on.
+    /// The storage of the contenders.
     pub device: String,
-    /// Which disk that is, where it is a block device of the user's.
+    /// Identity of the disk, if the user gave a block device.
     pub disk: Option<DiskIdentity>,
     /// How the image is attached.
     pub attachment: String,
-    /// What decides about speed of what the contenders are put on.
+    /// Conditions of the storage that affect speed.
     pub conditions: Vec<HostSetting>,
     /// The clock that times are in.
     pub clock: String,
@@ -64,8 +64,8 @@ pub fn collect<'a>(
     }
 }
 
-/// A device, image or directory with the disk that lies below it, for people:
-/// `/dev/sdb (CT1000, 931.5 GiB, SSD)`, `/var/x.img on ext4 on /dev/sda2 (…)`.
+/// Describes a device, image or directory together with its disk: `/dev/sdb (CT1000, 931.5 GiB,
+/// SSD)`, `/var/x.img on ext4 on /dev/sda2 (…)`.
 pub fn describe_storage(path: &Path) -> String {
     let identity = DeviceId::from_path(path);
     if let Some(device @ DeviceId::Block(..)) = identity {
@@ -83,7 +83,7 @@ pub fn describe_storage(path: &Path) -> String {
     format!("{} on {}{below}", path.display(), mount.kind)
 }
 
-/// Model, size and kind of a disk, as far as sysfs tells.
+/// Returns model, size and kind of a disk, omitting facts that sysfs lacks.
 fn hardware(device: DeviceId) -> String {
     let size = device
         .directory()
@@ -110,7 +110,7 @@ fn hardware(device: DeviceId) -> String {
     }
 }
 
-/// A size for people.
+/// Formats a size for display.
 fn rounded(bytes: u64) -> String {
     const GIB: u64 = 1 << 30;
     if bytes >= GIB {
@@ -133,7 +133,7 @@ fn kernel() -> String {
     parts.map(|part| part.to_string_lossy()).join(" ")
 }
 
-/// The name of the distribution for people, from the text of `/etc/os-release`.
+/// Returns the display name of the distribution, from the text of `/etc/os-release`.
 pub fn distribution(os_release: &str) -> String {
     let line = os_release
         .lines()
@@ -157,7 +157,7 @@ pub fn cpu_model(cpuinfo: &str) -> String {
         .unwrap_or_default()
 }
 
-/// All memory, from the text of `/proc/meminfo`; 0 where it does not tell.
+/// Returns the total memory, from the text of `/proc/meminfo`; 0 if it is missing.
 pub fn memory(meminfo: &str) -> Bytes {
     let kib: Option<u64> = meminfo
         .lines()
@@ -166,10 +166,11 @@ pub fn memory(meminfo: &str) -> Bytes {
     Bytes(kib.and_then(|kib| kib.checked_mul(1024)).unwrap_or(0))
 }
 
-/// Caches of a processor; none where sysfs does not tell, as on some virtual machines.
+/// Returns the caches of a processor. Empty if sysfs does not list them, as on some virtual
+/// machines.
 ///
-/// Format: `index*/{level,type,size}`, the size as `32K`; Documentation/ABI/testing/
-/// sysfs-devices-system-cpu of the kernel.
+/// Format: `index*/{level,type,size}`, the size as `32K`;
+/// Documentation/ABI/testing/sysfs-devices-system-cpu of the kernel.
 fn caches(directory: &Path) -> Vec<CpuCache> {
     let indices = fs::read_dir(directory).into_iter().flatten().flatten();
     let mut caches: Vec<CpuCache> = indices.filter_map(|i| cache(&i.path())).collect();
@@ -224,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn caches_are_read_as_sysfs_tells_them() {
+    fn reads_processor_caches_from_sysfs() {
         let place = tempfile::tempdir().unwrap();
         for (index, level, kind, size) in [
             ("index3", "3", "Unified", "32M"),
@@ -251,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn this_machine_is_described_and_each_tool_asked_once() {
+    fn describes_this_machine_and_runs_each_tool_once() {
         let version = ["sh", "-c", "echo 1.0"].map(String::from).to_vec();
         let filesystem = Filesystem {
             name: "it".into(),
@@ -282,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_is_described_with_what_it_lies_on() {
+    fn describes_a_path_with_its_filesystem() {
         assert_eq!(
             describe_storage(Path::new("/proc/self")),
             "/proc/self on proc"

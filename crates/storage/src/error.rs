@@ -1,4 +1,4 @@
-//! What can go wrong while something is provided, each in one line for people.
+//! Provisioning errors, each formatted as one line.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -11,11 +11,11 @@ pub enum ProvisionError {
     /// A step on a file or device failed.
     #[error("cannot {doing} {}: {source}", path.display())]
     Io {
-        /// What was being done: `create`, `attach`.
+        /// The failed operation: `create`, `attach`.
         doing: &'static str,
         /// To what.
         path: PathBuf,
-        /// What the kernel said.
+        /// The error of the operating system.
         source: io::Error,
     },
     /// The filesystem below has too little room.
@@ -24,14 +24,14 @@ pub enum ProvisionError {
     NoSpace {
         /// A directory of that filesystem.
         path: PathBuf,
-        /// What is needed, reserve included.
+        /// Bytes needed, including the reserve.
         needed: Bytes,
-        /// What an ordinary user may still fill.
+        /// Bytes available to an unprivileged user.
         available: Bytes,
         /// The options that help.
         advice: &'static str,
     },
-    /// A directory of the name that a cell needs is there already, and is not ours.
+    /// A directory with the required name already exists and was not created by fsarena.
     #[error("{} exists and was not made by fsarena: move it away", path.display())]
     Foreign {
         /// The directory.
@@ -49,7 +49,7 @@ pub enum ProvisionError {
 }
 
 impl ProvisionError {
-    /// For `map_err`: a failed step with what it was about.
+    /// Returns a function for `map_err` that adds the operation and the path.
     pub fn io(doing: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
         move |source| Self::Io {
             doing,

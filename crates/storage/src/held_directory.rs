@@ -18,10 +18,10 @@ pub struct PinnedDirectory {
 }
 
 impl PinnedDirectory {
-    /// Takes a directory.
+    /// Opens a directory and records its mount.
     ///
     /// # Errors
-    /// When there is none, or it may not be looked into.
+    /// Returns an error if the directory does not exist or cannot be opened.
     pub fn open(path: &Path) -> Result<Self, ProvisionError> {
         let open = mount_id::open(path).map_err(ProvisionError::io("open", path))?;
         let identity = mount_id::identity(&open);

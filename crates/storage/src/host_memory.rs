@@ -1,7 +1,8 @@
-//! How much memory is to be had, and whether a virtual machine gives what is free back to its host.
+//! Available memory, and whether a virtual machine returns free memory to its host.
 //!
-//! A page that went back is fetched from the host when it is used again, which costs several times as
-//! much as filling it. Which phase pays for this is chance: new files and cold reads are the first to.
+//! A returned page must be fetched from the host when it is used again, which costs several times
+//! as much as filling it. The phase that pays for this is arbitrary: new files and cold reads are
+//! affected first.
 
 use std::fs;
 use std::path::Path;
@@ -10,7 +11,7 @@ use model::Bytes;
 
 /// `VIRTIO_ID_BALLOON`, as sysfs writes it.
 const BALLOON: &str = "0x0005";
-/// `VIRTIO_BALLOON_F_REPORTING`: free pages are told to the host, which may take them.
+/// `VIRTIO_BALLOON_F_REPORTING`: free pages are reported to the host, which may reclaim them.
 ///
 /// Source: Virtual I/O Device (VIRTIO) Version 1.2, 5.5.3 "Feature bits".
 const REPORTING: usize = 5;
@@ -21,12 +22,13 @@ pub fn is_ballooned() -> bool {
     reports_free_pages(Path::new(DEVICES))
 }
 
-/// Memory that programs can have without swapping, as `/proc/meminfo` estimates it; `None` where it does not.
+/// Returns the memory available without swapping, as estimated by `/proc/meminfo`, or `None` if it
+/// is missing there.
 pub fn available_memory() -> Option<Bytes> {
     available(&fs::read_to_string("/proc/meminfo").ok()?)
 }
 
-/// The same from the text of `/proc/meminfo`.
+/// Parses the available memory from the text of `/proc/meminfo`.
 pub fn available(meminfo: &str) -> Option<Bytes> {
     let mut lines = meminfo.lines();
     let rest = lines.find_map(|line| line.strip_prefix("MemAvailable:"))?;
@@ -51,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn available_memory_is_what_the_kernel_estimates() {
+    fn reads_the_available_memory_of_the_kernel() {
         let meminfo = "MemTotal:  9 kB\nMemFree:   1 kB\nMemAvailable:    2048 kB\n";
         assert_eq!(available(meminfo), Some(Bytes::mib(2)));
         assert_eq!(available("MemTotal: 9 kB\n"), None);

@@ -1,5 +1,5 @@
-//! What decides about speed beside the parts of a machine: settings of the kernel and of a disk's queue, and where
-//! fsarena runs. What cannot be found out is left out.
+//! Conditions that affect speed in addition to the hardware: settings of the kernel and of a disk's
+//! queue, and the place where fsarena runs. Unknown conditions are omitted.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -21,7 +21,8 @@ const DIRTY: [&str; 6] = [
     "dirty_writeback_centisecs",
 ];
 
-/// The queue of a block device, or of the one on which a file or directory lies.
+/// Returns the queue settings of a block device, or of the device that contains a file or
+/// directory.
 pub fn storage_settings(path: &Path) -> Vec<HostSetting> {
     let device = match DeviceId::from_path(path) {
         Some(device @ DeviceId::Block(..)) => Some(device),
@@ -60,7 +61,7 @@ pub fn machine_settings(root: &Path) -> Vec<HostSetting> {
         .collect()
 }
 
-/// Of a list such as `always [madvise] never` the word in brackets.
+/// Returns the bracketed choice of a list such as `always [madvise] never`.
 fn chosen(words: &str) -> String {
     let mut choices = words.split_whitespace();
     let chosen = choices.find_map(|word| word.strip_prefix('[')?.strip_suffix(']'));
@@ -77,7 +78,7 @@ fn dirty(read: &impl Fn(&str) -> Option<String>) -> Option<String> {
     (!limits.is_empty()).then(|| limits.join(", "))
 }
 
-/// The governors of all processors that have one, each once.
+/// Returns the distinct frequency governors of all processors.
 fn governors(root: &Path) -> Option<String> {
     let processors = fs::read_dir(root.join("sys/devices/system/cpu")).ok()?;
     let governor = |entry: fs::DirEntry| {
@@ -88,8 +89,8 @@ fn governors(root: &Path) -> Option<String> {
     (!names.is_empty()).then(|| names.into_iter().collect::<Vec<_>>().join(", "))
 }
 
-/// The groups of this process that are not the root of their hierarchy, with their controllers where there are
-/// several hierarchies. Format: `number:controllers:path`, cgroups(7).
+/// Returns the control groups of this process other than root groups, with their controllers if
+/// there are several hierarchies. Format: `number:controllers:path`, cgroups(7).
 fn cgroup(table: &str) -> String {
     let group = |line: &str| {
         let (_, rest) = line.split_once(':')?;
@@ -106,8 +107,8 @@ fn cgroup(table: &str) -> String {
     }
 }
 
-/// Whether the processor says that a hypervisor is below it (a flag on x86), and what the firmware calls the machine
-/// then; nothing where processors have no such flag.
+/// Returns whether the processor reports a hypervisor (a flag on x86), and if so the machine name
+/// of the firmware. Returns `None` if the processor has no such flag.
 fn hypervisor(read: &impl Fn(&str) -> Option<String>) -> Option<String> {
     let cpuinfo = read("proc/cpuinfo")?;
     let flags = cpuinfo.lines().find(|line| line.starts_with("flags"))?;
@@ -139,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn a_machine_is_told_in_the_kernels_words() {
+    fn describes_a_machine_in_terms_of_the_kernel() {
         let root = machine(&[
             ("proc/sys/vm/dirty_ratio", "0\n"),
             ("proc/sys/vm/dirty_bytes", "1048576\n"),
@@ -184,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_machine_does_not_tell_is_left_out() {
+    fn omits_unknown_conditions() {
         assert_eq!(machine_settings(Path::new("/no/such")), []);
         let root = machine(&[
             ("proc/self/cgroup", "0::/\n"),

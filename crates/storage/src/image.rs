@@ -1,7 +1,7 @@
-//! The image file that a campaign's cells are put on, one after the other.
+//! The image file that contains the filesystem of each cell in turn.
 //!
-//! Written completely once, so that no result holds the time in which the filesystem below allocates
-//! blocks. Never removed on its own: a resumed campaign goes on with the same blocks.
+//! Written completely once, so that results exclude the time the underlying filesystem needs to
+//! allocate blocks. Removed only on request: a resumed campaign continues with the same blocks.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -14,9 +14,9 @@ use nix::fcntl::{PosixFadviseAdvice, posix_fadvise};
 
 use crate::{DeviceRefusal, ProvisionError, space};
 
-/// How much of it is written at a time.
+/// Bytes written at a time.
 pub const CHUNK: usize = 1 << 20;
-/// After so many bytes they are flushed, so that progress is true and an interruption is quick.
+/// Bytes between flushes, so that progress is accurate and interrupting is quick.
 const FLUSH_EVERY: u64 = 32 << 20;
 const ADVICE: &str = "give a smaller --size, or a --work-dir on another filesystem";
 
@@ -28,15 +28,15 @@ pub struct Image {
 }
 
 impl Image {
-    /// The image file of the given path and size: the one that is there, where it is complete, or a
-    /// new one. `progress` gets the bytes written so far and may stop the work.
+    /// Returns the image file of the given path and size; creates it unless a complete one exists.
+    /// `progress` receives the bytes written so far and may stop the work.
     ///
-    /// The bytes are pseudo-random: zeros would be left out by a filesystem or disk below that
-    /// compresses.
+    /// The bytes are pseudo-random, because a filesystem or disk that compresses would not store
+    /// zeros.
     ///
     /// # Errors
-    /// When there is no room (size and 5 % more), something fails, or `progress` says stop; nothing
-    /// is left behind then.
+    /// Returns an error if space is insufficient (size and 5 % more), if a step fails, or if
+    /// `progress` stops the work. No partial file remains.
     pub fn prepare(
         path: &Path,
         size: Bytes,
@@ -73,10 +73,11 @@ impl Image {
         space::require_free_space(directory, size, ADVICE)
     }
 
-    /// Writes all of it anew, over the blocks that it has; `content` gives it chunk by chunk, from its beginning.
+    /// Rewrites the image in place; `content` fills it in chunks, from the beginning.
     ///
     /// # Errors
-    /// When it cannot be written, `content` fails, or `progress` says stop.
+    /// Returns an error if the image cannot be written, if `content` fails, or if `progress` stops
+    /// the work.
     pub fn rewrite(
         &self,
         content: &mut dyn FnMut(&mut [u8]) -> io::Result<()>,
@@ -87,15 +88,15 @@ impl Image {
         write_content(&mut file, &self.path, self.size, content, progress)
     }
 
-    /// Where it is.
+    /// Returns the path of the image.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Whether it is still there as it was made.
+    /// Checks that the image still exists and is complete.
     ///
     /// # Errors
-    /// When it is not.
+    /// Returns an error if it does not.
     pub fn check_unchanged(&self) -> Result<(), DeviceRefusal> {
         match self.is_complete() {
             true => Ok(()),
@@ -105,15 +106,15 @@ impl Image {
         }
     }
 
-    /// How large it is.
+    /// Returns the size of the image.
     pub const fn size(&self) -> Bytes {
         self.size
     }
 
-    /// Removes the file, and what an interrupted run left of one.
+    /// Removes the image file and any partial file of an interrupted run.
     ///
     /// # Errors
-    /// When it is there and cannot be removed.
+    /// Returns an error if an existing file cannot be removed.
     pub fn remove(&self) -> Result<(), ProvisionError> {
         for file in [&self.path, &self.path.with_extension("partial")] {
             match fs::remove_file(file) {
@@ -126,8 +127,8 @@ impl Image {
         Ok(())
     }
 
-    /// A plain file of the right size under the final name was written to its end. One that has another name
-    /// is kept by somebody under that.
+    /// Returns true if the image is complete: only a complete file gets the final name. A file with
+    /// a second hard link is not reused, because it is in use under that other name.
     fn is_complete(&self) -> bool {
         let is_ours = |m: fs::Metadata| m.is_file() && m.len() == self.size.0 && m.nlink() == 1;
         fs::symlink_metadata(&self.path).is_ok_and(is_ours)
@@ -183,23 +184,23 @@ fn write_content(
     Ok(())
 }
 
-/// Takes the pages out of the cache again, so that cells begin with the memory they would have had.
-/// A mere hint: where the kernel does not follow it, cells run all the same.
+/// Drops the pages of the file from the cache, so that cells start with the usual memory. Only a
+/// hint: the campaign also works if the kernel ignores it.
 fn forget(file: &File) {
     let _ = posix_fadvise(file, 0, 0, PosixFadviseAdvice::POSIX_FADV_DONTNEED);
 }
 
-/// What an image holds before anything was written to it.
+/// The content of an image before first use.
 #[derive(Debug)]
 pub struct ImageFill(SeededRng);
 
 impl ImageFill {
-    /// That of an image of this size, from its beginning.
+    /// Creates the content of an image of this size.
     pub fn for_size(size: Bytes) -> Self {
         Self(SeededRng::substream(size.0, "image"))
     }
 
-    /// The next bytes; but for the last, a multiple of eight.
+    /// Returns the next bytes. Every call except the last must request a multiple of eight.
     pub fn fill(&mut self, buffer: &mut [u8]) {
         for word in buffer.chunks_mut(8) {
             word.copy_from_slice(&self.0.next_u64().to_le_bytes()[..word.len()]);
@@ -233,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn a_complete_image_is_used_again_and_any_other_is_made_anew() {
+    fn reuses_a_complete_image_and_recreates_any_other() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("disk.img");
         let make = |size| Image::prepare(&path, Bytes(size), &mut |_| GO_ON).unwrap();
@@ -247,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn stopping_leaves_nothing_behind() {
+    fn an_interrupted_image_leaves_no_files() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("disk.img");
         let stopped = Image::prepare(&path, Bytes::mib(4), &mut |_| ControlFlow::Break(()));
@@ -256,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn too_little_room_is_said_before_anything_is_written() {
+    fn reports_insufficient_space_before_writing() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("disk.img");
         let error = Image::prepare(&path, Bytes(1 << 60), &mut |_| GO_ON).unwrap_err();

@@ -1,8 +1,8 @@
-//! What cells need before they can run: image files, loop devices, directories, programs; and
-//! whether a device that a user names may be overwritten.
+//! Provides resources for cells: image files, loop devices, directories and programs. Also checks
+//! whether a device given by the user may be overwritten.
 //!
-//! Says what is missing and what brings it. Runs no cell and makes no filesystem; writes to a device only
-//! to find out how fast it is.
+//! Reports missing requirements and the commands that install them. Does not run cells or create
+//! filesystems, and writes to a device only to measure its speed.
 
 mod cell_mount_dir;
 mod device;

@@ -1,4 +1,5 @@
-//! Whether a file still lies below a loop device: after a kill the kernel may take a while to let go.
+//! Checks whether a file is attached to a loop device; after a kill, the kernel may take a while to
+//! release it.
 
 use std::path::Path;
 use std::thread;
@@ -6,10 +7,10 @@ use std::time::{Duration, Instant};
 
 use crate::sysfs::{self, DeviceId};
 
-/// How often the kernel is asked.
+/// Interval between checks.
 const INTERVAL: Duration = Duration::from_millis(2);
 
-/// Whether a loop device holds the file after waiting so long for its release.
+/// Returns true if a loop device still holds the file after `timeout`.
 pub fn is_loop_attached(file: &Path, timeout: Duration) -> bool {
     let Some(file) = DeviceId::from_path(file) else {
         return false;
@@ -24,7 +25,7 @@ pub fn is_loop_attached(file: &Path, timeout: Duration) -> bool {
     false
 }
 
-/// What cannot be found out is taken for held.
+/// Returns true if a loop device holds the file, or if that is unknown.
 fn holds(file: DeviceId) -> bool {
     let devices = sysfs::loop_devices();
     devices.map_or(true, |devices| {
@@ -40,7 +41,7 @@ mod tests {
     use crate::LoopDevice;
 
     #[test]
-    fn an_attached_file_is_seen_until_it_is_let_go() {
+    fn a_file_is_attached_until_its_device_is_detached() {
         let directory = tempfile::tempdir().unwrap();
         let image = directory.path().join("image");
         fs::write(&image, [1; 65_536]).unwrap();

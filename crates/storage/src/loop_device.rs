@@ -17,20 +17,21 @@ const ATTEMPTS: u32 = 100;
 #[derive(Debug)]
 pub struct LoopDevice {
     // Fields are dropped in this order: what is open cannot be removed.
-    /// Held open: the device lets go of its file when the last one who has it open closes it.
+    /// Keeps the device attached; the kernel releases the backing file after the last close.
     file: File,
     number: LoopNode,
     direct: bool,
 }
 
 impl LoopDevice {
-    /// Attaches a file, past the page cache of the filesystem below where that can do direct I/O.
-    /// Discards are switched off: they would punch holes into the image, and the next cell would
-    /// pay for filling them. What is switched on a loop device stays so when its file is gone; so this is one of
-    /// its own, which goes with it. Needs root.
+    /// Attaches a file, with direct I/O if the underlying filesystem supports it. Discards are
+    /// disabled, because they would punch holes into the image, which the next cell would have to
+    /// fill. Such settings of a loop device persist after it is detached, so a new device is
+    /// created and removed again. Needs root.
     ///
     /// # Errors
-    /// When the file cannot be opened, or the kernel has no loop devices or refuses.
+    /// Returns an error if the file cannot be opened, or if the kernel has no loop devices or
+    /// refuses.
     pub fn attach(image: &Path) -> Result<Self, ProvisionError> {
         let backing = OpenOptions::new()
             .read(true)
@@ -40,10 +41,10 @@ impl LoopDevice {
         Self::attach_file(&backing, image)
     }
 
-    /// Attaches an open file, whatever its path leads to by now.
+    /// Attaches an open file, regardless of the current target of its path.
     ///
     /// # Errors
-    /// As for [`LoopDevice::attach`].
+    /// Returns the errors of [`LoopDevice::attach`].
     pub fn attach_file(backing: &File, image: &Path) -> Result<Self, ProvisionError> {
         LoopNode::remove_stale();
         let (file, number) =
@@ -57,10 +58,11 @@ impl LoopDevice {
         Ok(device)
     }
 
-    /// Attaches a file that is open for reading only: whatever is written to the device is refused by the kernel.
+    /// Attaches a file that is open read-only. The kernel refuses all writes to the device.
     ///
     /// # Errors
-    /// As for [`LoopDevice::attach`], and when the kernel would take writes all the same.
+    /// Returns the errors of [`LoopDevice::attach`], and an error if the device is nevertheless
+    /// writable.
     pub fn attach_read_only(backing: &File, image: &Path) -> Result<Self, ProvisionError> {
         let device = Self::attach_file(backing, image)?;
         let attribute = device.number.attribute("ro");
@@ -76,11 +78,11 @@ impl LoopDevice {
         }
     }
 
-    /// Sets how far ahead of a sequential reader the kernel reads, in whole KiB. By itself it is what the disks of
-    /// this machine have, and decides who is first.
+    /// Sets the readahead of the device, in whole KiB. The default is inherited from the disks of
+    /// this machine and affects the ranking.
     ///
     /// # Errors
-    /// When the kernel refuses.
+    /// Returns an error if the kernel refuses.
     pub fn set_readahead(&self, size: Bytes) -> Result<(), ProvisionError> {
         let readahead = self.number.attribute("queue/read_ahead_kb");
         fs::write(&readahead, (size.0 / 1024).to_string())
@@ -100,13 +102,13 @@ impl LoopDevice {
         block_claim::write_state(&self.file).map_err(ProvisionError::io("examine", self.path()))
     }
 
-    /// Whether the page cache of the filesystem below is passed by. Where it is not, the image's
-    /// blocks may be in memory twice, and a cold cache is not quite cold.
+    /// Returns true if I/O bypasses the page cache of the underlying filesystem. Otherwise blocks
+    /// may be in memory twice, and a cold cache is not entirely cold.
     pub const fn is_direct(&self) -> bool {
         self.direct
     }
 
-    /// How it is attached, in the words of a report.
+    /// Returns the kind of attachment, for reports.
     pub const fn attachment(&self) -> &'static str {
         if self.direct {
             "loop device, direct I/O, no discards"
@@ -129,7 +131,8 @@ impl LoopDevice {
 
 impl Drop for LoopDevice {
     fn drop(&mut self) {
-        // Where this fails the device is gone already, or is let go when the descriptor closes.
+        // If this fails, the device has already been detached or will be when the descriptor is
+        // closed.
         let _ = loopdev::detach(&self.file);
     }
 }

@@ -1,4 +1,5 @@
-//! A loop device that fsarena makes and removes: what is changed on one lasts until it is removed, whoever uses it next.
+//! A loop device that fsarena creates and removes. Settings of a loop device persist until it is
+//! removed, even for other users of it.
 
 use std::fs::{self, File};
 use std::io::{self, ErrorKind};
@@ -13,7 +14,8 @@ use crate::sysfs::{self, BLOCK};
 const CONTROL: &str = "/dev/loop-control";
 /// Numbers that are tried: a minor number has 20 bits.
 const NUMBERS: u32 = 1 << 20;
-/// How long who looks at a device for a moment, as udev does, may keep it from being removed.
+/// Maximum time that another program, such as udev, may delay the removal while it examines the
+/// device.
 const LOOK: Duration = Duration::from_millis(200);
 const PAUSE: Duration = Duration::from_millis(5);
 
@@ -22,15 +24,17 @@ const PAUSE: Duration = Duration::from_millis(5);
 pub struct LoopNode {
     number: u32,
     path: PathBuf,
-    /// Whether nobody but us makes its node, as in a container whose `/dev` the kernel does not fill.
+    /// Whether fsarena created the device node, as in a container whose `/dev` is not populated by
+    /// the kernel.
     own_node: bool,
 }
 
 impl LoopNode {
-    /// Makes the device behind the last one: programs that look for a free one take the first.
+    /// Creates a device after the last existing one, because other programs use the first free
+    /// device.
     ///
     /// # Errors
-    /// When the kernel has no loop devices or refuses.
+    /// Returns an error if the kernel has no loop devices or refuses.
     pub fn create() -> io::Result<Self> {
         let control = control()?;
         let begin = numbers()?.last().map_or(0, |last| last + 1);
@@ -67,8 +71,8 @@ impl LoopNode {
         directory(self.number).join(name)
     }
 
-    /// Removes the devices that killed campaigns have left: nobody uses them, and their discards are off, though
-    /// they could discard. Where one cannot be removed, nothing is lost but that.
+    /// Removes unused devices left by killed campaigns, recognised by their disabled discards. A
+    /// device that cannot be removed is harmless.
     pub fn remove_stale() {
         let (Ok(control), Ok(numbers)) = (control(), numbers()) else {
             return;
@@ -85,7 +89,8 @@ impl Drop for LoopNode {
             return;
         };
         let start = Instant::now();
-        // What holds it longer, such as a mount that a killed cell has left, leaves it to the next campaign.
+        // If the device stays busy, for example because of a mount left by a killed cell, the next
+        // campaign removes it.
         while let Err(error) = loopdev::remove(&control, self.number) {
             if error.kind() != ErrorKind::ResourceBusy || start.elapsed() > LOOK {
                 break;

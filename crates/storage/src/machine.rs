@@ -1,5 +1,5 @@
-//! What this machine can run: kernel, modules, programs, rights. Facts only; the judgement is the
-//! doctor's.
+//! The capabilities of this machine: kernel, modules, programs, permissions. Facts only; `doctor`
+//! evaluates them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -24,29 +24,29 @@ pub struct HostInfo {
     pub modules: BTreeSet<String>,
     /// Whether the kernel loads a filesystem's module by itself when it is mounted.
     pub loads_modules: bool,
-    /// Whether `/dev/loop-control` is there.
+    /// Whether `/dev/loop-control` exists.
     pub loop_control: bool,
-    /// Whether `/dev/fuse` is there.
+    /// Whether `/dev/fuse` exists.
     pub fuse_device: bool,
-    /// Memory that programs can have, where that is known.
+    /// Memory available to programs, if known.
     pub available_memory: Option<Bytes>,
     /// The programs that can be found.
     pub programs: ProgramLookup,
-    /// What the guest has that is made here; absent where none is.
+    /// Content of the guest that is built on this machine, if any.
     pub guest: Option<GuestContents>,
 }
 
 /// Programs of a machine.
 #[derive(Clone, Debug)]
 pub enum ProgramLookup {
-    /// This one's, wherever programs lie.
+    /// The programs of this machine, on the path.
     OfPath,
     /// These and no others.
     These(BTreeSet<String>),
 }
 
 impl ProgramLookup {
-    /// Whether there is one of this name.
+    /// Returns true if there is a program of this name.
     pub fn have(&self, name: &str) -> bool {
         match self {
             Self::OfPath => find_program(name).is_some(),
@@ -55,12 +55,13 @@ impl ProgramLookup {
     }
 }
 
-/// What a guest has for filesystems.
+/// Filesystem support of a guest.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GuestContents {
     /// Release of its kernel.
     pub kernel: String,
-    /// The filesystems that it cannot drive, by name, each with what it lacks and what would bring that.
+    /// Filesystems that the guest cannot mount, by name, each with the missing part and how to get
+    /// it.
     pub lacks: BTreeMap<String, String>,
 }
 
@@ -86,12 +87,12 @@ impl HostInfo {
     }
 }
 
-/// A file's text; what cannot be read tells nothing.
+/// Returns the text of a file, or an empty string if it cannot be read.
 fn read(path: &str) -> String {
     fs::read_to_string(path).unwrap_or_default()
 }
 
-/// The last word of each line; `nodev` may stand before it.
+/// Returns the last word of each line, which may start with `nodev`.
 fn filesystems(text: &str) -> BTreeSet<String> {
     text.lines()
         .filter_map(|line| line.split_whitespace().last())

@@ -1,11 +1,11 @@
-//! Where a program is: on the path, or where administrators' programs are on a user's machine.
+//! Finds programs on the path and in the directories of administration programs.
 
 use std::env;
 use std::ffi::OsString;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-/// Directories that a user's `PATH` often leaves out.
+/// Directories that are often missing from the `PATH` of a user.
 const ADMINISTRATION: [&str; 3] = ["/usr/local/sbin", "/usr/sbin", "/sbin"];
 
 /// The path of an executable program, by its name or path.
@@ -43,7 +43,7 @@ mod tests {
     }
 
     #[test]
-    fn administrators_programs_are_found_whatever_the_path() {
+    fn finds_administration_programs_independently_of_the_path() {
         let all: Vec<PathBuf> = directories("/nowhere".into()).collect();
         assert_eq!(all[0], Path::new("/nowhere"));
         assert!(all.contains(&PathBuf::from("/usr/sbin")));

@@ -1,4 +1,4 @@
-//! Devices put together to one (RAID-0 of the kernel's md), for as long as the value lives.
+//! A RAID-0 array of devices (md of the kernel) that is stopped on drop.
 
 use std::fs::{self, File};
 use std::io::{self, ErrorKind};
@@ -12,9 +12,10 @@ use sys::{block_claim, raid0};
 use crate::ProvisionError;
 use crate::sysfs::{self, BLOCK, DeviceId, LoopEntry};
 
-/// What every array of fsarena's is called, before the number of the process that makes it and its own.
+/// Prefix of the name of every array, followed by the process ID and a number.
 const PREFIX: &str = "md_fsarena-";
-/// How long who looks at a device for a moment, as udev does, may keep it from being stopped.
+/// Maximum time that another program, such as udev, may delay stopping while it examines the
+/// device.
 const LOOK: Duration = Duration::from_millis(200);
 const PAUSE: Duration = Duration::from_millis(5);
 
@@ -23,22 +24,22 @@ const PAUSE: Duration = Duration::from_millis(5);
 pub struct Raid0Array {
     name: String,
     path: PathBuf,
-    /// Whether nobody but us makes its node.
+    /// Whether fsarena created the device node.
     own_node: bool,
 }
 
 impl Raid0Array {
-    /// What is missing where this kernel cannot put devices together, and what helps.
+    /// Returns the missing feature and a hint if this kernel cannot stripe devices.
     pub fn missing_support() -> Option<&'static str> {
         const ADVICE: &str = "no md in this kernel, which stripes several disks: load it (modprobe raid0), or ask for \
                               guests with --backend vm";
         (!raid0::is_available()).then_some(ADVICE)
     }
 
-    /// Puts these devices together. Needs root.
+    /// Creates an array of these devices. Needs root.
     ///
     /// # Errors
-    /// When one of them is in use, or the kernel refuses; nothing is left then.
+    /// Returns an error if a device is in use or the kernel refuses; no array remains.
     pub fn assemble(members: &[PathBuf]) -> Result<Self, ProvisionError> {
         let name = make().map_err(ProvisionError::io("stripe", Path::new(BLOCK)))?;
         // From now on, what cannot be finished is stopped.
@@ -77,8 +78,9 @@ impl Raid0Array {
             .map_err(ProvisionError::io("set", &readahead))
     }
 
-    /// Stops the arrays whose every member lies on a file of this directory, which somebody has left who was killed, and
-    /// waits so long for a mount that the kernel still takes down. No other array is touched, whatever its name is.
+    /// Stops arrays left by killed processes, recognised by their name and because every member is
+    /// a loop device on a file of this directory. Waits up to `timeout` for a mount that the kernel
+    /// is still removing. Other arrays are not touched.
     pub fn stop_stale(files: &Path, timeout: Duration) {
         let arrays = names().into_iter();
         for name in arrays.filter(|name| is_left(name, files)) {
@@ -89,7 +91,8 @@ impl Raid0Array {
 
 impl Drop for Raid0Array {
     fn drop(&mut self) {
-        // What holds it longer, such as a mount that a killed cell has left, leaves it to whoever uses its files next.
+        // If the array stays busy, for example because of a mount left by a killed cell, the next
+        // user of its files stops it.
         stop(&self.name, LOOK);
         if self.own_node {
             let _ = fs::remove_file(&self.path);
@@ -97,7 +100,7 @@ impl Drop for Raid0Array {
     }
 }
 
-/// Makes an array under a name that nobody has.
+/// Creates an array with an unused name.
 fn make() -> io::Result<String> {
     let names = (0_u32..).map(|number| format!("{PREFIX}{}-{number}", std::process::id()));
     for name in names {
@@ -123,7 +126,7 @@ fn directory(name: &str) -> PathBuf {
     Path::new(BLOCK).join(name)
 }
 
-/// The arrays that have a name of fsarena's.
+/// Returns the arrays with a name given by fsarena.
 fn names() -> Vec<String> {
     let names = sysfs::names(Path::new(BLOCK)).unwrap_or_default();
     names
@@ -170,7 +173,7 @@ mod tests {
     use crate::LoopDevice;
 
     #[test]
-    fn only_what_lies_on_files_of_the_directory_alone_is_left() {
+    fn only_arrays_entirely_on_files_of_the_directory_are_stale() {
         let directory = tempfile::tempdir().unwrap();
         let elsewhere = tempfile::tempdir().unwrap();
         let attach = |place: &Path, name: &str| {
@@ -188,20 +191,23 @@ mod tests {
         let left = |members: &[String]| lie_on(members, &loops, &files);
         let [a, b] = own.each_ref().map(name);
         assert!(left(&[a.clone(), b]));
-        assert!(!left(&[a, name(&other)]), "one is somebody else's");
+        assert!(
+            !left(&[a, name(&other)]),
+            "one member belongs to another program"
+        );
         assert!(!left(&["sda".to_owned()]), "no loop device");
     }
 
     #[test]
-    fn the_name_of_an_array_says_who_made_it() {
+    fn the_name_of_an_array_contains_its_creator() {
         assert_eq!(maker("md_fsarena-12-0"), Some("12"));
         assert_eq!(maker("md_fsarena"), None);
         assert_eq!(maker("md_data-12-0"), None);
     }
 
-    /// Where the kernel has md, on devices of our own.
+    /// Uses loop devices if the kernel has md.
     #[test]
-    fn devices_are_put_together_where_the_kernel_can_and_refused_with_advice_where_not() {
+    fn stripes_devices_or_explains_what_the_kernel_lacks() {
         let directory = tempfile::tempdir().unwrap();
         let attach = |name| {
             let file = directory.path().join(name);

@@ -1,4 +1,4 @@
-//! How much room a mounted filesystem has.
+//! Free space of a mounted filesystem.
 
 use std::io;
 use std::path::Path;
@@ -8,13 +8,13 @@ use nix::sys::statvfs::statvfs;
 
 use crate::ProvisionError;
 
-/// Part of what is needed that must stay free beside it: one in so many, that is 5 %.
+/// Divisor of the required size that gives the reserve: 20, that is 5 %.
 const RESERVE: u64 = 20;
 
-/// Bytes that an ordinary user may still fill on the filesystem of an existing path.
+/// Returns the bytes available to an unprivileged user on the filesystem of an existing path.
 ///
 /// # Errors
-/// What the kernel says.
+/// Returns the error of statvfs(3).
 pub fn available(path: &Path) -> io::Result<Bytes> {
     let space = statvfs(path)?;
     Ok(Bytes(
@@ -24,10 +24,11 @@ pub fn available(path: &Path) -> io::Result<Bytes> {
     ))
 }
 
-/// Checks that the filesystem of an existing directory has room for so much and 5 % more.
+/// Checks that the filesystem of an existing directory has room for `needed` bytes and 5 % more.
 ///
 /// # Errors
-/// When it has not; the message ends with the advice, which names the options that help.
+/// Returns an error if it does not; the message ends with `advice`, which names the options that
+/// help.
 pub fn require_free_space(
     directory: &Path,
     needed: Bytes,
@@ -52,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn says_how_much_is_missing_and_what_helps() {
+    fn reports_the_missing_space_and_the_option_to_use() {
         let directory = tempfile::tempdir().unwrap();
         require_free_space(directory.path(), Bytes(1), "unused").unwrap();
         let error =
@@ -65,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn the_reserve_is_part_of_what_is_needed() {
+    fn the_reserve_is_part_of_the_needed_space() {
         let directory = tempfile::tempdir().unwrap();
         let most = available(directory.path()).unwrap();
         assert!(require_free_space(directory.path(), most, "").is_err());

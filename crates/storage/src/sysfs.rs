@@ -1,6 +1,7 @@
-//! Block devices as sysfs shows them: which device a path stands for, partitions, holders, loop devices on top.
+//! Block devices in sysfs: identity of a path, partitions, holders and loop devices.
 //!
-//! What decides whether a device may be erased is an error where it cannot be read, and never taken for absent.
+//! If information that decides whether a device may be erased cannot be read, that is an error; it
+//! never counts as absent.
 
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -16,7 +17,7 @@ use sys::{block, loopdev};
 /// Where the kernel shows disks.
 pub const BLOCK: &str = "/sys/block";
 
-/// What a path stands for, whatever its name: two paths of one identity are one and the same.
+/// Identity of a device or file, independent of its path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DeviceId {
     /// A block device, by major and minor number.
@@ -26,7 +27,7 @@ pub enum DeviceId {
 }
 
 impl DeviceId {
-    /// What an existing path stands for, links followed.
+    /// Returns the identity of an existing path, following links.
     pub fn from_path(path: &Path) -> Option<Self> {
         fs::metadata(path)
             .ok()
@@ -101,8 +102,8 @@ fn device_number(attribute: &Path) -> io::Result<(u64, u64)> {
     }
 }
 
-/// Makes the node of a device whose directory this is, where nobody else does, as in a container whose `/dev` the kernel
-/// does not fill. Whether it did.
+/// Creates the node of a device from its sysfs directory if it is missing, as in a container whose
+/// `/dev` is not populated by the kernel. Returns true if it was created.
 pub fn make_node(path: &Path, directory: &Path) -> io::Result<bool> {
     if path.exists() {
         return Ok(false);
@@ -113,7 +114,8 @@ pub fn make_node(path: &Path, directory: &Path) -> io::Result<bool> {
     Ok(true)
 }
 
-/// The node of a block device by the kernel's own name for it; `None` where that is not there, or another device's.
+/// Returns the node of a block device by its kernel name. Returns `None` if the node is missing or
+/// belongs to another device.
 pub fn node(device: DeviceId) -> Option<PathBuf> {
     let event = fs::read_to_string(device.directory().ok()??.join("uevent")).ok()?;
     let name = event
@@ -153,11 +155,12 @@ pub fn has_io_counters(device: DeviceId) -> bool {
 /// A loop device in use.
 #[derive(Clone, Debug)]
 pub struct LoopEntry {
-    /// Its name: `loop3`.
+    /// Device name: `loop3`.
     pub name: String,
     /// The device itself.
     pub device: DeviceId,
-    /// The path of its backing file or device when it was attached; it may lead elsewhere by now.
+    /// Path of the backing file or device at the time of attachment; may have been renamed or
+    /// replaced since.
     pub file: PathBuf,
     /// That file or device.
     pub backing: DeviceId,
@@ -165,13 +168,13 @@ pub struct LoopEntry {
 
 /// Every loop device in use.
 pub fn loop_devices() -> io::Result<Vec<LoopEntry>> {
-    // Without it, nobody knows which there are.
+    // Without this directory, loop devices cannot be listed.
     fs::metadata(BLOCK)?;
     let mut devices = Vec::new();
     for name in names(Path::new(BLOCK))? {
         match loop_device(&name) {
             Ok(device) => devices.push(device),
-            // No loop device, or one that is free, or was let go in this moment.
+            // Not a loop device, or a free one, or detached a moment ago.
             Err(error) if error.kind() == ErrorKind::NotFound => {}
             Err(error) if error.raw_os_error() == Some(Errno::ENXIO as i32) => {}
             Err(error) => return Err(error),
@@ -189,7 +192,7 @@ fn loop_device(name: &str) -> io::Result<LoopEntry> {
         // Without its node, the path has to do.
         Err(_) => DeviceId::from_path(&file).ok_or_else(|| {
             io::Error::other(format!(
-                "nobody knows the backing file of {name}: {}",
+                "cannot determine the backing file of {name}: {}",
                 file.display()
             ))
         })?,
@@ -225,7 +228,7 @@ pub fn attribute(device: DeviceId, name: &str) -> Option<String> {
     Some(text.trim().to_owned())
 }
 
-/// The names in a directory of sysfs, in order; none where there is no such directory.
+/// Returns the sorted names in a sysfs directory, or an empty list if the directory does not exist.
 pub fn names(directory: &Path) -> io::Result<Vec<String>> {
     let entries = match fs::read_dir(directory) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
@@ -244,7 +247,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_do_not_decide_what_a_path_is() {
+    fn identity_does_not_depend_on_the_path() {
         let directory = tempfile::tempdir().unwrap();
         let file = directory.path().join("file");
         fs::write(&file, "x").unwrap();
@@ -259,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn what_sysfs_does_not_know_is_an_error_and_not_unused() {
+    fn a_device_unknown_to_sysfs_is_an_error() {
         let nowhere = DeviceId::Block(4095, 1_048_575);
         assert!(partitions(nowhere).is_err());
         assert!(holders(nowhere).is_err());

@@ -1,4 +1,4 @@
-//! What a filesystem's tools say of their version.
+//! Versions of the tools of a filesystem.
 
 use std::io::Read;
 use std::process::{Child, Command, Stdio};
@@ -10,13 +10,13 @@ use model::ToolVersion;
 
 use crate::find_program;
 
-/// A program that has not said its version by then is ended.
+/// Time limit for a program to print its version.
 const LIMIT: Duration = Duration::from_secs(5);
 /// More than any version line.
 const MAX_TOOL_VERSION_SIZE: u64 = 4096;
 
-/// Runs a version command; `None` where there is no such command or program. Where the program says
-/// nothing in time, the version is `unknown`.
+/// Runs a version command. Returns `None` if the command or program does not exist. The version is
+/// `unknown` if the program prints nothing in time.
 pub fn tool_version(words: &[String]) -> Option<ToolVersion> {
     let (program, arguments) = words.split_first()?;
     let path = find_program(program)?;
@@ -28,7 +28,7 @@ pub fn tool_version(words: &[String]) -> Option<ToolVersion> {
     })
 }
 
-/// The beginning of what a command prints on either channel, if it comes to an end in time.
+/// Returns the beginning of the combined output of a command, or `None` if it does not end in time.
 fn first_output(command: &mut Command) -> Option<String> {
     let (mut reader, writer) = std::io::pipe().ok()?;
     command
@@ -45,7 +45,7 @@ fn first_output(command: &mut Command) -> Option<String> {
         let read = (&mut reader)
             .take(MAX_TOOL_VERSION_SIZE)
             .read_to_end(&mut bytes);
-        // Nobody listens any more once the limit is over.
+        // The receiver is dropped after the time limit.
         let _ = send.send(read.map(|_| bytes));
     });
     if reading.is_err() {
@@ -58,7 +58,7 @@ fn first_output(command: &mut Command) -> Option<String> {
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// What is to be known is known by now. Errors mean that it has ended by itself.
+/// Kills and reaps the child. Errors mean that it has already exited.
 fn end(child: &mut Child) {
     let _ = child.kill();
     let _ = child.wait();
@@ -82,13 +82,13 @@ mod tests {
     }
 
     #[test]
-    fn takes_the_first_line_of_either_channel() {
+    fn reads_the_first_line_of_stdout_or_stderr() {
         let said = version(&["sh", "-c", "echo; echo 'mkfs 1.47' >&2; echo more"]);
         assert_eq!(said.as_deref(), Some("mkfs 1.47"));
     }
 
     #[test]
-    fn a_silent_program_is_unknown_and_an_absent_one_is_left_out() {
+    fn a_silent_program_has_an_unknown_version_and_a_missing_one_none() {
         assert_eq!(version(&["true"]).as_deref(), Some("unknown"));
         assert_eq!(version(&["no-such-program-anywhere"]), None);
         assert_eq!(version(&[]), None);

@@ -13,7 +13,8 @@ fn refusal(path: &Path) -> DeviceRefusal {
     ExclusiveDevice::acquire(path, None).expect_err("refused")
 }
 
-/// Refused as it is, accepted with consent, and then what is said to be lost.
+/// Checks that the device is refused, and accepted with consent. Returns the refusal and the data
+/// that will be lost.
 fn lost_with_consent(disk: &Disk) -> (DeviceRefusal, String) {
     let refused = refusal(disk.path());
     let line = refused.to_string();
@@ -30,7 +31,7 @@ fn lost_with_consent(disk: &Disk) -> (DeviceRefusal, String) {
 /// Refused, and consent changes nothing.
 fn never(path: &Path) -> DeviceRefusal {
     ExclusiveDevice::acquire_unchecked(path, path).expect_err("refused without a look");
-    ExclusiveDevice::acquire(path, Some(path)).expect_err("refused in spite of consent");
+    ExclusiveDevice::acquire(path, Some(path)).expect_err("refused despite consent");
     refusal(path)
 }
 
@@ -59,7 +60,7 @@ fn a_blank_device_is_accepted() {
 }
 
 #[test]
-fn what_nobody_asks_about_is_taken_without_a_look() {
+fn take_unseen_does_not_examine_the_device() {
     let disk = Disk::blank(16);
     on(&disk, &["mkfs.ext4", "-q"]);
     let held = ExclusiveDevice::acquire_unchecked(disk.path(), disk.path()).unwrap();
@@ -106,7 +107,7 @@ fn partitions_that_the_kernel_knows_are_refused() {
 }
 
 #[test]
-fn a_disk_with_a_mounted_partition_is_refused_whatever_the_consent() {
+fn a_disk_with_a_mounted_partition_is_refused_despite_consent() {
     let disk = Disk::blank(64);
     partition_table(&disk, 64);
     on(&disk, &["partx", "--add"]);
@@ -173,7 +174,7 @@ fn lvm_checksum(bytes: &[u8]) -> u32 {
 }
 
 #[test]
-fn a_mounted_device_is_refused_whatever_the_consent() {
+fn a_mounted_device_is_refused_despite_consent() {
     let disk = Disk::blank(32);
     on(&disk, &["mkfs.ext4", "-q"]);
     let _unmount = mount(&disk);
@@ -185,7 +186,7 @@ fn a_mounted_device_is_refused_whatever_the_consent() {
 }
 
 #[test]
-fn a_filesystem_with_device_numbers_of_its_own_is_seen_by_its_source() {
+fn a_mount_with_anonymous_device_number_is_found_by_source() {
     let disk = Disk::blank(128);
     on(&disk, &["mkfs.btrfs", "-q"]);
     let mountpoint = disk.mountpoint();
@@ -202,7 +203,7 @@ fn a_filesystem_with_device_numbers_of_its_own_is_seen_by_its_source() {
 }
 
 #[test]
-fn a_device_below_another_loop_device_is_refused_whatever_the_consent() {
+fn a_device_below_a_loop_device_is_refused_despite_consent() {
     let disk = Disk::blank(16);
     let above = LoopDevice::attach(disk.path()).unwrap();
     let refused = never(disk.path());
@@ -214,7 +215,7 @@ fn a_device_below_another_loop_device_is_refused_whatever_the_consent() {
 }
 
 #[test]
-fn a_device_that_somebody_claims_is_refused_whatever_the_consent() {
+fn a_claimed_device_is_refused_despite_consent() {
     use std::os::unix::fs::OpenOptionsExt;
     let disk = Disk::blank(16);
     let _claim = File::options()
@@ -226,7 +227,7 @@ fn a_device_that_somebody_claims_is_refused_whatever_the_consent() {
 }
 
 #[test]
-fn a_read_only_device_is_refused_whatever_the_consent() {
+fn a_read_only_device_is_refused_despite_consent() {
     let disk = Disk::blank(16);
     on(&disk, &["blockdev", "--setro"]);
     // The kernel would keep this for the next user of the loop device.
@@ -249,7 +250,7 @@ fn data_of_no_known_kind_is_refused() {
 }
 
 #[test]
-fn consent_is_for_the_same_device_only_by_whatever_name() {
+fn consent_is_only_for_the_same_device_under_any_name() {
     let disk = Disk::blank(16);
     disk.write(b"x", 0);
     let other = Disk::blank(16);
@@ -289,7 +290,7 @@ fn a_regular_file_is_judged_in_the_same_way() {
 }
 
 #[test]
-fn what_is_no_device_is_refused() {
+fn refuses_paths_that_are_not_devices() {
     assert!(matches!(
         refusal(Path::new("/dev/null")),
         DeviceRefusal::NotADevice { .. }

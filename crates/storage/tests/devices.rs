@@ -1,4 +1,4 @@
-//! What is tested on loop devices, with root.
+//! Tests on loop devices; they need root.
 
 mod common;
 mod device;

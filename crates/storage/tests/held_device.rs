@@ -1,5 +1,5 @@
-//! A device that is held: nobody else takes it, and whatever happens to it in between is seen before it is
-//! written to. Needs root.
+//! A held device: no other process can use it, and every change is detected before the next write.
+//! Needs root.
 
 use std::fs::{self, File, OpenOptions};
 use std::os::unix::ffi::OsStrExt;
@@ -16,7 +16,7 @@ fn held(disk: &Disk) -> ExclusiveDevice {
 }
 
 #[test]
-fn a_second_fsarena_does_not_get_it() {
+fn a_second_fsarena_cannot_hold_the_device() {
     let disk = Disk::blank(16);
     let first = held(&disk);
     let second = ExclusiveDevice::acquire(disk.path(), Some(disk.path())).unwrap_err();
@@ -56,7 +56,7 @@ fn programs_that_lock_devices_are_kept_away() {
 }
 
 #[test]
-fn what_fsarena_wrote_itself_is_no_change_and_what_anybody_else_wrote_is() {
+fn writes_by_fsarena_are_expected_and_other_writes_are_detected() {
     let disk = Disk::blank(16);
     let mut device = held(&disk);
     for _ in 0..2 {
@@ -76,7 +76,7 @@ fn what_fsarena_wrote_itself_is_no_change_and_what_anybody_else_wrote_is() {
 }
 
 #[test]
-fn a_filesystem_that_somebody_made_and_mounted_is_seen() {
+fn a_foreign_filesystem_made_and_mounted_is_detected() {
     let disk = Disk::blank(32);
     let mut device = held(&disk);
     device.prepare_handover().unwrap();
@@ -126,9 +126,9 @@ fn another_disk_under_the_same_name_is_not_written_to() {
     );
 }
 
-/// Whoever locks a device locks its node: a second one must be no way around that.
+/// Locks apply to a node, so a second node of the device must not bypass them.
 #[test]
-fn another_node_of_a_device_is_taken_for_the_device() {
+fn another_node_of_a_device_counts_as_the_same_device() {
     let disk = Disk::blank(16);
     let directory = tempfile::tempdir().unwrap();
     let node = directory.path().join("disk");
@@ -162,9 +162,9 @@ fn a_device_that_is_made_read_only_is_not_written_to() {
     device.prepare_handover().unwrap();
 }
 
-/// Also where that is done while a cell writes to it, which makes the file fsarena's own work.
+/// Even if the size changes while a cell writes to the file, which counts as a change by fsarena.
 #[test]
-fn a_file_of_another_size_is_not_taken_again() {
+fn refuses_a_file_whose_size_changed() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("disk.img");
     let file = File::create(&path).unwrap();
@@ -182,7 +182,7 @@ fn a_file_of_another_size_is_not_taken_again() {
 }
 
 #[test]
-fn a_file_that_somebody_wrote_to_is_not_taken_again() {
+fn refuses_a_file_changed_by_another_program() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("disk.img");
     File::create(&path).unwrap().set_len(16 << 20).unwrap();
@@ -210,7 +210,7 @@ fn a_file_that_somebody_wrote_to_is_not_taken_again() {
 }
 
 #[test]
-fn who_has_it_open_for_writing_is_named() {
+fn names_the_process_that_has_the_device_open_for_writing() {
     let disk = Disk::blank(16);
     let command = format!("exec sleep 600 >>{}", disk.path().display());
     let mut child = Command::new("sh").args(["-c", &command]).spawn().unwrap();
@@ -239,7 +239,7 @@ fn who_has_it_open_for_writing_is_named() {
 
 /// Once one such mount emptied the table of mounts, and every device looked unused.
 #[test]
-fn a_mount_whose_path_is_no_utf_8_hides_no_use() {
+fn a_mount_point_that_is_not_utf8_still_counts_as_a_use() {
     let disk = Disk::blank(32);
     on(&disk, &["mkfs.ext4", "-q"]);
     let directory = tempfile::tempdir().unwrap();
@@ -268,7 +268,7 @@ fn attached() -> (tempfile::TempDir, PathBuf, LoopDevice) {
     (place, image, device)
 }
 
-/// Its path may be gone, or another one: what counts is the file.
+/// The file counts, even if its path was removed or reused.
 #[test]
 fn a_file_below_a_loop_device_is_known_by_any_name() {
     let (place, image, _device) = attached();
@@ -294,7 +294,7 @@ fn a_second_loop_device_on_a_file_in_use_is_refused() {
 }
 
 #[test]
-fn who_writes_to_what_a_loop_device_lies_on_is_named() {
+fn names_the_process_that_writes_to_a_backing_file() {
     let (_place, image, device) = attached();
     let mut writer = Command::new("sh");
     let redirection = format!("exec sleep 600 9<>'{}'", image.display());
@@ -313,7 +313,7 @@ fn who_writes_to_what_a_loop_device_lies_on_is_named() {
     ExclusiveDevice::acquire(device.path(), None).unwrap();
 }
 
-/// A partition whose disk is used as a whole by somebody else.
+/// A partition of a disk that another program uses as a whole.
 #[test]
 fn a_partition_of_a_disk_in_use_is_refused() {
     let disk = Disk::blank(64);
@@ -334,7 +334,7 @@ fn a_partition_of_a_disk_in_use_is_refused() {
 }
 
 #[test]
-fn a_change_to_a_file_is_seen_whatever_time_it_bears() {
+fn detects_a_changed_file_even_with_its_old_modification_time() {
     let place = tempfile::tempdir().unwrap();
     let image = place.path().join("image");
     File::create(&image).unwrap().set_len(64 << 20).unwrap();

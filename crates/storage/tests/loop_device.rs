@@ -21,8 +21,8 @@ fn backing(device: &Path) -> Option<PathBuf> {
     Some(fs::read_to_string(file).ok()?.trim().into())
 }
 
-/// Waits until the device has let go of the file: a program that another test has just started may
-/// hold copies of this one's files for a moment.
+/// Waits until the device is detached from the file: a process that another test has just started
+/// may briefly hold copies of this process's descriptors.
 fn wait_until_free(device: &Path, image: &Path) {
     let deadline = Instant::now() + Duration::from_secs(30);
     while backing(device).as_deref() == Some(image) {
@@ -39,7 +39,7 @@ fn attribute(device: &Path, name: &str) -> String {
 }
 
 #[test]
-fn a_device_shows_its_file_and_lets_go_of_it_when_dropped() {
+fn attaches_its_file_and_detaches_it_on_drop() {
     let mut disk = Disk::blank(8);
     let device = disk.path().to_owned();
     let image = disk.image().canonicalize().unwrap();
@@ -50,7 +50,7 @@ fn a_device_shows_its_file_and_lets_go_of_it_when_dropped() {
 }
 
 #[test]
-fn discards_are_off_and_direct_io_is_what_it_says() {
+fn discards_are_off_and_direct_io_is_reported_correctly() {
     let disk = Disk::blank(8);
     assert_eq!(attribute(disk.path(), "queue/discard_max_bytes"), "0");
     let direct = attribute(disk.path(), "loop/dio") == "1";
@@ -61,7 +61,8 @@ fn discards_are_off_and_direct_io_is_what_it_says() {
     );
 }
 
-/// Which device it is, whoever had its name before; nothing where there is none.
+/// Returns the sequence number that identifies the device across reuse of its name, or `None` if
+/// the device does not exist.
 fn sequence_number(device: &Path) -> Option<String> {
     let name = device.file_name().unwrap();
     fs::read_to_string(Path::new("/sys/block").join(name).join("diskseq")).ok()
@@ -77,9 +78,9 @@ fn wait_until_removed(device: &Path, number: Option<&String>) {
     }
 }
 
-/// The next one who looks for a free loop device gets it as the kernel makes it.
+/// The next user of a free loop device gets one with default settings.
 #[test]
-fn no_device_is_left_with_its_discards_off() {
+fn a_device_with_disabled_discards_is_removed_on_drop() {
     let mut disk = Disk::blank(8);
     let device = disk.path().to_owned();
     let number = sequence_number(&device).expect("the kernel numbers disks");
@@ -88,7 +89,7 @@ fn no_device_is_left_with_its_discards_off() {
 }
 
 #[test]
-fn what_a_killed_campaign_has_left_is_removed_by_the_next() {
+fn removes_devices_of_a_killed_campaign() {
     let image = tempfile::NamedTempFile::new().unwrap();
     image.as_file().set_len(1 << 20).unwrap();
     let attach = ["losetup", "--show", "--find"];
@@ -108,7 +109,7 @@ fn what_a_killed_campaign_has_left_is_removed_by_the_next() {
 }
 
 #[test]
-fn readahead_is_what_was_asked_for_and_stays_so_under_a_mount() {
+fn readahead_is_set_and_unchanged_by_a_mount() {
     let disk = Disk::blank(32);
     on(&disk, &["mkfs.ext4", "-q"]);
     for kibibytes in [128, 2560, 4] {
@@ -125,7 +126,7 @@ fn readahead_is_what_was_asked_for_and_stays_so_under_a_mount() {
 #[test]
 fn a_filesystem_below_without_direct_io_gives_a_buffered_device() {
     let directory = tempfile::tempdir().unwrap();
-    // ramfs is a filesystem of the page cache alone.
+    // ramfs stores its files only in the page cache.
     nix::mount::mount(
         None::<&str>,
         directory.path(),
@@ -157,7 +158,7 @@ fn mkfs_with_discard_leaves_the_image_allocated() {
 }
 
 #[test]
-fn a_device_that_is_still_mounted_goes_when_it_is_unmounted() {
+fn a_mounted_device_is_removed_after_unmounting() {
     let mut disk = Disk::blank(32);
     on(&disk, &["mkfs.ext4", "-q"]);
     let mountpoint = disk.mountpoint();

@@ -1,5 +1,5 @@
-//! What recovery tools would still find: filesystems whose beginning is lost, and small ones on large disks of
-//! which the table of partitions is lost. Needs root.
+//! Filesystems that recovery tools would still find: those whose start was overwritten, and small
+//! ones on large disks whose partition table was overwritten. Needs root.
 
 use std::process::Command;
 
@@ -13,7 +13,7 @@ fn lose_beginning(disk: &Disk, bytes: usize) {
 }
 
 #[test]
-fn a_filesystem_whose_first_mib_is_lost_is_refused() {
+fn refuses_a_filesystem_whose_first_mib_was_overwritten() {
     for words in [
         &["mkfs.ext4", "-q"][..],
         &["mke2fs", "-q", "-b", "1024"],
@@ -86,7 +86,7 @@ fn few_files_on_a_large_disk_without_its_partition_table_are_seen() {
     }
 }
 
-/// A loop device on the part of a disk behind a place.
+/// A loop device on the part of a disk after an offset.
 struct Part(String);
 
 fn part(disk: &Disk, start: u64) -> Part {

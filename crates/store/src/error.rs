@@ -1,4 +1,4 @@
-//! What can go wrong between a campaign and its file, each in one line for people that says what to do.
+//! Errors of the results database, each one line with a hint.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use rusqlite::ErrorCode;
 
 use crate::CampaignId;
 
-/// Why the store could not do what it was asked for.
+/// An error of the store.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// The file's directory could not be made.
@@ -41,7 +41,7 @@ pub enum StoreError {
     /// There is a directory, a pipe or a device of that name.
     #[error("{} is no file, and so no database of fsarena: give another --db", path.display())]
     NotAFile {
-        /// What was named.
+        /// The given path.
         path: PathBuf,
     },
     /// The file was written by a later version of fsarena.
@@ -63,7 +63,7 @@ pub enum StoreError {
         /// The file.
         path: PathBuf,
     },
-    /// What is stored is not what was stored.
+    /// The content of the database was changed or damaged.
     #[error(
         "the {}{} is damaged ({why}): put a sound copy of that file in its place, or name another database with --db",
         what.as_ref().map_or_else(|| "database ".to_owned(), |what| format!("{what} in ")),
@@ -72,7 +72,7 @@ pub enum StoreError {
     Damaged {
         /// The file.
         path: PathBuf,
-        /// The part that is damaged; nothing where that is the file as a whole.
+        /// The damaged part, or `None` if the file as a whole is damaged.
         what: Option<String>,
         /// How that shows.
         why: String,
@@ -86,15 +86,15 @@ pub enum StoreError {
         /// The file.
         path: PathBuf,
     },
-    /// Another program holds the file for longer than one waits.
+    /// The file is locked by another program for longer than the timeout.
     #[error("the database {} is locked by another program: try again when that has ended", path.display())]
     Busy {
         /// The file.
         path: PathBuf,
     },
-    /// There is no room for what is to be stored.
+    /// The disk is full.
     #[error(
-        "the disk of the database {} is full: free some room, then `fsarena resume` it (with --db, where that was given)",
+        "the disk of the database {} is full: free some space, then run `fsarena resume` (with --db, if it was given)",
         path.display()
     )]
     DiskFull {
@@ -110,17 +110,17 @@ pub enum StoreError {
     IoError {
         /// The file.
         path: PathBuf,
-        /// What SQLite says.
+        /// The error of SQLite.
         error: rusqlite::Error,
     },
-    /// There is no memory for what SQLite does.
+    /// SQLite could not allocate memory.
     #[error("no memory to read the database {}: see the limits of the process (ulimit -v)", path.display())]
     NoMemory {
         /// The file.
         path: PathBuf,
     },
     /// The store holds no campaign of this number.
-    #[error("there is no campaign {0}: `fsarena list campaigns` shows those that are stored")]
+    #[error("no campaign {0}: `fsarena list campaigns` lists the stored campaigns")]
     NoCampaign(CampaignId),
     /// A result came before a session was begun.
     #[error("campaign {0} has no session: a session begins before its first cell")]
@@ -144,42 +144,44 @@ pub enum StoreError {
         /// The cell.
         cell: CellId,
     },
-    /// Cells that were to be added do not follow the plan: another program has added some.
-    #[error("campaign {campaign} has {planned} planned cells, behind which these do not belong")]
+    /// New cells do not continue the plan, because another program has extended it.
+    #[error(
+        "campaign {campaign} already has {planned} planned cells, which the new cells do not continue"
+    )]
     NonContiguousPlan {
         /// The campaign.
         campaign: CampaignId,
         /// Cells that are planned.
         planned: u32,
     },
-    /// What is to be stored cannot be said in JSON.
+    /// A value cannot be converted to JSON.
     #[error("cannot store the {what}: {source}")]
     InvalidJson {
-        /// What was to be stored.
+        /// The kind of value.
         what: &'static str,
         /// Why.
         source: serde_json::Error,
     },
-    /// SQLite refused for a reason that is nobody's but fsarena's.
+    /// SQLite refused because of a bug in fsarena.
     #[error("the database {}: {error}", path.display())]
     Sqlite {
         /// The file.
         path: PathBuf,
-        /// What SQLite says.
+        /// The error of SQLite.
         error: rusqlite::Error,
     },
 }
 
-/// What went wrong, before it is said in which file.
+/// An error before it is attributed to a file.
 #[derive(Debug)]
 pub enum RowError {
     /// It is known.
     Known(StoreError),
     /// SQLite said it.
     Sqlite(rusqlite::Error),
-    /// What is stored cannot be right.
+    /// Stored data is invalid.
     Damaged(String),
-    /// The same, and of what.
+    /// A named part of the stored data is invalid.
     DamagedPart { what: String, why: String },
 }
 
@@ -196,7 +198,8 @@ impl From<rusqlite::Error> for RowError {
 }
 
 impl RowError {
-    /// Says which row it is about, where it is about one. Its keys may be what is damaged.
+    /// Adds the name of the affected row, if the error is about one. The keys of the row may
+    /// themselves be damaged.
     pub fn with_row(self, row: &rusqlite::Result<String>) -> Self {
         let why = match self {
             Self::Damaged(why) => why,
@@ -212,7 +215,7 @@ impl RowError {
         }
     }
 
-    /// Says in which file it is, and what to do.
+    /// Adds the file and a hint.
     pub fn with_path(self, path: &Path) -> StoreError {
         let path = path.to_owned();
         let error = match self {

@@ -11,7 +11,7 @@ use crate::read::{
 use crate::row::{CELL, PLANNED_CELL, ReadView};
 use crate::{CampaignId, Store, StoreError};
 
-/// A campaign as it was when it was read last.
+/// A campaign as of the last read.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CampaignFollower {
     results: CampaignResults,
@@ -21,7 +21,7 @@ pub struct CampaignFollower {
 }
 
 impl CampaignFollower {
-    /// All that was stored of it by then, without journals of disks.
+    /// Returns all stored data as of the last read, without request logs of disks.
     pub const fn results(&self) -> &CampaignResults {
         &self.results
     }
@@ -33,10 +33,10 @@ impl CampaignFollower {
 }
 
 impl Store {
-    /// Begins to follow a campaign.
+    /// Starts following a campaign.
     ///
     /// # Errors
-    /// When there is no such campaign, or what is stored is damaged.
+    /// Returns an error if the campaign does not exist or is damaged.
     pub fn follow(&self, id: CampaignId) -> Result<CampaignFollower, StoreError> {
         let (started, campaign) = self.read_transaction(|view| definition(view, id))?;
         let mut followed = CampaignFollower {
@@ -105,7 +105,7 @@ fn last_row(view: ReadView<'_>, id: CampaignId) -> Result<i64, RowError> {
     Ok(query.query_row([id.0], |row| row.get(0))?)
 }
 
-/// Cells that were planned behind the first ones.
+/// Returns the planned cells after the first `known` ones.
 fn further_cells(
     view: ReadView<'_>,
     id: CampaignId,
@@ -120,7 +120,7 @@ fn further_cells(
     Ok(cells.collect())
 }
 
-/// The results behind a row.
+/// Returns the results stored after row `last`.
 fn news(
     view: ReadView<'_>,
     id: CampaignId,

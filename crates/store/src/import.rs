@@ -1,7 +1,7 @@
-//! Taking in campaigns that did not run into this file: those of other databases, and what others measured.
+//! Imports campaigns into this file: from other databases, and from results of other programs.
 //!
-//! All of them are taken in one transaction. A row of another database is checked against its checksum when it is read,
-//! keeps its text to the letter, and gets a checksum of its own here, which is over its new keys, too.
+//! All campaigns are imported in one transaction. A row of another database is verified against its
+//! checksum and copied verbatim; it gets a new checksum, because that also covers its new keys.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -20,22 +20,22 @@ use crate::{CampaignId, Store, StoreError, schema};
 /// Where campaigns come from.
 #[derive(Clone, Copy, Debug)]
 pub enum ImportSource<'a> {
-    /// One that is at hand.
+    /// A campaign in memory.
     Results(&'a CampaignResults),
     /// All of another database.
     Database(&'a Store),
 }
 
-/// A campaign that was to be taken in.
+/// An imported campaign.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ImportedRow {
-    /// Its number here.
+    /// Number of the campaign in this database.
     pub id: CampaignId,
-    /// Whether it was not here before, under whatever number.
+    /// Whether the campaign was not yet in this database, under any number.
     pub is_new: bool,
     /// Its name.
     pub name: String,
-    /// Its number in the other database.
+    /// The number of the campaign in the other database.
     pub from: Option<CampaignId>,
 }
 
@@ -67,10 +67,12 @@ type CellVisitor<'a> =
     &'a dyn Fn(&mut dyn FnMut(CellRow) -> Result<(), RowError>) -> Result<(), RowError>;
 
 impl Store {
-    /// Takes in campaigns, all or none; of those that are here already, to the letter, it says where.
+    /// Imports campaigns, all or none. Returns the existing number of campaigns that are already
+    /// stored verbatim.
     ///
     /// # Errors
-    /// When something is damaged, there or here, or SQLite refuses; nothing is stored then.
+    /// Returns an error if either database is damaged or SQLite refuses; no campaign is stored in
+    /// that case.
     pub fn import(&mut self, sources: &[ImportSource<'_>]) -> Result<Vec<ImportedRow>, StoreError> {
         let own = self.path().to_owned();
         self.write_transaction(|transaction| {
@@ -96,7 +98,8 @@ impl Store {
     }
 }
 
-/// Takes in all campaigns of another database. What goes wrong here is told of this file, and not of that.
+/// Imports all campaigns of another database. Write errors are attributed to this file, not to the
+/// other.
 fn take_all(
     transaction: &Transaction<'_>,
     own: &Path,
@@ -111,14 +114,14 @@ fn take_all(
         let each =
             |take: &mut dyn FnMut(CellRow) -> Result<(), RowError>| each_cell(view, id, take);
         let here = |trouble: RowError| RowError::Known(trouble.with_path(own));
-        // Read once without writing, so that damage there is told of there.
+        // A first pass only reads, so that damage is attributed to the other file.
         fingerprint(&incoming, &each)?;
         taken.push(take(transaction, &incoming, &each).map_err(here)?);
     }
     Ok(taken)
 }
 
-/// Stores a campaign, where it is not here yet.
+/// Stores a campaign unless it already exists.
 fn take(
     transaction: &Transaction<'_>,
     incoming: &Incoming,
@@ -347,7 +350,7 @@ fn each_cell(
     Ok(())
 }
 
-/// A digest of all that a campaign's rows hold, but for their keys.
+/// Returns a digest of all rows of a campaign, excluding their keys.
 fn fingerprint(incoming: &Incoming, each: CellVisitor<'_>) -> Result<[u8; 32], RowError> {
     let mut digest = Sha256::new();
     let mut add = |text: &str| {

@@ -1,4 +1,4 @@
-//! Opening the file: where it is, how durable it is, whether it is ours, and whether it is sound.
+//! Opens the database: checks its path, its format and its integrity, and sets its durability.
 
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -13,7 +13,7 @@ use crate::error::RowError;
 use crate::row::ReadView;
 use crate::{StoreError, schema};
 
-/// How long one waits for another program before one gives up.
+/// Timeout while another program holds the database.
 const BUSY: Duration = Duration::from_secs(10);
 /// How every database of SQLite begins. Source: Database File Format, section 1.3.
 const SQLITE: &[u8] = b"SQLite format 3\0";
@@ -30,12 +30,13 @@ pub struct Store {
 }
 
 impl Store {
-    /// Opens the database to write to it, makes it and its directory where they do not exist, and
-    /// brings it up to date. What is stored is looked through first: nothing is added to what is damaged.
+    /// Opens the database for writing. Creates it and its directory if they do not exist, and
+    /// migrates it to the current schema. Checks the content first, so that no data is added to a
+    /// damaged database.
     ///
     /// # Errors
-    /// When the directory or file cannot be made or written, the file is another program's or of a
-    /// newer fsarena, or it is damaged.
+    /// Returns an error if the directory or file cannot be created or written, if the file belongs
+    /// to another program or a newer fsarena, or if it is damaged.
     pub fn open(path: &Path) -> Result<Self, StoreError> {
         let path = absolute(path)?;
         if let Some(parent) = path.parent() {
@@ -53,11 +54,12 @@ impl Store {
         })
     }
 
-    /// Opens a database for commands that only look; it may be another user's, as after
-    /// `sudo fsarena run`. `None` where nothing is stored yet, and nothing is made then.
+    /// Opens a database for reading. It may belong to another user, as after `sudo fsarena run`.
+    /// Returns `None` without creating a file if there is no database yet.
     ///
     /// # Errors
-    /// When the file cannot be read, or is another program's or of a newer fsarena.
+    /// Returns an error if the file cannot be read, or belongs to another program or a newer
+    /// fsarena.
     pub fn open_read_only(path: &Path) -> Result<Option<Self>, StoreError> {
         let path = absolute(path)?;
         if !is_there(&path)? {
@@ -67,11 +69,11 @@ impl Store {
         Self::of_reader(reader, path)
     }
 
-    /// The same for a database of somebody else's: nothing is made beside it, so that what a killed writer left in
-    /// its log is not seen.
+    /// Opens a database of another user for reading without creating any files next to it. Data
+    /// that a killed writer left in the write-ahead log is therefore not visible.
     ///
     /// # Errors
-    /// As for [`Store::open_to_read`].
+    /// Returns the errors of [`Store::open_to_read`].
     pub fn open_immutable(path: &Path) -> Result<Option<Self>, StoreError> {
         let path = absolute(path)?;
         if !is_there(&path)? {
@@ -139,7 +141,7 @@ impl Store {
     }
 }
 
-/// So that SQLite takes no name for one of its own, such as `:memory:`.
+/// Makes the path absolute, so that SQLite does not interpret special names such as `:memory:`.
 fn absolute(path: &Path) -> Result<PathBuf, StoreError> {
     std::path::absolute(path).map_err(|source| StoreError::Unreachable {
         path: path.to_owned(),
@@ -184,7 +186,7 @@ fn writer(path: &Path) -> Result<Connection, RowError> {
         let path = path.to_owned();
         return Err(StoreError::ReadOnly { path }.into());
     }
-    // First of all, as it refuses what is not ours before anything is changed.
+    // Checked first, because it refuses foreign files before they are changed.
     if schema::check(&connection, path)? > 0 {
         require_sound(&connection)?;
     }
@@ -201,7 +203,7 @@ fn writer(path: &Path) -> Result<Connection, RowError> {
 fn require_sound(connection: &Connection) -> Result<(), RowError> {
     let said: String = connection.query_row("PRAGMA integrity_check(1)", [], |row| row.get(0))?;
     if said != "ok" {
-        // Before it stands which part of the database it is about.
+        // The preceding lines name the affected part of the database.
         let why = said.lines().last().unwrap_or_default();
         return Err(RowError::Damaged(why.to_owned()));
     }
@@ -218,7 +220,7 @@ fn require_sound(connection: &Connection) -> Result<(), RowError> {
     Ok(())
 }
 
-/// Turns the write-ahead log on. SQLite does not wait for others here, whatever its timeout is.
+/// Enables the write-ahead log. SQLite ignores its timeout here, so this function retries.
 fn write_ahead(connection: &Connection) -> rusqlite::Result<()> {
     let start = Instant::now();
     loop {
@@ -251,8 +253,8 @@ fn lacks_a_log(error: &rusqlite::Error) -> bool {
     matches!(code, Some(CannotOpen | DiskFull | SystemIoFailure))
 }
 
-/// What a killed writer has left in the log can only be read by one who may write it back. `None` where
-/// the file may not be written.
+/// Opens a database so that the log of a killed writer can be read, which requires write
+/// permission. Returns `None` if the file is not writable.
 fn that_could_write(path: &Path) -> Result<Option<(Connection, u32)>, RowError> {
     let connection = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
     if connection.is_readonly(MAIN_DB)? {
@@ -272,7 +274,7 @@ fn that_may_only_read(path: &Path) -> Result<(Connection, u32), RowError> {
     Ok((connection, found))
 }
 
-/// Refuses a database of somebody else's in which something runs when it is read: a view may never end.
+/// Refuses a foreign database that would run code when it is read: a view may never end.
 fn require_tables(connection: &Connection, path: &Path) -> Result<(), RowError> {
     let others = "SELECT count(*) FROM sqlite_schema \
                   WHERE type = 'view' OR type = 'table' AND (sql LIKE '%virtual%' OR sql LIKE '%generated%')";
@@ -290,7 +292,8 @@ fn require_tables(connection: &Connection, path: &Path) -> Result<(), RowError> 
 fn read_only(path: &Path) -> String {
     let mut log = path.as_os_str().to_owned();
     log.push("-wal");
-    // Without anything in the log nobody writes; SQLite would want to write to it all the same, which it cannot.
+    // With an empty log there is no writer; SQLite would nevertheless try to write to the log,
+    // which it may not.
     let mode = match fs::metadata(&log) {
         Ok(log) if log.len() > 0 => "mode=ro",
         _ => "immutable=1",
@@ -323,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn what_may_only_be_read_is_read_whatever_its_name() {
+    fn reads_read_only_databases_with_any_name() {
         let (_directory, path) = made();
         for writer_is_alive in [true, false] {
             let writer = Store::open(&path).unwrap();
@@ -338,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn who_looks_does_not_write() {
+    fn a_reader_cannot_write() {
         let (_directory, path) = made();
         let store = Store::open_read_only(&path).unwrap().unwrap();
         let sql = "INSERT INTO session (campaign, started, environment) VALUES (1, 1, '{}')";
@@ -347,7 +350,7 @@ mod tests {
     }
 
     #[test]
-    fn a_database_that_another_program_holds_is_told_as_that() {
+    fn reports_a_database_locked_by_another_program() {
         let (_directory, path) = made();
         let mut store = Store::open(&path).unwrap();
         let other = Connection::open(&path).unwrap();
@@ -355,12 +358,12 @@ mod tests {
         store.connection.busy_timeout(Duration::ZERO).unwrap();
         let error = store.write_transaction(|_| Ok(())).unwrap_err();
         assert!(matches!(error, StoreError::Busy { .. }), "{error}");
-        // A log lets one read meanwhile.
+        // The log allows reading at the same time.
         assert_eq!(store.latest().unwrap(), None);
     }
 
     #[test]
-    fn where_there_is_no_room_nothing_is_half_stored() {
+    fn a_full_disk_leaves_no_partial_data() {
         let (_directory, path) = made();
         let mut store = Store::open(&path).unwrap();
         let pages: u32 = store

@@ -14,10 +14,10 @@ use crate::row::{CALIBRATION, CAMPAIGN, CELL, IMPORTED, PLANNED_CELL, ReadView, 
 use crate::{CampaignId, Store, StoreError, schema};
 
 impl Store {
-    /// Everything that is stored of a campaign.
+    /// Loads a campaign with all its results, without request logs of disks.
     ///
     /// # Errors
-    /// When there is no such campaign, or what is stored is damaged.
+    /// Returns an error if the campaign does not exist or is damaged.
     pub fn load(&self, id: CampaignId) -> Result<CampaignResults, StoreError> {
         self.read_transaction(|view| {
             let (started, mut campaign) = definition(view, id)?;
@@ -36,10 +36,10 @@ impl Store {
         })
     }
 
-    /// Everything that a cell asked of simulated disks; empty where it had none.
+    /// Returns the request log of the simulated disks of a cell; empty if it had none.
     ///
     /// # Errors
-    /// When there is no such campaign, or what is stored is damaged.
+    /// Returns an error if the campaign does not exist or is damaged.
     pub fn journal(
         &self,
         id: CampaignId,
@@ -70,10 +70,10 @@ impl Store {
         })
     }
 
-    /// How long each cell of a campaign took that has a result, by names of contender and test.
+    /// Returns the elapsed time of each cell with a result, by contender and test.
     ///
     /// # Errors
-    /// When there is no such campaign or SQLite refuses.
+    /// Returns an error if the campaign does not exist or SQLite refuses.
     pub fn elapsed(
         &self,
         id: CampaignId,
@@ -93,10 +93,10 @@ impl Store {
         })
     }
 
-    /// The campaign that was begun last; `None` where none is stored.
+    /// Returns the most recent campaign, or `None` if no campaign is stored.
     ///
     /// # Errors
-    /// When SQLite refuses.
+    /// Returns an error if SQLite refuses.
     pub fn latest(&self) -> Result<Option<CampaignId>, StoreError> {
         self.read_transaction(|view| {
             let sql = "SELECT max(id) FROM campaign";
@@ -105,10 +105,10 @@ impl Store {
         })
     }
 
-    /// Whether a campaign came from elsewhere.
+    /// Returns true if the campaign was imported.
     ///
     /// # Errors
-    /// When SQLite refuses, or what is stored is damaged.
+    /// Returns an error if SQLite refuses or the database is damaged.
     pub fn is_imported(&self, id: CampaignId) -> Result<bool, StoreError> {
         self.read_transaction(|view| {
             if !schema::has_table(view.connection, "imported")? {
@@ -119,10 +119,10 @@ impl Store {
         })
     }
 
-    /// The calibration that was taken last, for whichever campaign; `None` where there is none.
+    /// Returns the most recent calibration of any campaign, if any.
     ///
     /// # Errors
-    /// When SQLite refuses, or what is stored is damaged.
+    /// Returns an error if SQLite refuses or the database is damaged.
     pub fn last_calibration(&self) -> Result<Option<Calibration>, StoreError> {
         self.read_transaction(|view| {
             if !schema::has_table(view.connection, "calibration")? {
@@ -155,7 +155,7 @@ pub fn require(connection: &Connection, id: CampaignId) -> Result<(), RowError> 
     }
 }
 
-/// When a campaign was begun, and what it was to be.
+/// Returns the start time and the definition of a campaign.
 pub fn definition(view: ReadView<'_>, id: CampaignId) -> Result<(Nanos, Campaign), RowError> {
     let found = CAMPAIGN.select(view, "WHERE id = ?1", [id.0], |row| {
         Ok((time(row, "started")?, parse(row, "definition")?))
@@ -188,7 +188,7 @@ fn cells(view: ReadView<'_>, id: CampaignId) -> Result<Vec<CellRecord>, RowError
     let planned = PLANNED_CELL.select(view, rest, [id.0], planned)?;
     let results = CELL.select(view, rest, [id.0], |row| {
         let mut result: CellResult = parse(row, "result")?;
-        // Larger than all else together, and seldom asked for: see `journal`.
+        // Larger than all other data and rarely needed: see `journal`.
         result.journal = Vec::new();
         Ok((CellId(row.get("cell")?), result))
     })?;

@@ -1,10 +1,10 @@
-//! Rows with a checksum over everything that they hold, so that one that was changed or moved is found when
-//! it is read.
+//! Rows with a checksum over their content, which detects rows that were changed or moved when they
+//! are read.
 //!
-//! The digest is the SHA-256 (FIPS 180-4) of the table's name and then of each column in the order of
-//! [`Table::columns`], each as a byte for its type (0 NULL, 1 integer, 2 text), and for an integer its eight
-//! bytes, for a text the number of its bytes and these; numbers are little-endian, and the table's name is
-//! written as a text is.
+//! The digest is the SHA-256 (FIPS 180-4) of the table's name, followed by each column in the order
+//! of [`Table::columns`]. A value is encoded as a type byte (0 NULL, 1 integer, 2 text), followed
+//! by eight bytes for an integer, or by the length in bytes and the bytes for a text. Numbers are
+//! little-endian, and the table's name is encoded as a text.
 
 use rusqlite::types::{Value, ValueRef};
 use rusqlite::{Connection, Params, Row, params_from_iter};
@@ -26,18 +26,18 @@ pub struct TableSpec {
     name: &'static str,
     /// All columns but the digest, keys first.
     columns: &'static [&'static str],
-    /// What a row is called, where it is damaged.
+    /// Describes a row, for errors about damage.
     called: fn(&Row<'_>) -> rusqlite::Result<String>,
 }
 
-/// Campaigns as they were defined.
+/// Definitions of campaigns.
 pub const CAMPAIGN: TableSpec = TableSpec {
     name: "campaign",
     columns: &["id", "name", "started", "profile", "backend", "definition"],
     called: |row| Ok(format!("definition of campaign {}", key(row, "id")?)),
 };
 
-/// On what campaigns began and went on.
+/// Sessions of campaigns with their environments.
 pub const SESSION: TableSpec = TableSpec {
     name: "session",
     columns: &["id", "campaign", "started", "environment"],
@@ -71,7 +71,7 @@ pub const CELL: TableSpec = TableSpec {
     called: |row| Ok(format!("result of {}", cell(row)?)),
 };
 
-/// What fsarena costs and raw devices can do.
+/// Overhead of fsarena and speed of raw devices.
 pub const CALIBRATION: TableSpec = TableSpec {
     name: "calibration",
     columns: &["campaign", "taken", "calibration"],
@@ -111,8 +111,8 @@ impl TableSpec {
         Ok(())
     }
 
-    /// The rows for which the rest of a query holds, each taken once it is known to be as it was stored.
-    /// What is wrong with a row, `take` among it, is told with what the row is called.
+    /// Selects rows with the rest of a query. `take` converts each row after its checksum was
+    /// verified. Errors of a row, including those of `take`, contain the description of the row.
     pub fn select<T>(
         &self,
         view: ReadView<'_>,

@@ -42,7 +42,7 @@ pub fn migrate(connection: &mut Connection, path: &Path) -> Result<(), RowError>
 
 /// The schema of a database, once it is known to be ours and not too new; 0 for a new one.
 pub fn check(connection: &Connection, path: &Path) -> Result<u32, RowError> {
-    // All that is read is of one state, even while another program makes the tables.
+    // All reads see the same state, even if another program creates the tables at the same time.
     let alone = connection.is_autocommit();
     let _snapshot = alone
         .then(|| connection.unchecked_transaction())
@@ -145,9 +145,9 @@ mod tests {
         assert_eq!(count("trigger"), 3 * count("table") + with_digest);
     }
 
-    /// Who reads all campaigns one after the other would else look at all rows for each.
+    /// Reading all campaigns one after another would otherwise scan all rows for each of them.
     #[test]
-    fn what_belongs_to_a_campaign_is_found_without_looking_at_others() {
+    fn rows_of_a_campaign_are_found_by_index() {
         let mut connection = Connection::open_in_memory().unwrap();
         migrate(&mut connection, Path::new(":memory:")).unwrap();
         for table in ["session", "planned_cell", "cell", "calibration"] {

@@ -19,9 +19,9 @@ pub struct CampaignSummary {
     pub name: String,
     /// When it was begun, nanoseconds since 1970.
     pub started: Nanos,
-    /// How large its tests are.
+    /// Size of the tests.
     pub profile: SizeProfile,
-    /// Where its contenders live.
+    /// Backend of the campaign.
     pub backend: BackendKind,
     /// The other machine on which it ran.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -37,10 +37,10 @@ pub struct CampaignSummary {
 }
 
 impl Store {
-    /// Every stored campaign, in the order in which they were begun.
+    /// Returns a summary of every stored campaign, in order of creation.
     ///
     /// # Errors
-    /// When SQLite refuses or what is stored is damaged.
+    /// Returns an error if SQLite refuses or the database is damaged.
     pub fn campaigns(&self) -> Result<Vec<CampaignSummary>, StoreError> {
         self.read_transaction(|view| {
             let stored = CAMPAIGN.select(view, "ORDER BY id", [], |row| {
@@ -56,10 +56,10 @@ impl Store {
         })
     }
 
-    /// What every stored campaign consists of, in the order in which they were begun.
+    /// Returns the definition of every stored campaign, in order of creation.
     ///
     /// # Errors
-    /// When SQLite refuses or what is stored is damaged.
+    /// Returns an error if SQLite refuses or the database is damaged.
     pub fn definitions(&self) -> Result<Vec<(CampaignId, Campaign)>, StoreError> {
         self.read_transaction(|view| {
             CAMPAIGN.select(view, "ORDER BY id", [], |row| {
@@ -75,7 +75,7 @@ fn planned(view: ReadView<'_>, id: CampaignId) -> Result<u32, RowError> {
     Ok(query.query_row([id.0], |row| row.get(0))?)
 }
 
-/// How many cells ended with each status. Their results are not read, so that nobody waits for that.
+/// Counts the cells with each status. Does not read their results, which would be slow.
 fn statuses(view: ReadView<'_>, id: CampaignId) -> Result<BTreeMap<Status, u32>, RowError> {
     let sql = "SELECT status, count(*) FROM cell WHERE campaign = ?1 GROUP BY 1";
     let mut query = view.connection.prepare_cached(sql)?;

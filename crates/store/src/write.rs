@@ -14,7 +14,7 @@ impl Store {
     /// Stores a campaign and its plan; `started` counts from 1970.
     ///
     /// # Errors
-    /// When SQLite refuses; nothing is stored then.
+    /// Returns an error if SQLite refuses; no rows are stored in that case.
     pub fn begin_campaign(
         &mut self,
         campaign: &Campaign,
@@ -24,11 +24,11 @@ impl Store {
         self.write_transaction(|transaction| insert_campaign(transaction, campaign, plan, started))
     }
 
-    /// The same where the campaign of that moment may be there: of several processes that store it at once one does, and all
-    /// get its number.
+    /// Stores a campaign unless it exists with the same start time and definition. If several
+    /// processes do so at the same time, one of them stores it and all get the same number.
     ///
     /// # Errors
-    /// As for [`Store::begin_campaign`].
+    /// Returns the errors of [`Store::begin_campaign`].
     pub fn begin_campaign_if_new(
         &mut self,
         campaign: &Campaign,
@@ -49,10 +49,11 @@ impl Store {
         })
     }
 
-    /// Stores cells behind the plan of a campaign, all of them or none.
+    /// Appends cells to the plan in one transaction.
     ///
     /// # Errors
-    /// When there is no such campaign, the cells do not follow the plan, or SQLite refuses.
+    /// Returns an error if the campaign does not exist, the cells do not continue the plan, or
+    /// SQLite refuses.
     pub fn extend_plan(&mut self, campaign: CampaignId, cells: &[Cell]) -> Result<(), StoreError> {
         self.write_transaction(|transaction| {
             require(transaction, campaign)?;
@@ -69,10 +70,10 @@ impl Store {
         })
     }
 
-    /// Stores that a campaign begins or goes on, and on what.
+    /// Stores the start of a session and its environment.
     ///
     /// # Errors
-    /// When there is no such campaign or SQLite refuses.
+    /// Returns an error if the campaign does not exist or SQLite refuses.
     pub fn begin_session(
         &mut self,
         campaign: CampaignId,
@@ -91,10 +92,11 @@ impl Store {
         })
     }
 
-    /// Stores what fsarena itself costs and what the device can do; a campaign has one calibration.
+    /// Stores the overhead of fsarena and the speed of the device; a campaign has one calibration.
     ///
     /// # Errors
-    /// When there is no such campaign, it has a calibration already, or SQLite refuses.
+    /// Returns an error if the campaign does not exist, already has a calibration, or SQLite
+    /// refuses.
     pub fn calibrate(
         &mut self,
         campaign: CampaignId,
@@ -111,11 +113,12 @@ impl Store {
         })
     }
 
-    /// Stores what became of a cell, under the campaign's latest session; when this returns it is
-    /// on the disk.
+    /// Stores the result of a cell under the latest session of the campaign. The result is on disk
+    /// when this returns.
     ///
     /// # Errors
-    /// When the cell is not planned, has a result already or has no session; nothing is stored then.
+    /// Returns an error if the cell is not planned, already has a result or has no session; no rows
+    /// are stored in that case.
     pub fn record(
         &mut self,
         campaign: CampaignId,
@@ -143,7 +146,8 @@ impl Store {
     }
 }
 
-/// The key that SQLite would choose: a row's digest is over its key, too, and so has to know it before.
+/// Returns the next key. SQLite would choose the same one, but the digest of the row covers its
+/// key.
 pub fn next_id(connection: &Connection, table: &str) -> rusqlite::Result<i64> {
     let sql = format!("SELECT coalesce(max(id), 0) + 1 FROM {table}");
     connection.query_row(&sql, [], |row| row.get(0))
@@ -263,7 +267,7 @@ pub fn insert_phase(
     Ok(())
 }
 
-/// A quantity as SQLite's integer. Only for queries: the JSON beside it is exact.
+/// Converts a time to an integer of SQLite. Only for queries: the JSON in the same row is exact.
 pub fn integer(n: Nanos) -> Value {
     i64::try_from(n.0).unwrap_or(i64::MAX).into()
 }

@@ -64,7 +64,7 @@ fn content(connection: &Connection) -> Vec<(&'static str, Vec<Value>)> {
 }
 
 #[test]
-fn what_is_stored_cannot_be_changed_or_removed_by_any_statement() {
+fn no_statement_can_change_or_remove_stored_rows() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("results.db");
     fill(&path);
@@ -96,7 +96,7 @@ fn what_is_stored_cannot_be_changed_or_removed_by_any_statement() {
     assert_eq!(content(&connection), before);
 }
 
-/// A row can be replaced by any of its unique keys, and not by the primary one alone.
+/// A row cannot be replaced through any of its unique keys, including the primary key.
 #[test]
 fn a_row_is_not_replaced_by_another_of_its_keys() {
     let directory = tempfile::tempdir().unwrap();
@@ -127,7 +127,7 @@ fn a_row_without_its_digest_is_refused() {
         let Some(digest) = columns.iter().position(|column| column == "digest") else {
             continue;
         };
-        // Another place than that of any row.
+        // Values that differ from the keys of all rows.
         for value in &mut row {
             if let Value::Integer(number) = value {
                 *number += 1000;

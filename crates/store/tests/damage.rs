@@ -1,5 +1,5 @@
-//! What is stored and was damaged is found: by its checksum when it is read, and in the file as a whole before
-//! anything is added to it.
+//! Damaged data is detected: by its checksum when it is read, and by a check of the whole file
+//! before data is added.
 
 mod common;
 
@@ -12,7 +12,7 @@ use store::{CampaignId, Store, StoreError};
 use tempfile::TempDir;
 
 const ID: CampaignId = CampaignId(1);
-/// Bytes that are damaged, each in a database of its own.
+/// Number of damaged bytes, each in a separate database.
 const FLIPS: u32 = 400;
 
 /// A database of two campaigns of four cells, all with a result.
@@ -48,7 +48,7 @@ fn change(path: &Path, statement: &str) {
 }
 
 #[test]
-fn a_row_that_was_changed_is_told_by_its_name() {
+fn names_a_row_that_was_changed() {
     for (statement, what) in [
         (
             "UPDATE campaign SET definition = replace(definition, 'nightly', 'mightly')",
@@ -99,7 +99,7 @@ fn a_row_that_was_changed_is_told_by_its_name() {
 }
 
 #[test]
-fn a_row_that_was_moved_is_told() {
+fn detects_a_row_that_was_moved() {
     for statement in [
         "UPDATE cell SET cell = -1 WHERE cell = 1; UPDATE cell SET cell = 1 WHERE cell = 2",
         "UPDATE cell SET campaign = campaign + 10; UPDATE cell SET campaign = 13 - campaign",
@@ -116,9 +116,9 @@ fn a_row_that_was_moved_is_told() {
     }
 }
 
-/// A damaged byte somewhere in the file: nobody gets to read what was not stored.
+/// A damaged byte anywhere in the file: a read returns the stored data or an error.
 #[test]
-fn what_is_read_is_what_was_stored_whichever_byte_is_damaged() {
+fn a_read_returns_stored_data_or_an_error_for_any_damage() {
     let (_directory, path) = filled();
     let sound = fs::read(&path).unwrap();
     let stored = load(&path).unwrap();
@@ -150,7 +150,7 @@ fn what_is_read_is_what_was_stored_whichever_byte_is_damaged() {
 }
 
 #[test]
-fn nothing_is_added_to_what_is_damaged() {
+fn refuses_to_add_data_to_a_damaged_database() {
     let (_directory, path) = filled();
     let sound = fs::read(&path).unwrap();
     let mut chance = SeededRng::new(1);
@@ -170,7 +170,7 @@ fn nothing_is_added_to_what_is_damaged() {
 }
 
 #[test]
-fn a_file_that_was_cut_off_is_told() {
+fn detects_a_truncated_file() {
     let (_directory, path) = filled();
     let sound = fs::read(&path).unwrap();
     for length in [1, 99, 100, 512, 4095, 4096, 8192, sound.len() - 4096] {
@@ -189,7 +189,7 @@ fn a_file_that_was_cut_off_is_told() {
 }
 
 #[test]
-fn rows_that_belong_to_nothing_are_told_before_anything_is_added() {
+fn reports_orphaned_rows_before_adding_data() {
     let (_directory, path) = filled();
     change(&path, "DELETE FROM session WHERE id = 2");
     let error = Store::open(&path).unwrap_err().to_string();
@@ -197,7 +197,7 @@ fn rows_that_belong_to_nothing_are_told_before_anything_is_added() {
 }
 
 #[test]
-fn what_is_no_file_is_no_database() {
+fn refuses_directories_and_devices_as_databases() {
     let directory = tempfile::tempdir().unwrap();
     for path in [directory.path(), Path::new("/dev/null")] {
         for error in [

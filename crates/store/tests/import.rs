@@ -1,4 +1,4 @@
-//! Campaigns of other databases, and those that others measured, taken in.
+//! Import of campaigns from other databases and of results of other programs.
 
 mod common;
 
@@ -9,7 +9,7 @@ use model::{CampaignResults, CellResult, Nanos, Status};
 use rusqlite::Connection;
 use store::{CampaignId, ImportSource, Store, StoreError};
 
-/// A database with a campaign of two sessions, of which one cell has no result.
+/// Creates a database with a campaign of two sessions in which one cell has no result.
 fn other(path: &Path) -> Store {
     let mut store = Store::open(path).unwrap();
     let campaign = common::campaign();
@@ -28,7 +28,7 @@ fn other(path: &Path) -> Store {
     store
 }
 
-/// All that is stored of a campaign, but for its number.
+/// Loads a campaign without its number.
 fn unnumbered(store: &Store, id: i64) -> CampaignResults {
     CampaignResults {
         id: 0,
@@ -37,7 +37,7 @@ fn unnumbered(store: &Store, id: i64) -> CampaignResults {
 }
 
 #[test]
-fn a_campaign_of_another_database_is_taken_once_and_whole() {
+fn imports_a_campaign_of_another_database_once_and_completely() {
     let directory = tempfile::tempdir().unwrap();
     let theirs = other(&directory.path().join("theirs.db"));
     let mut ours = other(&directory.path().join("ours.db"));
@@ -64,7 +64,7 @@ fn a_campaign_of_another_database_is_taken_once_and_whole() {
 }
 
 #[test]
-fn of_a_damaged_database_nothing_is_taken() {
+fn imports_no_campaign_of_a_damaged_database() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("theirs.db");
     let theirs = other(&path);
@@ -89,7 +89,7 @@ fn of_a_damaged_database_nothing_is_taken() {
 
 /// Reading a view runs what another has written into it.
 #[test]
-fn a_database_that_does_something_when_it_is_read_is_none_of_ours() {
+fn refuses_a_database_with_views_that_run_code() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("theirs.db");
     drop(other(&path));

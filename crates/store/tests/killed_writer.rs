@@ -1,8 +1,9 @@
-//! A writer that is killed at any instant leaves whole cells only, and every one that it was told is stored.
+//! A writer that is killed at any time leaves only complete cells, including every cell that it
+//! reported as stored.
 //!
-//! This binary is the parent and, started again with `--write FILE`, the writer. The writer says on
-//! its standard output when a cell is stored; the parent kills it after so many words and does not
-//! care how far it has come with the next cell.
+//! This binary is the parent and, started again with `--write FILE`, the writer. The writer prints
+//! a line when a cell is stored. The parent kills it after a given number of lines, regardless of
+//! its progress with the next cell.
 
 mod common;
 
@@ -16,7 +17,8 @@ use store::{CampaignId, Store};
 
 const CELLS: u32 = 2000;
 const KILLS: u32 = 25;
-/// Enough phases to make a cell's transaction long beside the pauses between transactions.
+/// Enough phases to make the transaction of a cell long compared with the pauses between
+/// transactions.
 const PHASES: [&str; 12] = ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l"];
 
 fn main() {
@@ -58,10 +60,14 @@ fn kill_again_and_again() {
         told.extend(write_until_killed(&path, chance.below(8)));
         check(&path, id, &told);
     }
-    println!("{KILLS} kills, {} cells told stored: all there", told.len());
+    println!(
+        "{KILLS} kills, {} cells reported as stored: all found",
+        told.len()
+    );
 }
 
-/// Lets a writer store at least so many cells, kills it, and returns the cells it said are stored.
+/// Lets a writer store at least `words` cells, kills it, and returns the cells that it reported as
+/// stored.
 fn write_until_killed(path: &Path, words: u64) -> Vec<CellId> {
     let mut writer = Command::new(std::env::current_exe().unwrap())
         .arg("--write")

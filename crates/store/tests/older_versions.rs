@@ -1,4 +1,4 @@
-//! Databases of older versions are read as they are, and are brought up to date by the first who writes.
+//! Databases of older versions are read unchanged, and migrated by the first writer.
 
 mod common;
 
@@ -19,7 +19,7 @@ fn json(value: &impl serde::Serialize) -> String {
     serde_json::to_string(value).unwrap()
 }
 
-/// What a version left behind: a campaign of two cells, of which one has a result.
+/// Creates a database of an older version: a campaign of two cells, one of them with a result.
 fn left_behind(path: &Path, version: usize) {
     let connection = Connection::open(path).unwrap();
     for migration in &MIGRATIONS[..version] {
@@ -70,7 +70,7 @@ fn left_behind(path: &Path, version: usize) {
     }
 }
 
-/// Holds that the campaign is there as it was stored.
+/// Asserts that the campaign is unchanged.
 #[track_caller]
 fn assert_whole(store: &Store, version: usize) {
     let results = store.load(ID).unwrap();
@@ -85,7 +85,7 @@ fn assert_whole(store: &Store, version: usize) {
 }
 
 #[test]
-fn an_older_database_is_read_as_it_is() {
+fn reads_an_older_database_without_changing_it() {
     for version in [1, 2] {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("old.db");
@@ -97,7 +97,7 @@ fn an_older_database_is_read_as_it_is() {
 }
 
 #[test]
-fn an_older_database_is_brought_up_to_date_and_keeps_its_campaigns() {
+fn migrates_an_older_database_and_keeps_its_campaigns() {
     for version in [1, 2] {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("old.db");
@@ -114,9 +114,9 @@ fn an_older_database_is_brought_up_to_date_and_keeps_its_campaigns() {
     }
 }
 
-/// Its rows have no checksum, but must still be what a row can be.
+/// Rows of older versions have no checksum, but must still be valid.
 #[test]
-fn a_row_of_an_older_database_that_cannot_be_read_is_told() {
+fn reports_an_invalid_row_of_an_older_database() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("old.db");
     left_behind(&path, 2);

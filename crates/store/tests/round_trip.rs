@@ -1,4 +1,5 @@
-//! Any result reads back equal, whatever strings and numbers a filesystem's tools came up with.
+//! Any result reads back equal, including arbitrary strings and numbers reported by the tools of a
+//! filesystem.
 
 mod common;
 

@@ -1,4 +1,4 @@
-//! What the store promises to its callers.
+//! The guarantees of the store to its callers.
 
 mod common;
 
@@ -37,7 +37,7 @@ fn fixture() -> Fixture {
 }
 
 #[test]
-fn what_cells_took_is_told_without_reading_their_results() {
+fn returns_elapsed_times_without_reading_results() {
     let mut f = fixture();
     let cells = common::cells(4);
     for (cell, seconds) in [(&cells[0], 9), (&cells[2], 4)] {
@@ -53,7 +53,7 @@ fn what_cells_took_is_told_without_reading_their_results() {
 }
 
 #[test]
-fn who_follows_a_campaign_reads_what_is_new_and_comes_to_the_same() {
+fn following_a_campaign_gives_the_same_as_loading_it() {
     let mut f = fixture();
     let cells = common::cells(6);
     let reader = Store::open_read_only(&f.path).unwrap().unwrap();
@@ -83,7 +83,7 @@ fn who_follows_a_campaign_reads_what_is_new_and_comes_to_the_same() {
 }
 
 #[test]
-fn a_campaign_reads_back_as_it_was_stored() {
+fn a_campaign_reads_back_unchanged() {
     let mut f = fixture();
     let cells = common::cells(4);
     f.store
@@ -112,7 +112,7 @@ fn a_campaign_reads_back_as_it_was_stored() {
 }
 
 #[test]
-fn a_campaign_keeps_the_limit_on_what_it_writes() {
+fn stores_the_write_limit_of_a_campaign() {
     let mut f = fixture();
     let campaign = model::Campaign {
         max_written: Some(model::Bytes::mib(200)),
@@ -331,7 +331,7 @@ fn a_newer_schema_is_refused_in_one_line() {
 }
 
 #[test]
-fn other_files_are_left_alone() {
+fn does_not_change_files_of_other_programs() {
     let directory = tempfile::tempdir().unwrap();
     let text = directory.path().join("notes.txt");
     let notes = "These are my notes, and they are no database.\n".repeat(50);
@@ -361,7 +361,7 @@ fn other_files_are_left_alone() {
 }
 
 #[test]
-fn looking_makes_no_file_and_changes_none() {
+fn opening_to_read_does_not_create_or_change_files() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("results.db");
     assert!(Store::open_read_only(&path).unwrap().is_none());
@@ -372,7 +372,7 @@ fn looking_makes_no_file_and_changes_none() {
 }
 
 #[test]
-fn a_name_that_sqlite_takes_for_one_of_its_own_is_that_of_a_file() {
+fn special_names_of_sqlite_are_treated_as_files() {
     let directory = tempfile::tempdir().unwrap();
     for name in [":memory:", "file:x?mode=memory"] {
         let path = directory.path().join(name);

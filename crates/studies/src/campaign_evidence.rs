@@ -1,9 +1,10 @@
-//! What was measured since as evidence: the rounds of a campaign, compared with the inference of every report.
+//! Measurements as evidence: the rounds of a campaign, compared with the statistics of every
+//! report.
 //!
-//! The names of a study are translated by its counterparts: a phase of the study to phases here, whose times add up
-//! round by round, and a contender to the campaign's contender of the same filesystem. All pairs of contenders in all
-//! figures of the study are one family, so that of what is called different no more than one in twenty is not
-//! ([`analyse::inference`]).
+//! The names of a study are translated by its counterparts: a phase of the study to phases of
+//! fsarena, whose times are added round by round, and a contender to the campaign's contender with
+//! the same filesystem. All pairs of contenders in all figures of the study are one family, so that
+//! at most one in twenty reported differences is false ([`analyse::inference`]).
 
 use model::{CampaignResults, Clock, Direction, Metric, Phase, Test, Unit};
 use stats::inference::{
@@ -21,7 +22,7 @@ use crate::{FigureSpec, Study};
 /// Metrics of phases that add up where several stand for one.
 const SUMS: [Metric; 3] = [Metric::Elapsed, Metric::MinorFaults, Metric::MajorFaults];
 
-/// A campaign, in the words of a study.
+/// A campaign translated to the names of a study.
 #[derive(Clone, Debug)]
 pub struct CampaignEvidence {
     /// Names of the study's contenders, each with that of the campaign's.
@@ -30,13 +31,13 @@ pub struct CampaignEvidence {
     figures: Vec<Measurements>,
     clock: Clock,
     margin: Margin,
-    /// What is said of figures that the size of the volume decides, where that is not the study's.
+    /// Reason for figures that depend on the volume size, if it differs from the study.
     out_of_scale: Option<String>,
     /// Every pair in every figure, in the order of [`Estimates::pairs`].
     pairs: Vec<Vec<Option<ComparisonResult>>>,
 }
 
-/// What was measured of one figure.
+/// Measurements of one figure.
 #[derive(Clone, Debug)]
 struct Measurements {
     path: String,
@@ -52,7 +53,7 @@ struct Measurements {
 }
 
 impl CampaignEvidence {
-    /// A campaign in the words of a study; contenders and figures that it lacks have nothing known of them.
+    /// Translates a campaign to the names of a study. Missing contenders and figures are unknown.
     pub fn new(study: &Study, results: &CampaignResults, analysis: &Analysis) -> Self {
         let contenders = contenders(study, results);
         let rounds = rounds(results);
@@ -141,12 +142,13 @@ impl CampaignEvidence {
         }
     }
 
-    /// How two contenders are beside each other in a figure, by the inference over its rounds.
+    /// Compares two contenders in a figure, by the statistics over its rounds.
     fn contenders_beside(&self, one: &str, other: &str, figure: usize) -> Option<ComparisonResult> {
         let [a, b] = [one, other].map(|name| self.contender_place(name));
         let (a, b) = (a?, b?);
         let count = self.contenders.len();
-        // What the second costs beside the first, of pairs in their order.
+        // Index of a pair, by its first and second contender. The pair holds the cost of the second
+        // compared with the first.
         let number = |first: usize, second: usize| {
             first * (2 * count - first - 1) / 2 + (second - first - 1)
         };
@@ -162,7 +164,7 @@ impl CampaignEvidence {
         }
     }
 
-    /// The same of their means over several figures, or of two figures of one contender.
+    /// Compares the means of two contenders over several figures, or two figures of one contender.
     fn means_beside(&self, one: FigureRef<'_>, other: FigureRef<'_>) -> Option<ComparisonResult> {
         let beside: Option<Vec<PairedResult>> = one
             .figures
@@ -289,14 +291,15 @@ impl Evidence for CampaignEvidence {
     }
 }
 
-/// Whether making or checking the volume is what takes the time.
+/// Returns true if the figure is about creating or checking the volume.
 fn is_of_size(study: &Study, figure: &FigureSpec) -> bool {
     let counterpart = study.counterpart(&figure.test, &figure.phase);
     counterpart.is_some_and(|of| of.parts.iter().any(|part| part.is_of_size))
 }
 
-/// How much of a volume is left to files depends on its size, and so does the time to make and to check it: journals, logs
-/// and tables have sizes of their own.
+/// Returns the reason why figures that depend on the volume size do not apply, if the size differs
+/// from the study. The space left for files, and the time to create and to check a volume, are not
+/// proportional to its size: the sizes of journals, logs and tables follow other rules.
 fn out_of_scale(study: &Study, results: &CampaignResults) -> Option<String> {
     let size = results.campaign.size;
     (size != study.size).then(|| {
@@ -325,7 +328,7 @@ fn is_of_machine(metric: Metric) -> bool {
 }
 
 impl Measurements {
-    /// The logarithms of what a contender costs in each round.
+    /// Returns the logarithms of a contender's cost in each round.
     fn logs(&self, contender: usize) -> Vec<Option<f64>> {
         let Ok(values) = &self.values[contender] else {
             return Vec::new();
@@ -379,7 +382,7 @@ fn counterpart_rows<'a>(
                 })
                 .collect();
             match (rows.is_empty(), part.phase.as_str()) {
-                // Of all phases some have no time.
+                // A pattern for all phases may match phases without a time.
                 (true, "*") => {}
                 (true, _) => return None,
                 (false, _) => all.push(rows),
@@ -419,7 +422,7 @@ fn phases<'a>(part: &MappedPhase, results: &'a CampaignResults) -> Vec<Vec<(&'a 
     }
 }
 
-/// Of the points of a sweep those that are meant.
+/// Selects the requested points of a sweep.
 fn at_points<'a>(tests: &[&'a Test], part: &MappedPhase) -> Vec<&'a Test> {
     let Some((axis, point)) = part.at else {
         return tests.to_vec();
@@ -438,7 +441,8 @@ fn at_points<'a>(tests: &[&'a Test], part: &MappedPhase) -> Vec<&'a Test> {
     tests.iter().filter(is_there).copied().collect()
 }
 
-/// In which unit values are shown, and how many of fsarena's it is: that of the study, or where it printed none, one that people use.
+/// Returns the unit in which values are shown and its factor to fsarena's unit: the unit of the
+/// study, or a common unit if the study prints none.
 fn unit_of(figure: &FigureSpec) -> (String, f64) {
     let of_metric = figure.matching_metric().map(Metric::unit);
     let (unit, scale) = match of_metric.filter(|_| figure.unit.is_empty()) {
@@ -498,7 +502,7 @@ fn value(row: &ResultRow, contender: &str, round: usize) -> Option<f64> {
     found?.value
 }
 
-/// Why a contender has no number in a row; nothing where it has one.
+/// Returns the reason why a contender has no number in a row, or `None` if it has one.
 fn why_none(row: &ResultRow, contender: &str) -> Option<ObservedValue> {
     let Some(result) = row
         .results
@@ -513,7 +517,7 @@ fn why_none(row: &ResultRow, contender: &str) -> Option<ObservedValue> {
         .find(|round| round.outcome.is_failure());
     let word = |round: &RoundValue| round.outcome.name().to_owned();
     match bad {
-        // What could not be tried says nothing of how good a filesystem is.
+        // A test that cannot be tried does not show the quality of a filesystem.
         Some(round)
             if matches!(
                 round.outcome,
@@ -537,7 +541,7 @@ fn digits(value: f64) -> String {
         large if large >= 100.0 => format!("{value:.1}"),
         large if large >= 10.0 => format!("{value:.2}"),
         large if large >= 1.0 || large == 0.0 => format!("{value:.3}"),
-        // As many digits of what is small: 0.001234.
+        // Small numbers have the same number of digits: 0.001234.
         small => {
             let zeros = -small.log10().floor() as usize;
             format!("{value:.*}", (zeros + 3).min(9))

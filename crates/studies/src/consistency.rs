@@ -75,7 +75,8 @@ impl Check {
         }
     }
 
-    /// For whom it does not hold, the furthest apart first; nothing where it does for all.
+    /// Returns the contenders for which the check fails, largest deviation first, or `None` if it
+    /// holds for all.
     pub fn off(&self, figures: &FigureTable) -> Option<String> {
         let contenders = figures.contenders.iter();
         let both =
@@ -101,7 +102,7 @@ impl Check {
                     }
                     SumRule::Total(..) | SumRule::Time(..) => {
                         format!(
-                            "{name} is printed as {printed:.1}, and its parts come to {expected:.1} ({apart:+.1})"
+                            "{name} is printed as {printed:.1}, but its parts add up to {expected:.1} ({apart:+.1})"
                         )
                     }
                 };
@@ -113,7 +114,8 @@ impl Check {
         (!off.is_empty()).then(|| format!("{}: {}", self.what, off.join("; ")))
     }
 
-    /// What is printed for a contender, and what follows from its other figures; nothing where one of them has no number.
+    /// Returns the printed number of a contender, and the number that follows from its other
+    /// figures, or `None` if one of them has no number.
     fn sides(&self, figures: &FigureTable, contender: &str) -> Option<(f64, f64)> {
         let value = |path: &String| figures.value(contender, path)?.1.exact();
         match &self.sum {

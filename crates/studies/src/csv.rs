@@ -3,10 +3,10 @@
 /// A record, with the line on which it begins, from 1.
 pub(crate) type Record = (usize, Vec<String>);
 
-/// The records of a text; empty lines are left out.
+/// Reads the records of a text; empty lines are skipped.
 ///
 /// # Errors
-/// The line and the reason, where a quote is not closed or stands within a field.
+/// Returns the line and the reason if a quote is not closed or is inside a field.
 pub(crate) fn records(text: &str) -> Result<Vec<Record>, (usize, &'static str)> {
     let mut records = Vec::new();
     let mut rest = text.strip_prefix('\u{feff}').unwrap_or(text);
@@ -29,7 +29,7 @@ pub(crate) fn records(text: &str) -> Result<Vec<Record>, (usize, &'static str)> 
         rest = match rest.strip_prefix('\n') {
             Some(next) => next,
             None if rest.is_empty() => rest,
-            None => return Err((begins, "something stands behind a closing quote")),
+            None => return Err((begins, "unexpected text after a closing quote")),
         };
         line += 1;
         if fields.iter().any(|field| !field.is_empty()) {
@@ -39,13 +39,13 @@ pub(crate) fn records(text: &str) -> Result<Vec<Record>, (usize, &'static str)> 
     Ok(records)
 }
 
-/// The first field of a text, and what is behind it.
+/// Splits a text into its first field and the rest.
 fn field(text: &str) -> Result<(String, &str), &'static str> {
     let Some(mut rest) = text.strip_prefix('"') else {
         let end = text.find([',', '\n', '\r']).unwrap_or(text.len());
         let (field, behind) = text.split_at(end);
         return match field.contains('"') {
-            true => Err("a quote stands within a field that does not begin with one"),
+            true => Err("a quote is inside a field that does not begin with one"),
             false => Ok((field.to_owned(), behind)),
         };
     };
@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_csv_is_told_with_its_line() {
+    fn invalid_csv_is_reported_with_its_line() {
         assert_eq!(records("a\n\"b").unwrap_err(), (2, "a quote is not closed"));
         assert_eq!(records("a\nb\"c").unwrap_err().0, 2);
         assert_eq!(records("\"a\"b").unwrap_err().0, 1);
@@ -92,7 +92,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_written_is_read(all in prop::collection::vec(prop::collection::vec("[a,\"\n é]{1,5}", 1..4), 0..4)) {
+        fn written_records_read_back(all in prop::collection::vec(prop::collection::vec("[a,\"\n é]{1,5}", 1..4), 0..4)) {
             let quoted = |field: &String| format!("\"{}\"", field.replace('"', "\"\""));
             let line = |fields: &Vec<String>| fields.iter().map(quoted).collect::<Vec<_>>().join(",");
             let text: Vec<String> = all.iter().map(line).collect();

@@ -1,7 +1,7 @@
-//! The judge: from a statement and evidence to a verdict, with the values that decide it.
+//! Judges statements by evidence and returns verdicts with the deciding values.
 //!
-//! Whether a statement holds is a matter of what it says and of the numbers, and of nothing else. It is partly true where it
-//! holds for some of those it speaks of, or where a ratio goes the right way and has another size.
+//! The truth of a statement depends only on the statement and the numbers. It is partly true if it
+//! holds for some of its contenders, or if a ratio has the right direction but another size.
 
 mod places;
 mod sizes;
@@ -17,12 +17,13 @@ pub(crate) use sizes::range;
 
 use sizes::{digits, ends};
 
-/// Of more than so many who share a place of an order, the first and the last are shown.
+/// Maximum number of contenders shown for one place of an order; of more, only the first and the
+/// last are shown.
 const MAX_SHOWN_TIES: usize = 4;
-/// Figures of which values are shown, where a statement holds in many.
+/// Maximum number of figures for which values are shown.
 const SHOWN_FIGURES: usize = 3;
 
-/// Judges a claim, of which all statements must hold.
+/// Judges a claim. All of its statements must hold.
 pub fn evaluate(statements: &[Statement], evidence: &dyn Evidence) -> ClaimVerdict {
     if let Some(why) = out_of_scale(statements, evidence) {
         return ClaimVerdict::undecidable(&why);
@@ -34,7 +35,7 @@ pub fn evaluate(statements: &[Statement], evidence: &dyn Evidence) -> ClaimVerdi
     let findings: Vec<(StatementResult, Option<HoldsInCount>)> =
         statements.iter().map(|s| judge.statement(s)).collect();
     let holds_in = findings.iter().find_map(|(_, holds_in)| *holds_in);
-    // What is said in two statements holds now only where both have numbers that say something now.
+    // A claim of two statements holds only if the measurements have numbers for both.
     let is_lacking = |finding: &StatementResult| {
         let of_its_machine = |why: &UnknownReason| why.reason == OTHER_MACHINE_REASON;
         finding.truth == Truth::Unknown && !finding.reasons.iter().any(of_its_machine)
@@ -42,7 +43,7 @@ pub fn evaluate(statements: &[Statement], evidence: &dyn Evidence) -> ClaimVerdi
     let lacks_one =
         evidence.is_measured() && findings.iter().any(|(finding, _)| is_lacking(finding));
     let mut all = combine(findings.into_iter().map(|(finding, _)| finding).collect());
-    // What is so in every figure has no need of their names.
+    // A reason that applies to every figure is shown without their names.
     for why in &mut all.reasons {
         if why.figures.len() == judge.figures.len() {
             why.figures.clear();
@@ -68,7 +69,8 @@ pub fn evaluate(statements: &[Statement], evidence: &dyn Evidence) -> ClaimVerdi
     }
 }
 
-/// Why nothing can be said at all, where every figure that is spoken of is another one on a volume of another size.
+/// Returns the reason why no verdict is possible, if all figures of the statements depend on the
+/// volume size and the sizes differ.
 fn out_of_scale(statements: &[Statement], evidence: &dyn Evidence) -> Option<String> {
     let mut why = None;
     for figure in statements.iter().flat_map(figures) {
@@ -92,7 +94,7 @@ fn figures(statement: &Statement) -> Vec<&String> {
     }
 }
 
-/// The figures in which statements set contenders against each other, each once.
+/// Returns the figures that are used to compare contenders, without duplicates.
 fn contenders_in(statements: &[Statement]) -> Vec<String> {
     let of = |statement: &&Statement| statement.subjects == Subject::Contenders;
     let all = statements.iter().filter(of);
@@ -105,8 +107,9 @@ fn contenders_in(statements: &[Statement]) -> Vec<String> {
     figures
 }
 
-/// Why a number that is said says nothing of what was measured since.
-const OTHER_MACHINE_REASON: &str = "a number of the study's own machine says nothing of another";
+/// Reason why a stated number does not apply to later measurements.
+const OTHER_MACHINE_REASON: &str =
+    "a number from the study's machine does not apply to another machine";
 
 struct Judge<'a> {
     evidence: &'a dyn Evidence,
@@ -114,7 +117,7 @@ struct Judge<'a> {
     figures: Vec<String>,
 }
 
-/// One of those that a statement sets against each other, and where.
+/// Scope of a comparison between subjects of a statement.
 #[derive(Clone, Copy)]
 struct Comparand<'a> {
     subjects: Subject,
@@ -141,7 +144,8 @@ impl<'a> Comparand<'a> {
 }
 
 impl Judge<'_> {
-    /// What comes of a statement, and in how many of its figures it holds where these are many.
+    /// Judges a statement. If it has many figures, also returns the number of figures in which it
+    /// holds.
     fn statement(&self, statement: &Statement) -> (StatementResult, Option<HoldsInCount>) {
         let of = &statement.scope.names;
         if let Predicate::NoneOf(rank) = &statement.predicate {
@@ -172,10 +176,10 @@ impl Judge<'_> {
         in_scope(findings.collect(), statement.scope.quantifier)
     }
 
-    /// Says in which figure nothing is known, where the claim speaks of several.
+    /// Adds the name of the figure to reasons, if the claim has several figures.
     fn name_figure(&self, why: &mut [UnknownReason], figure: &str) {
         let label = label(figure, &self.figures);
-        // Who is not there at all is so in every figure.
+        // A contender missing from the campaign is missing in every figure.
         let depends =
             |why: &&mut UnknownReason| !why.contenders.is_empty() && why.reason != NOT_IN_CAMPAIGN;
         for why in why.iter_mut().filter(depends) {
@@ -220,7 +224,8 @@ impl Judge<'_> {
         }
     }
 
-    /// Everybody of some before everybody of others.
+    /// Judges whether every contender of the first group is better than every contender of the
+    /// second.
     fn before(
         &self,
         at: Comparand<'_>,
@@ -269,7 +274,7 @@ impl Judge<'_> {
         all
     }
 
-    /// How many times the first is better: at the least, at the most.
+    /// Returns the minimum and maximum ratio by which the first is better.
     const fn times_better(at: Comparand<'_>, found: Comparison) -> (f64, f64) {
         match at.higher {
             true => (found.low, found.high),
@@ -301,7 +306,7 @@ impl Judge<'_> {
         }
     }
 
-    /// Nobody of some differs from any other by more than a share.
+    /// Judges whether no two members differ by more than a share.
     fn alike(&self, at: Comparand<'_>, members: &[String], within: f64) -> StatementResult {
         let most = 1.0 + within;
         let mut findings = Vec::new();
@@ -417,7 +422,7 @@ impl Judge<'_> {
         found.map(|(_, one)| one)
     }
 
-    /// The numbers of some; nothing where there are none.
+    /// Returns the numbers of the subjects; may be empty.
     fn values(
         &self,
         at: Comparand<'_>,
@@ -475,7 +480,7 @@ fn first_subject(what: &Predicate) -> Option<&String> {
     }
 }
 
-/// What a finding in each figure of a scope comes to.
+/// Combines the findings of all figures of a scope.
 fn in_scope(
     mut findings: Vec<StatementResult>,
     how: Quantifier,
@@ -509,7 +514,7 @@ fn in_scope(
     (all, counted)
 }
 
-/// Keeps the values of a few figures, first of those where it is not as said.
+/// Keeps the values of only a few figures, preferably those in which the statement does not hold.
 fn shorten(findings: &mut [StatementResult]) {
     let holds: Vec<bool> = findings.iter().map(|f| f.truth == Truth::Holds).collect();
     let mut order: Vec<usize> = (0..findings.len()).collect();

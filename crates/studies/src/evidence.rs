@@ -1,11 +1,11 @@
-//! What claims are judged by: numbers with their bounds, and how one is known beside another.
+//! Evidence for claims: numbers with their bounds, and comparisons of two numbers.
 //!
-//! The same claim is judged by what a study printed ([`crate::Published`]) and by what was measured since
-//! ([`crate::Measured`]).
+//! A claim can be judged by the printed figures of a study ([`crate::Published`]) and by later
+//! measurements ([`crate::Measured`]).
 
 use serde::Serialize;
 
-/// Why nothing is known of a contender that a campaign lacks.
+/// Reason for a contender that is not in the campaign.
 pub(crate) const NOT_IN_CAMPAIGN: &str = "not part of the campaign";
 
 /// One figure of one contender, or the mean of several.
@@ -17,11 +17,11 @@ pub struct FigureRef<'a> {
     pub figures: &'a [String],
 }
 
-/// What is known of a figure.
+/// The known value of a figure.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ObservedValue {
-    /// A number lies here.
+    /// A number, with its bounds.
     Number(MeasuredNumber),
     /// It failed, crashed or means nothing: the word, and why.
     Outcome(String, String),
@@ -43,7 +43,7 @@ pub struct MeasuredNumber {
     pub unit: String,
 }
 
-/// How two numbers are beside each other.
+/// Comparison of two numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Comparison {
     /// The least that the first number divided by the second can be.
@@ -68,13 +68,13 @@ pub enum Ranking {
     NotBetter,
     /// The first, or neither.
     NotWorse,
-    /// What is known does not say.
+    /// The numbers do not decide.
     #[serde(rename = "open")]
     Undecided,
 }
 
 impl Ranking {
-    /// The same, seen from the second.
+    /// Returns the order as seen from the second number.
     pub const fn reversed(self) -> Self {
         match self {
             Self::Better => Self::Worse,
@@ -94,12 +94,12 @@ impl Ranking {
     }
 }
 
-/// By what claims are judged.
+/// Evidence for claims.
 pub trait Evidence {
-    /// What is known of a figure.
+    /// Returns the known value of a figure.
     fn value(&self, place: FigureRef<'_>) -> ObservedValue;
 
-    /// How two numbers are beside each other; `None` where either is no number.
+    /// Compares two numbers. Returns `None` if either is missing.
     fn compare(&self, one: FigureRef<'_>, other: FigureRef<'_>) -> Option<Comparison>;
 
     /// Whether a higher number is the better one.
@@ -109,7 +109,8 @@ pub trait Evidence {
     /// rates, shares of a processor, page faults.
     fn is_other_machine(&self, place: FigureRef<'_>) -> bool;
 
-    /// Why a figure that is here says nothing of the study's: the size of the volume decides it, and that is another one.
+    /// Returns the reason why a measured figure does not apply to the study: it depends on the size
+    /// of the volume, which differs.
     fn out_of_scale(&self, _figure: &str) -> Option<String> {
         None
     }

@@ -1,4 +1,4 @@
-//! `figures.csv`: the figures of a study, a row each, as they were printed.
+//! `figures.csv`: the figures of a study as printed, one per row.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -26,9 +26,9 @@ const COLUMNS: [&str; 14] = [
     "status",
     "note",
 ];
-/// Ends of metrics that say between which values one lies that was not printed.
+/// Suffixes of metrics that give the bounds of a range, for figures printed as a range.
 const BOUNDS: [&str; 2] = ["_min_bound", "_max_bound"];
-/// Units of figures: what fsarena keeps such values in, and how many of that one is.
+/// Units of figures, each with the corresponding unit of fsarena and the factor between them.
 const UNITS: [(&str, Unit, f64); 11] = [
     ("s", Unit::Seconds, 1.0),
     ("ms", Unit::Seconds, 1e-3),
@@ -46,7 +46,7 @@ const UNITS: [(&str, Unit, f64); 11] = [
 /// Units of sizes, which one figure may mix: a limit is in GB of one filesystem and in EB of another.
 const SIZES: [&str; 6] = ["KB", "MB", "GB", "TB", "PB", "EB"];
 
-/// What became of a figure.
+/// Outcome of a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FigureStatus {
@@ -56,7 +56,7 @@ pub enum FigureStatus {
     Failed,
     /// Driver, filesystem or machine went down.
     Crashed,
-    /// The author says that it means nothing.
+    /// The author declares it meaningless.
     Invalid,
     /// Never reached, or switched off.
     NotRun,
@@ -94,33 +94,34 @@ impl fmt::Display for FigureStatus {
     }
 }
 
-/// What a study compares: a filesystem, or one of several variants of it.
+/// A contender of a study: a filesystem, or one of several variants of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct StudyContender {
     /// The word by which claims call it.
     pub name: String,
     /// The filesystem as the figures have it.
     pub filesystem: String,
-    /// Its version there.
+    /// Version in the study.
     pub version: String,
     /// The operating system that drove it.
     pub os: String,
     /// `kernel`, `fuse` or another word.
     pub driver: String,
-    /// The filesystem of the catalog that is the same; absent where there is none, or it is a variant.
+    /// The corresponding filesystem of the catalog, or `None` if there is no such filesystem or
+    /// this is a variant.
     pub catalog: Option<String>,
 }
 
-/// What was measured of every contender.
+/// A figure of the study, with values for all contenders.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FigureSpec {
     /// The test.
     pub test: String,
     /// Its phase.
     pub phase: String,
-    /// What the numbers say.
+    /// Metric of the numbers.
     pub metric: String,
-    /// Their unit, as printed first; empty where there are no numbers.
+    /// Unit of the first printed number; empty if there are no numbers.
     pub unit: String,
     /// Which way is better; neutral where less is counted as better.
     pub direction: Direction,
@@ -132,12 +133,13 @@ impl FigureSpec {
         format!("{}/{}/{}", self.test, self.phase, self.metric)
     }
 
-    /// The metric of fsarena that says the same; absent where it has none.
+    /// Returns the corresponding metric of fsarena, if it has one.
     pub fn matching_metric(&self) -> Option<Metric> {
         known_metric(&self.metric)
     }
 
-    /// How many of fsarena's unit one of the figure's is; absent where the unit is not one of that metric.
+    /// Returns the factor from the unit of the figure to the unit of fsarena, or `None` if the unit
+    /// does not belong to the metric.
     pub fn scale(&self) -> Option<f64> {
         let metric = self.matching_metric()?;
         if self.unit == "count" && metric.unit() == Unit::Count {
@@ -161,7 +163,7 @@ fn known_metric(word: &str) -> Option<Metric> {
 /// One figure of one contender.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FigureValue {
-    /// What became of it.
+    /// Outcome of the figure.
     pub status: FigureStatus,
     /// The number, in the figure's unit.
     pub value: Option<f64>,
@@ -172,29 +174,29 @@ pub struct FigureValue {
     /// Whether it is above the number; without a number, whether it ended too soon to be timed, so that a rate is above all
     /// that could be.
     pub censored: bool,
-    /// Between which values it lies, where a range is printed instead.
+    /// Bounds of the value, if a range is printed.
     pub range: Option<(f64, f64)>,
-    /// Why, and what is to be known of it.
+    /// Reason or explanation.
     pub note: String,
-    /// Its line in the file.
+    /// Line in the file.
     pub line: usize,
 }
 
 impl FigureValue {
-    /// The number, where it is one and no bound.
+    /// Returns the number, if it is exact and not a bound.
     pub fn exact(&self) -> Option<f64> {
         self.value.filter(|_| !self.censored)
     }
 }
 
-/// The figures of a study: contenders, what was measured of them, and what it came to.
+/// The figures of a study: contenders, figures, and their values.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FigureTable {
     /// The year in which the study was published.
     pub year: u16,
     /// The contenders, in the order of the file.
     pub contenders: Vec<StudyContender>,
-    /// What was measured, in the order of the file.
+    /// The figures, in the order of the file.
     pub figures: Vec<FigureSpec>,
     /// Cells by contender and figure.
     cells: BTreeMap<(usize, usize), FigureValue>,
@@ -203,17 +205,17 @@ pub struct FigureTable {
 }
 
 impl FigureTable {
-    /// How many of them have a number.
+    /// Returns the number of cells with a number.
     pub fn numbers(&self) -> usize {
         self.cells()
             .filter(|(_, _, cell)| cell.status == FigureStatus::Ok)
             .count()
     }
 
-    /// Reads them.
+    /// Reads the figures of a study.
     ///
     /// # Errors
-    /// In one line with file and line, where a row is no figure of this study.
+    /// Returns an error in one line, with file and line, if a row is not a figure of this study.
     pub fn read(study: &str, of: &Publication) -> Result<Self, CatalogError> {
         let wrong = |(line, message): (usize, String)| CatalogError::InFile {
             file: of.figures_file.clone(),
@@ -252,12 +254,12 @@ impl FigureTable {
         Ok(reader.figures)
     }
 
-    /// What is known of a figure of a contender, by their places.
+    /// Returns a figure of a contender, by their indices.
     pub fn cell(&self, contender: usize, figure: usize) -> Option<&FigureValue> {
         self.cells.get(&(contender, figure))
     }
 
-    /// The same by their names.
+    /// Returns a figure of a contender, by their names.
     pub fn value(&self, contender: &str, path: &str) -> Option<(&FigureSpec, &FigureValue)> {
         let contender = self.contenders.iter().position(|c| c.name == contender)?;
         let figure = self.index_of(path)?;
@@ -357,13 +359,12 @@ impl Reader<'_> {
             }
         };
         if (status == FigureStatus::Ok) != (value.is_some() || censored) {
-            let message =
-                "a number, or `>` in `censored`, stands with the status `ok` and no other";
+            let message = "a number, or `>` in `censored`, requires the status `ok`, and `ok` requires one of them";
             return Err(wrong(message.to_owned()));
         }
         if censored && value.is_none() && self.direction(&metric) != Direction::Higher {
             let message = format!(
-                "`>` without a number says that a rate was above all others, which `{metric}` is not"
+                "`>` without a number means that a rate was above all others, but `{metric}` is not a rate"
             );
             return Err(wrong(message));
         }

@@ -1,8 +1,10 @@
-//! The figures of a study as a campaign that somebody else ran, for every report that campaigns have.
+//! The figures of a study as a campaign measured by another program, so that every report can show
+//! it.
 //!
-//! What fsarena has no metric for (limits, bounds of a range) stays in the table of figures, and is no part of it. A test
-//! of which every phase is one of fsarena's goes by the names that it has here, so that it can be set beside results of
-//! fsarena, and written in the formats of other programs.
+//! Figures without a metric in fsarena (limits, bounds of a range) stay in the table of figures and
+//! are not part of the campaign. If every phase of a test has a counterpart in fsarena, the test
+//! gets fsarena's names. It can then be compared with results of fsarena, and be written in the
+//! formats of other programs.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,7 +19,8 @@ use crate::figures::{FigureSpec, FigureValue, StudyContender};
 use crate::{FigureStatus, Study};
 
 impl Study {
-    /// The figures as a campaign; nothing where none of them is a number that fsarena has a metric for.
+    /// Returns the figures as a campaign, or `None` if no figure is a number with a metric in
+    /// fsarena.
     pub fn reported(&self, catalog: &Catalog) -> Option<ImportedCampaign> {
         let phases = self.phases().map(|(test, phase)| {
             let figures = self.figures_of(test, phase, catalog);
@@ -60,7 +63,7 @@ impl Study {
         })
     }
 
-    /// What phases are called here: those of tests of which each phase is one of fsarena's, and no two are the same.
+    /// Returns fsarena's phase names for tests whose phases all have distinct counterparts.
     fn names_here<'a>(
         &'a self,
         phases: &[(&'a str, &'a str)],
@@ -91,7 +94,7 @@ impl Study {
             .filter(move |phase| seen.insert(*phase))
     }
 
-    /// A phase of every contender; nothing where it was tried by nobody.
+    /// Returns a phase of every contender; empty if no contender tried it.
     fn figures_of(&self, test: &str, phase: &str, catalog: &Catalog) -> Vec<model::ImportedResult> {
         let of_phase = |figure: &&FigureSpec| figure.test == test && figure.phase == phase;
         let mut metrics: Vec<(Metric, &FigureSpec)> = self
@@ -103,7 +106,7 @@ impl Study {
             .collect();
         // The first is the one to rank by.
         metrics.sort_by_key(|(metric, _)| *metric);
-        // What one alone has a number of compares nobody.
+        // A phase with only one number compares nothing, so it belongs to no test category.
         let group = match self.is_compared(&metrics) {
             true => self.group(test, phase, catalog),
             false => None,
@@ -150,7 +153,8 @@ impl Study {
         }
     }
 
-    /// Whether two contenders have the number that a phase is ranked by: the first that anybody has.
+    /// Returns true if at least two contenders have the number that a phase is ranked by: the first
+    /// metric that any contender has.
     fn is_compared(&self, metrics: &[(Metric, &FigureSpec)]) -> bool {
         let numbers = metrics.iter().map(|(_, figure)| {
             let path = figure.path();
@@ -175,7 +179,7 @@ impl Study {
         })
     }
 
-    /// What a phase asks of a filesystem, by the first phase here that does the same.
+    /// Returns the test category of a phase, from its first counterpart in fsarena.
     fn group(&self, test: &str, phase: &str, catalog: &Catalog) -> Option<WorkloadCategory> {
         let part = self.counterpart(test, phase)?.parts.first()?;
         let suites = catalog.suites(model::SizeProfile::Study);
@@ -186,7 +190,7 @@ impl Study {
         WorkloadCategory::of_phase(phases.find(|known| known.name == part.phase)?)
     }
 
-    /// The machine, as far as the text states it.
+    /// Returns the machine as stated in the text.
     fn environment(&self) -> Environment {
         let fact = |words: &[&str]| {
             let has = |name: &str| words.iter().any(|word| name.starts_with(word));
@@ -205,7 +209,7 @@ impl Study {
     }
 }
 
-/// The size that a text begins with; 0 where it begins with none.
+/// Returns the size at the beginning of a text, or 0 if it does not begin with one.
 pub(crate) fn parse_size_prefix(text: &str) -> Bytes {
     let mut words = text.split_whitespace();
     let size = words.next().zip(words.next());

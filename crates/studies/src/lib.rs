@@ -1,8 +1,9 @@
 //! Published comparisons: their figures, their claims, and the verdict on each.
 //!
-//! The catalog holds the texts; here they get a meaning. Figures are a table in the study's own words ([`Figures`]),
-//! claims are statements about them ([`language`]), and [`Claim::judge`] says whether they hold by any [`Evidence`]: by
-//! what was printed ([`Published`]) or by what was measured since ([`Measured`]). This crate is pure.
+//! The catalog contains the texts; this crate interprets them. Figures are a table with the names
+//! used by the study ([`Figures`]), claims are statements about them ([`language`]), and
+//! [`Claim::judge`] judges them by any [`Evidence`]: the printed figures ([`Published`]) or later
+//! measurements ([`Measured`]). This crate is pure.
 
 mod campaign_evidence;
 mod consistency;

@@ -1,11 +1,11 @@
-//! The figures of a study as evidence: single values as they were printed, compared as they stand.
+//! The figures of a study as evidence: single values as printed, compared without statistics.
 
 use model::Direction;
 
 use crate::evidence::{Comparison, Evidence, FigureRef, MeasuredNumber, ObservedValue, Ranking};
 use crate::figures::{FigureStatus, FigureTable, FigureValue};
 
-/// What a study printed.
+/// The printed figures of a study.
 #[derive(Clone, Copy, Debug)]
 pub struct PublishedEvidence<'a>(pub &'a FigureTable);
 
@@ -26,7 +26,7 @@ impl Evidence for PublishedEvidence<'_> {
         if a.unit != b.unit {
             return None;
         }
-        // Means are shares of the best, of which more is better.
+        // Means are shares of the best, so higher is better.
         let is_mean = one.figures.len() != 1;
         let higher = is_mean || self.is_higher_better(&one.figures[0]);
         Some(compare(&a, &b, higher))
@@ -68,8 +68,9 @@ impl PublishedEvidence<'_> {
         }
     }
 
-    /// Between which bounds a number lies: of one that is above what is printed, from there on. A rate that could not be timed
-    /// is above all that could: a phase of as many operations took longer there.
+    /// Returns the bounds of a number; a number printed as a lower bound has no upper bound. A rate
+    /// too fast to be timed is above all timed rates: a phase with as many operations took longer
+    /// there.
     fn range(&self, cell: &FigureValue, path: &str) -> Option<(f64, f64)> {
         if let Some(number) = cell.value {
             return Some(match cell.censored {
@@ -129,7 +130,7 @@ impl PublishedEvidence<'_> {
     }
 }
 
-/// A cell as tables show it: its number, or the word for its absence.
+/// Formats a cell for tables: its number, or the reason for its absence.
 pub(crate) fn display_value(cell: &FigureValue) -> String {
     match (cell.value, cell.range) {
         (Some(_), _) if cell.censored => format!("above {}", cell.printed),
@@ -140,13 +141,14 @@ pub(crate) fn display_value(cell: &FigureValue) -> String {
     }
 }
 
-/// Two numbers of which no more is known than their bounds.
+/// Compares two numbers that are known only by their bounds.
 fn compare(a: &MeasuredNumber, b: &MeasuredNumber, higher_is_better: bool) -> Comparison {
     let order = match () {
         () if a.low == a.high && (a.low, a.high) == (b.low, b.high) => Ranking::Same,
         () if a.low > b.high => above(higher_is_better),
         () if a.high < b.low => above(!higher_is_better),
-        // A range may begin where another number lies: they may be the same, and only one of them may be better.
+        // A range may begin at another number: they may be equal, and only one of them may be
+        // better.
         () if a.low == b.high => not_below(higher_is_better),
         () if a.high == b.low => not_below(!higher_is_better),
         () => Ranking::Undecided,

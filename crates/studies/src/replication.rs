@@ -1,8 +1,9 @@
-//! A study beside a campaign that repeats it: each figure as a multiple of the best of its own time, who came before whom,
-//! and every claim judged twice.
+//! Comparison of a study with a campaign that replicates it: each figure as a multiple of the best
+//! of the same side, the ranks on both sides, and every claim judged twice.
 //!
-//! Seconds of then are never set against seconds of now: machines differ by more than filesystems do. Only contenders
-//! that have a number on both sides are ranked, on both sides among the same.
+//! Published seconds are never compared with measured seconds: machines differ by more than
+//! filesystems do. Only contenders with a number on both sides are ranked, so both rankings have
+//! the same contenders.
 
 use model::{Bytes, Campaign, CampaignResults, Clock, Direction, SizeProfile};
 use serde::Serialize;
@@ -17,13 +18,14 @@ use crate::{CampaignEvidence, Claim, ClaimVerdict, FigureSpec, PublishedEvidence
 pub struct Replication {
     /// The figures that two contenders or more have on both sides, in the order of the study.
     pub figures: Vec<ReplicatedFigure>,
-    /// How far both put contenders in the same order, over all pairs within a figure: Kendall's tau-b, from −1 to 1.
+    /// Agreement of the two orders of contenders, over all pairs within a figure: Kendall's tau-b,
+    /// from −1 to 1.
     pub tau_b: Option<f64>,
     /// Every claim of the study.
     pub claims: Vec<ReplicatedClaim>,
-    /// How many cells of the campaign have run, and how many it has.
+    /// Number of finished cells of the campaign, and number of all its cells.
     pub cells: (usize, usize),
-    /// What is not as it was: machine, system, sizes.
+    /// Differences from the study: machine, system, sizes.
     pub differences: Vec<SetupDifference>,
 }
 
@@ -32,17 +34,17 @@ pub struct Replication {
 pub struct ReplicatedFigure {
     /// `TEST/PHASE/METRIC`, as the study calls it.
     pub path: String,
-    /// Everybody who has a number on one side at least, in the order of the study.
+    /// Contenders with a number on at least one side, in the order of the study.
     pub contenders: Vec<ReplicatedContender>,
-    /// Kendall's tau-b of the two orders; absent where one of them orders nothing.
+    /// Kendall's tau-b of the two orders, or `None` if one of them is not an order.
     pub tau_b: Option<f64>,
-    /// Who was ahead of all of these, and has no number now.
+    /// Contender that was ahead of all of these in the study, but was not measured.
     pub best_then: Option<Leader>,
-    /// Who is ahead of all of these, and had no number then.
+    /// Contender that is ahead of all of these in the campaign, but has no published number.
     pub best_now: Option<Leader>,
 }
 
-/// Who is ahead of all that have a number on both sides.
+/// Name in the study.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Leader {
     /// As the study calls it.
@@ -56,15 +58,15 @@ pub struct Leader {
 pub struct ReplicatedContender {
     /// As the study calls it.
     pub name: String,
-    /// What was published.
+    /// The published value.
     #[serde(rename = "then")]
     pub published: ReplicatedValue,
-    /// What was measured.
+    /// The measured value.
     #[serde(rename = "now")]
     pub measured: ReplicatedValue,
 }
 
-/// What is known on one side.
+/// The value on one side.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ReplicatedValue {
@@ -75,7 +77,7 @@ pub enum ReplicatedValue {
         /// From 1.
         rank: usize,
     },
-    /// A number, where there is none on the other side to go with it.
+    /// A number without a number on the other side.
     #[serde(rename = "alone")]
     Single,
     /// Why there is no number.
@@ -83,20 +85,20 @@ pub enum ReplicatedValue {
     Label(String),
 }
 
-/// A claim, judged by what was published and by what was measured.
+/// A claim, judged by the published and by the measured figures.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ReplicatedClaim {
     /// The claim.
     pub claim: Claim,
-    /// By what was published.
+    /// Verdict by the published figures.
     #[serde(rename = "then")]
     pub by_published: ClaimVerdict,
-    /// By what was measured.
+    /// Verdict by the measured figures.
     #[serde(rename = "now")]
     pub by_measured: ClaimVerdict,
 }
 
-/// Something that is not as it was.
+/// A setting that differs from the study.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct SetupDifference {
     /// What.
@@ -111,7 +113,7 @@ pub struct SetupDifference {
 }
 
 impl Replication {
-    /// Sets a campaign beside the study that it repeats.
+    /// Compares a study with the campaign that replicates it.
     pub fn new(study: &Study, results: &CampaignResults, analysis: &Analysis) -> Self {
         let published = PublishedEvidence(&study.figures);
         let measured = CampaignEvidence::new(study, results, analysis);
@@ -141,7 +143,8 @@ impl Replication {
 }
 
 impl ReplicatedFigure {
-    /// Logarithms of what contenders cost then and now, of those with numbers on both sides.
+    /// Returns the logarithms of the published and measured costs of contenders with numbers on
+    /// both sides.
     fn logs(&self) -> Vec<(f64, f64)> {
         let both = |one: &ReplicatedContender| match (&one.published, &one.measured) {
             (
@@ -210,7 +213,7 @@ fn figure_twice(
     Some(twice)
 }
 
-/// The number that stands for what is known: in the middle of its bounds, by ratio.
+/// Returns a single number for a known value: the geometric mean of its bounds.
 fn middle(known: &ObservedValue) -> Option<f64> {
     match known {
         ObservedValue::Number(number) if number.low > 0.0 && number.high.is_finite() => {
@@ -220,7 +223,7 @@ fn middle(known: &ObservedValue) -> Option<f64> {
     }
 }
 
-/// What each costs: less is better.
+/// Returns the cost of each contender: less is better.
 fn costs(known: &[ObservedValue], higher: bool) -> Vec<Option<f64>> {
     let cost = |known: &ObservedValue| {
         let middle = middle(known)?;
@@ -229,7 +232,8 @@ fn costs(known: &[ObservedValue], higher: bool) -> Vec<Option<f64>> {
     known.iter().map(cost).collect()
 }
 
-/// Who is ahead of everybody with numbers on both sides, and how many times its cost is that of the best of these.
+/// Returns the contender that is ahead of all contenders with numbers on both sides, and the ratio
+/// of its cost to the best of these.
 fn ahead(known: &[ObservedValue], both: &[bool], higher: bool) -> Option<(usize, f64)> {
     let costs = costs(known, higher);
     let best = |is_of_both: bool| {
@@ -260,7 +264,7 @@ fn sides(known: &[ObservedValue], both: &[bool], higher: bool) -> Vec<Replicated
     (0..known.len()).map(side).collect()
 }
 
-/// What decides about speed and is not as it was; also where the study does not say how it was.
+/// Returns the settings that affect speed and differ from the study, or are not stated by it.
 fn differences(study: &Study, results: &CampaignResults) -> Vec<SetupDifference> {
     let campaign = &results.campaign;
     let environment = results.environments.last().cloned().unwrap_or_default();
@@ -297,7 +301,7 @@ fn differences(study: &Study, results: &CampaignResults) -> Vec<SetupDifference>
     all.into_iter().flatten().collect()
 }
 
-/// What the study says of its machine under the first of such names.
+/// Returns the facts that the study states about its machine under the first matching name.
 fn stated(study: &Study, words: &[&str]) -> Option<String> {
     let all = study.hardware.iter();
     let facts = all.filter(|(name, _)| words.iter().any(|word| name.starts_with(word)));
@@ -324,7 +328,7 @@ fn difference(
     })
 }
 
-/// Memory counts by its amount, whatever its kind.
+/// Compares the amount of memory, regardless of its kind.
 fn difference_of_memory(study: &Study, now: Bytes) -> Option<SetupDifference> {
     let then = stated(study, &["machine ram"]);
     let is_amount = |text: &String| parse_size_prefix(text) == now || study.memory == Some(now);
@@ -381,7 +385,7 @@ mod tests {
     }
 
     #[test]
-    fn who_has_numbers_on_both_sides_is_ranked_among_them() {
+    fn contenders_with_numbers_on_both_sides_are_ranked() {
         let known = [
             number(4.0),
             number(1.0),

@@ -18,13 +18,13 @@ pub struct Study {
     pub name: String,
     /// Its title.
     pub title: String,
-    /// Where it was published.
+    /// Publication of the study.
     pub source: String,
     /// The size of its volume.
     pub size: Bytes,
     /// The memory of its machine; absent where the campaign leaves it open.
     pub memory: Option<Bytes>,
-    /// How often it ran each test; absent where the campaign leaves it open.
+    /// Repetitions of each test, or `None` if the campaign does not fix them.
     pub rounds: Option<u32>,
     /// Its figures.
     pub figures: FigureTable,
@@ -32,9 +32,9 @@ pub struct Study {
     pub hardware: Vec<(String, String)>,
     /// Figures that are not to be trusted.
     pub doubts: Vec<Caveat>,
-    /// What it concludes.
+    /// The conclusions of the study.
     pub claims: Vec<Claim>,
-    /// What does the same work here.
+    /// The corresponding tests of fsarena.
     pub counterparts: Vec<PhaseMapping>,
     pub(crate) checks: Vec<Check>,
 }
@@ -51,21 +51,22 @@ pub struct Caveat {
     pub reason: String,
 }
 
-/// What a study concludes.
+/// A conclusion of a study.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Claim {
-    /// What it is called.
+    /// Identifier of the claim.
     pub id: String,
     /// In a sentence.
     pub text: String,
     /// As statements about figures, which must all hold.
     pub statements: Vec<Statement>,
-    /// Why no figure decides it; absent where there are statements.
+    /// The reason why no figure decides it, or `None` if it has statements.
     pub undecidable: Option<String>,
 }
 
 impl Claim {
-    /// Which sizes and tolerances decide about it, each once; nothing where none does.
+    /// Returns the sizes and tolerances that the verdict depends on, without duplicates; empty if
+    /// there are none.
     pub fn interpretation(&self) -> String {
         let mut all: Vec<String> = self
             .statements
@@ -124,10 +125,11 @@ pub enum AxisPosition {
 }
 
 impl Study {
-    /// Gives the texts of a study their meaning; nothing for one that has a campaign alone.
+    /// Interprets the texts of a study. Returns `None` for a study that has only a campaign.
     ///
     /// # Errors
-    /// In one line with file and line, where a figure is none, a statement is not understood, or a name is not known.
+    /// Returns an error in one line, with file and line, if a figure is malformed, a statement is
+    /// not understood, or a name is not known.
     pub fn read(study: &config::StudySource) -> Result<Option<Self>, CatalogError> {
         let Some(of) = &study.published else {
             return Ok(None);
@@ -176,7 +178,7 @@ impl Study {
             .collect()
     }
 
-    /// What does not add up, a sentence for each check.
+    /// Returns the failed checks, one sentence each.
     pub fn inconsistencies(&self) -> Vec<String> {
         let checks = self.checks.iter();
         checks
@@ -184,7 +186,7 @@ impl Study {
             .collect()
     }
 
-    /// What does the work of a phase of the study here.
+    /// Returns the counterpart in fsarena of a phase of the study.
     pub fn counterpart(&self, test: &str, phase: &str) -> Option<&PhaseMapping> {
         let mut all = self.counterparts.iter();
         all.find(|one| one.test == test && one.phase == phase)
@@ -232,7 +234,7 @@ fn vocabulary(of: &Publication, figures: &FigureTable) -> Result<Vocabulary, Cat
 fn unknown_contender(name: &str, known: &[String]) -> String {
     let hint = did_you_mean(name, known.iter().map(String::as_str));
     let hint = hint.unwrap_or_else(|| format!("they are {}", known.join(", ")));
-    format!("`{name}` is no contender of the figures; {hint}")
+    format!("`{name}` is not a contender of the figures; {hint}")
 }
 
 fn wrong(of: &Publication, at: &SpannedText, message: String) -> CatalogError {
@@ -268,7 +270,7 @@ impl Reader<'_> {
             let is_known = named.means == "none" || self.study.contenders.contains(&named.means);
             if !is_known {
                 let message = format!(
-                    "`{}` is none of the study's `contenders`; `none` says that fsarena has no such filesystem",
+                    "`{}` is not in the study's `contenders`; use `none` if fsarena has no such filesystem",
                     named.means
                 );
                 return Err(self.wrong(&named.name, message));

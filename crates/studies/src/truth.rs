@@ -1,32 +1,32 @@
-//! What came of a statement, or of a part of one, and what several come to together.
+//! Result of a statement, or of a part of one, and the combination of several results.
 
 use crate::verdict::{DecidingValues, UnknownReason};
 
-/// Whether something that is said is so.
+/// Truth of a statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Truth {
     Holds,
     Partly,
     Fails,
-    /// Numbers are there, and do not say.
+    /// Numbers exist, but do not decide.
     Open,
     /// Numbers are not there.
     Unknown,
 }
 
-/// What came of a statement or of a part of one.
+/// Result of a statement or of a part of one.
 #[derive(Clone, Debug)]
 pub struct StatementResult {
     pub truth: Truth,
-    /// What is not as it is said.
+    /// Deviations from the statement.
     pub off: Vec<String>,
-    /// Why nothing is known, or what is open, and of whom.
+    /// Reasons why the result is unknown or open, with the contenders.
     pub reasons: Vec<UnknownReason>,
     /// The numbers that decide.
     pub values: Vec<DecidingValues>,
 }
 
-/// What several come to of which each is said: all hold, none does, or some do.
+/// Combines the findings of statements that must all hold: all hold, none holds, or some do.
 pub fn combine(findings: Vec<StatementResult>) -> StatementResult {
     let truths: Vec<Truth> = findings.iter().map(|finding| finding.truth).collect();
     let has = |truth| truths.contains(&truth);
@@ -57,8 +57,8 @@ pub fn collect(truth: Truth, findings: Vec<StatementResult>) -> StatementResult 
     all
 }
 
-/// Adds a reason to those that are known: of the same figures it is one more of whom it is so, of the same who one more
-/// figure.
+/// Adds a reason. If a known reason has the same figures, its contenders are extended; if it has
+/// the same contenders, its figures are extended.
 fn add(all: &mut Vec<UnknownReason>, why: UnknownReason) {
     let mut same = all.iter_mut().filter(|known| known.reason == why.reason);
     match same.find(|known| known.figures == why.figures || known.contenders == why.contenders) {

@@ -1,16 +1,16 @@
-//! What is concluded of a claim: the verdict, what is off, and the numbers that decide.
+//! Conclusion on a claim: the verdict, the deviations, and the deciding numbers.
 
 use std::fmt;
 
 use serde::Serialize;
 
-/// What is off is named so often, and then counted.
+/// Maximum number of deviations that are named.
 const MAX_NAMED_DEVIATIONS: usize = 3;
 
-/// Of more figures of which nothing is known, their number is told.
+/// Maximum number of figures without values that are named.
 const NAMED_FIGURES: usize = 3;
 
-/// What follows for a claim.
+/// Verdict on a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
@@ -22,9 +22,9 @@ pub enum Verdict {
     Contradicted,
     /// More rounds could say.
     NotEnoughRounds,
-    /// What it speaks of was not measured.
+    /// The subject of the claim was not measured.
     NotMeasured,
-    /// No figure of the study says.
+    /// No figure of the study decides it.
     Undecidable,
 }
 
@@ -52,13 +52,14 @@ impl Verdict {
     }
 }
 
-/// Why nothing is known.
+/// Reason why a result is unknown.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct UnknownReason {
-    /// Of whom; nobody where the claim as a whole is meant.
+    /// The contenders concerned; empty if it applies to the whole claim.
     #[serde(rename = "who")]
     pub contenders: Vec<String>,
-    /// In which figures, without the parts of their names that all figures of the claim have alike; none where it is so in all.
+    /// The figures concerned, without the parts of their names common to all figures of the claim;
+    /// empty if it applies to all of them.
     pub figures: Vec<String>,
     /// The reason.
     pub reason: String,
@@ -87,24 +88,24 @@ pub struct DecidingValues {
     /// The figure; the figures of a mean; of figures that are compared, whose they are.
     #[serde(rename = "of")]
     pub figure: String,
-    /// Whose they are (or which figures), the best first.
+    /// The contenders (or figures) with their numbers, the best first.
     pub numbers: Vec<DisplayValue>,
     /// Their unit.
     pub unit: String,
-    /// How many times one is the other, where that decides.
+    /// Ratio of the numbers, if it decides.
     pub times: Option<String>,
     /// Whether a higher one is better.
     #[serde(skip)]
     pub(crate) higher: bool,
 }
 
-/// A number, or the word for its absence.
+/// A number, or the reason for its absence.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct DisplayValue {
     /// Whose.
     #[serde(rename = "who")]
     pub contender: String,
-    /// The number; nothing where a word stands for it.
+    /// The number, or `None` if it is replaced by a reason.
     pub value: Option<f64>,
     /// As it is shown.
     pub shown: String,
@@ -153,16 +154,16 @@ impl fmt::Display for DecidingValues {
     }
 }
 
-/// In how many figures something that is said of many is so.
+/// Number of figures in which a statement about many figures holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct HoldsInCount {
-    /// In so many it holds.
+    /// Figures in which it holds.
     pub holds: usize,
-    /// In so many it holds for some, or with another size.
+    /// Figures in which it holds for some contenders, or with another size.
     pub partly: usize,
-    /// In so many it does not.
+    /// Figures in which it does not hold.
     pub fails: usize,
-    /// In so many the numbers do not say.
+    /// Figures in which the numbers do not decide.
     pub undecided: usize,
 }
 
@@ -194,11 +195,11 @@ impl fmt::Display for HoldsInCount {
 pub struct ClaimVerdict {
     /// The verdict.
     pub verdict: Verdict,
-    /// What is not as the claim says, most telling first.
+    /// Deviations from the claim, the most significant first.
     pub off: Vec<String>,
-    /// In how many of the figures that it speaks of it holds, where they are many.
+    /// Number of figures in which the claim holds, if it has many figures.
     pub holds_in: Option<HoldsInCount>,
-    /// Why there is no verdict, or what of the claim has no numbers.
+    /// Reasons for a missing verdict, or for parts of the claim without numbers.
     #[serde(rename = "why")]
     pub reasons: Vec<UnknownReason>,
     /// The numbers that decide, figure by figure.
@@ -236,8 +237,9 @@ impl ClaimVerdict {
     }
 }
 
-/// A figure, without the parts of its path that all figures have alike; nothing where it is the only one. A contender as it
-/// is, and several figures as their mean.
+/// Returns the name of a figure without the parts of its path common to all figures; empty if it is
+/// the only figure. Names of contenders are returned unchanged, and several figures are called
+/// "mean".
 pub(crate) fn label(one: &str, all: &[String]) -> String {
     if one.contains(", ") {
         return "mean".to_owned();
@@ -257,7 +259,7 @@ pub(crate) fn label(one: &str, all: &[String]) -> String {
         .join("/")
 }
 
-/// What is off in few words: the first of them, and how many more there are.
+/// Lists the first few deviations and the number of the others.
 pub fn abbreviate(all: &[String]) -> String {
     let mut few: Vec<String> = all.iter().take(MAX_NAMED_DEVIATIONS).cloned().collect();
     if all.len() > MAX_NAMED_DEVIATIONS {

@@ -26,7 +26,7 @@ fn judged(study: &Study) -> BTreeMap<String, ClaimVerdict> {
 }
 
 #[test]
-fn every_figure_is_there_with_its_status() {
+fn every_figure_is_present_with_its_status() {
     let counts: Vec<(String, usize, usize, Vec<usize>)> = studies()
         .iter()
         .map(|study| {
@@ -108,9 +108,9 @@ fn holds_in(judgement: &ClaimVerdict) -> String {
     counts.unwrap_or_default()
 }
 
-/// Claims that their figures do not bear out as they stand, as found by hand.
+/// Claims that the figures do not support as printed, found by hand.
 #[test]
-fn what_is_off_is_what_was_found_by_hand() {
+fn deviations_match_those_found_by_hand() {
     let of = |name: &str| judged(&study(name));
     let (os2, bonnie) = (of("os2-shootout-2002"), of("bonnie-linux-2011"));
     let (debian, emerging) = (
@@ -167,9 +167,10 @@ fn what_is_off_is_what_was_found_by_hand() {
     assert_eq!(emerging["ef-06"].verdict, Verdict::Supported);
 }
 
-/// A range that begins at the best number leaves room for nobody to be better: JFS takes 29 percent, and Ext3 29 to 45.
+/// If the range of another contender begins at the best number, no contender can be better: JFS
+/// takes 29 percent, and Ext3 29 to 45.
 #[test]
-fn who_nobody_can_be_ahead_of_is_best() {
+fn contender_that_cannot_be_beaten_is_best() {
     let debian = judged(&study("debian-file-server-2006"));
     assert_eq!(debian["df-23"].verdict, Verdict::Supported);
     assert!(
@@ -179,7 +180,7 @@ fn who_nobody_can_be_ahead_of_is_best() {
     );
 }
 
-/// The total that a study prints is no further step of what it is the total of.
+/// The printed total is not another step in addition to its parts.
 #[test]
 fn a_printed_total_is_not_added_to_its_parts() {
     let catalog = Catalog::builtin().unwrap();
@@ -197,21 +198,21 @@ fn a_printed_total_is_not_added_to_its_parts() {
 }
 
 #[test]
-fn what_does_not_add_up_is_named() {
+fn wrong_sums_are_reported() {
     let off = study("emerging-filesystems-2007").inconsistencies();
     assert_eq!(
         off[0],
-        "Total of the eleven steps, s: jfs is printed as 3064.5, and its parts come to 3014.4 (+50.1)"
+        "Total of the eleven steps, s: jfs is printed as 3064.5, but its parts add up to 3014.4 (+50.1)"
     );
     assert!(
-        off[1].contains("ext2 is printed as 629.1, and its parts come to 218.3 (+410.8)"),
+        off[1].contains("ext2 is printed as 629.1, but its parts add up to 218.3 (+410.8)"),
         "{off:?}"
     );
     assert_eq!(off.len(), 2);
     assert!(study("os2-shootout-2002").inconsistencies().is_empty());
 }
 
-/// The figures of a study whose tests are all tests here can be set beside results of fsarena.
+/// If all tests of a study have counterparts, its figures can be compared with results of fsarena.
 #[test]
 fn figures_are_a_campaign() {
     let catalog = Catalog::builtin().unwrap();
@@ -245,9 +246,9 @@ fn figures_are_a_campaign() {
     }
 }
 
-/// What a table leaves empty may as well have failed.
+/// An empty cell of a table may also be a failure.
 #[test]
-fn only_what_is_printed_as_too_fast_is_taken_for_it() {
+fn only_printed_marks_count_as_too_fast() {
     let catalog = Catalog::builtin().unwrap();
     let too_fast = |name: &str, contender: &str, phase: &str| {
         let reported = study(name).reported(&catalog).unwrap();

@@ -1,5 +1,5 @@
-//! Studies of a user's: what is wrong with one is told in a line with file and line, and what was measured since is judged
-//! by the inference of every report.
+//! Tests of user studies: errors are reported in one line with file and line, and measurements are
+//! judged by the statistics of every report.
 
 use config::Catalog;
 use model::{Environment, ImportedCampaign, ImportedContender, ImportedResult, Metric, Status};
@@ -69,12 +69,12 @@ fn read(study: &str, figures: &str) -> Result<Study, String> {
 }
 
 #[test]
-fn what_is_wrong_with_a_study_is_told_with_its_line() {
+fn study_errors_have_a_line_number() {
     for (right, wrong, told) in [
         (
             "ext4 < old-xfs",
             "ext4 < xfs",
-            "study.toml:25: `xfs` is no filesystem of the study",
+            "study.toml:25: `xfs` is not a filesystem or group of the study",
         ),
         (
             "jfs crashes",
@@ -94,12 +94,12 @@ fn what_is_wrong_with_a_study_is_told_with_its_line() {
         (
             "old-xfs = \"xfs\"",
             "old-xfs = \"zfs\"",
-            "study.toml:10: `zfs` is none of the study's `contenders`",
+            "study.toml:10: `zfs` is not in the study's `contenders`",
         ),
         (
             "old-xfs = \"xfs\"",
             "older-xfs = \"xfs\"",
-            "study.toml:10: `older-xfs` is no contender",
+            "study.toml:10: `older-xfs` is not a contender",
         ),
         (
             "= \"large-read/read-large\"",
@@ -128,7 +128,7 @@ fn what_is_wrong_with_a_study_is_told_with_its_line() {
 }
 
 #[test]
-fn what_is_wrong_with_figures_is_told_with_its_line() {
+fn figure_errors_have_a_line_number() {
     for (right, wrong, told) in [
         (
             "study,year",
@@ -164,7 +164,7 @@ fn what_is_wrong_with_figures_is_told_with_its_line() {
         (
             "elapsed,s,10,,ok",
             "elapsed,s,,>,ok",
-            ":5: `>` without a number says that a rate was above all others",
+            ":5: `>` without a number means that a rate was above all others",
         ),
         (
             "MB/s,50,",
@@ -191,7 +191,7 @@ fn what_is_wrong_with_figures_is_told_with_its_line() {
 }
 
 #[test]
-fn figures_are_judged_as_they_stand() {
+fn printed_figures_are_judged_as_exact() {
     let study = read(STUDY, FIGURES).unwrap();
     let verdicts: Vec<Verdict> = study
         .evaluate_claims()
@@ -210,7 +210,7 @@ fn figures_are_judged_as_they_stand() {
 
 /// "More than 100" may be twice 50, and is more than 1.5 times of it.
 #[test]
-fn a_number_that_is_a_bound_decides_what_it_can() {
+fn bounds_decide_claims_if_possible() {
     let figures = FIGURES.replacen("MB/s,100,,", "MB/s,100,>,", 1);
     for (said, verdict) in [
         ("ext4 is about 2 times old-xfs", Verdict::Undecidable),
@@ -232,9 +232,9 @@ fn a_number_that_is_a_bound_decides_what_it_can() {
     assert_eq!(why, "ext4 (above 100) beside old-xfs (50)");
 }
 
-/// ext4 is best where it has a number, and may be so where it has none.
+/// ext4 is best in the figures with its number, and may be best in those without.
 #[test]
-fn whoever_lacks_a_figure_may_be_best_everywhere() {
+fn contender_without_a_figure_may_be_best_everywhere() {
     let said = "says = [\"nobody is best in every reading/front_to_back/throughput, reading/both/elapsed\"]";
     let text = STUDY.replacen(
         "says = [\"ext4 is about 0.5 times old-xfs in reading/both/elapsed\"]",
@@ -295,7 +295,7 @@ fn ranges_that_touch_leave_only_one_side_to_be_better() {
     }
 }
 
-/// A campaign of these filesystems that somebody measured.
+/// Returns a campaign of these filesystems, measured by another program.
 fn reported(names: &[&str], figures: Vec<ImportedResult>, suite: &str) -> model::CampaignResults {
     let catalog = Catalog::builtin().unwrap();
     let contenders = names.iter().map(|name| ImportedContender {
@@ -365,7 +365,7 @@ fn verdicts(results: &model::CampaignResults) -> Vec<Verdict> {
 }
 
 #[test]
-fn what_was_measured_since_is_judged_by_its_intervals() {
+fn measurements_are_judged_by_their_intervals() {
     use Verdict::{Contradicted, NotEnoughRounds, NotMeasured, Partly, Supported};
     // As it was.
     let again = verdicts(&campaign(8, 10.0, Some(Status::Crashed)));
@@ -404,9 +404,9 @@ fn lifecycle(size: u64) -> model::CampaignResults {
     results
 }
 
-/// What nothing is known of is one figure of several, and not the contender.
+/// The unknown value is one figure of several, not the whole contender.
 #[test]
-fn what_nothing_is_known_of_is_named_with_its_figure() {
+fn unknown_values_are_reported_with_their_figure() {
     let said =
         "says = [\"jfs is worst in reading/front_to_back/throughput, reading/both/elapsed\"]";
     let text = STUDY.replacen(
@@ -428,7 +428,7 @@ fn what_nothing_is_known_of_is_named_with_its_figure() {
             "jfs in both/elapsed: the study has no such figure"
         ]
     );
-    // Who takes no part does so in no figure.
+    // A contender that takes no part is missing in every figure.
     let study = read(&text, FIGURES).unwrap();
     let results = lifecycle(1 << 30);
     let evidence = CampaignEvidence::new(&study, &results, &analyse(&results));
@@ -439,7 +439,7 @@ fn what_nothing_is_known_of_is_named_with_its_figure() {
 
 /// JFS read fastest then, and has no number now.
 #[test]
-fn who_was_ahead_of_all_and_has_no_number_now_is_named() {
+fn published_leader_without_a_measurement_is_named() {
     let figures = FIGURES.replacen(",,crashed,the machine stood still", "200,,ok,", 1);
     let study = read(STUDY, &figures.replacen("MB/s,,200", "MB/s,200", 1)).unwrap();
     let results = campaign(8, 10.0, None);
@@ -452,7 +452,7 @@ fn who_was_ahead_of_all_and_has_no_number_now_is_named() {
 }
 
 #[test]
-fn what_is_as_it_was_is_no_difference() {
+fn equal_settings_are_not_reported_as_differences() {
     let catalog = Catalog::builtin().unwrap();
     let study = catalog.study("bonnie-linux-2011").unwrap();
     let study = Study::read(&study).unwrap().unwrap();
@@ -479,9 +479,10 @@ fn what_is_as_it_was_is_no_difference() {
     );
 }
 
-/// Nobody looked for errors now, so that none having failed does not make the claim hold.
+/// Errors were not checked in the campaign, so the absence of failures does not make the claim
+/// hold.
 #[test]
-fn a_claim_of_two_statements_holds_only_where_both_have_numbers() {
+fn claim_of_two_statements_needs_numbers_for_both() {
     let catalog = Catalog::builtin().unwrap();
     let study = catalog.study("emerging-filesystems-2007").unwrap();
     let study = Study::read(&study).unwrap().unwrap();
@@ -498,9 +499,9 @@ fn a_claim_of_two_statements_holds_only_where_both_have_numbers() {
     assert_eq!(claim.judge(&evidence).verdict, Verdict::NotMeasured);
 }
 
-/// What a filesystem keeps for itself on a small volume says nothing of a large one.
+/// The space reserved by a filesystem on a small volume does not apply to a large one.
 #[test]
-fn claims_of_capacity_are_judged_on_the_studys_own_volume_alone() {
+fn capacity_claims_are_judged_only_on_the_studys_volume_size() {
     let catalog = Catalog::builtin().unwrap();
     let study = catalog.study("debian-file-server-2006").unwrap();
     let study = Study::read(&study).unwrap().unwrap();
@@ -535,7 +536,7 @@ fn claims_of_capacity_are_judged_on_the_studys_own_volume_alone() {
 }
 
 #[test]
-fn what_a_claim_is_taken_as_is_said_in_few_words() {
+fn interpretation_of_a_claim_is_reported_briefly() {
     let vocabulary = studies::language::Vocabulary {
         contenders: ["ext4", "xfs"].map(str::to_owned).into(),
         groups: Vec::new(),
@@ -558,7 +559,7 @@ fn what_a_claim_is_taken_as_is_said_in_few_words() {
     }
 }
 
-/// What stands between fences of a page.
+/// Returns the text between fences of a page.
 fn block<'a>(page: &'a str, behind: &str, fence: &str) -> &'a str {
     let (_, rest) = page.split_once(behind).unwrap();
     let (_, rest) = rest.split_once(fence).unwrap();
@@ -586,7 +587,7 @@ fn the_example_of_the_page_is_a_study() {
     assert_eq!(
         off,
         [
-            "Writing and reading together, s: ext4 is printed as 90.0, and its parts come to 84.4 (+5.6)"
+            "Writing and reading together, s: ext4 is printed as 90.0, but its parts add up to 84.4 (+5.6)"
         ]
     );
 }

@@ -1,5 +1,5 @@
-//! Memory at an address that direct I/O takes: a buffer whose beginning is a multiple of a power of two;
-//! and what a file says of the alignment that it wants.
+//! A buffer for direct I/O, which starts at a multiple of a power of two, and a query for the
+//! alignment that a file requires.
 
 use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
 use std::fmt;
@@ -15,10 +15,10 @@ pub struct AlignedBuffer {
 }
 
 impl AlignedBuffer {
-    /// A buffer of so many bytes that begins at a multiple of `align`.
+    /// Allocates a zeroed buffer of `length` bytes at a multiple of `align`.
     ///
     /// # Panics
-    /// When the length is zero or `align` is no power of two.
+    /// Panics if the length is zero or `align` is not a power of two.
     pub fn new(length: usize, align: usize) -> Self {
         assert!(length > 0, "a buffer holds something");
         let layout =
@@ -49,7 +49,8 @@ impl DerefMut for AlignedBuffer {
 
 impl Drop for AlignedBuffer {
     fn drop(&mut self) {
-        // SAFETY: the memory came from `alloc_zeroed` with this layout and nobody else frees it.
+        // SAFETY: the memory was allocated by `alloc_zeroed` with this layout and is freed only
+        // here.
         unsafe { dealloc(self.start.as_ptr(), self.layout) }
     }
 }
@@ -65,9 +66,9 @@ impl fmt::Debug for AlignedBuffer {
     }
 }
 
-/// What offsets and lengths of direct I/O on a file must be multiples of, as the kernel says
-/// (`STATX_DIOALIGN`, Linux 6.1); zero where the file cannot do direct I/O at all, `None` where the
-/// kernel or the filesystem does not say.
+/// Returns the required alignment of offsets and lengths of direct I/O on a file, as reported by
+/// the kernel (`STATX_DIOALIGN`, Linux 6.1). Zero if the file does not support direct I/O; `None`
+/// if the kernel or the filesystem does not report it.
 pub fn direct_alignment(file: &File) -> Option<u64> {
     let mut stat = std::mem::MaybeUninit::<libc::statx>::zeroed();
     // SAFETY: the path is an empty string that ends with a zero, so that the call is about the open
@@ -81,7 +82,7 @@ pub fn direct_alignment(file: &File) -> Option<u64> {
             stat.as_mut_ptr(),
         )
     };
-    // SAFETY: it holds nothing but integers, for which zeros are values, too.
+    // SAFETY: all fields are integers, for which zeros are valid values.
     let stat = unsafe { stat.assume_init() };
     let said = outcome == 0 && stat.stx_mask & libc::STATX_DIOALIGN != 0;
     said.then_some(u64::from(stat.stx_dio_offset_align))
@@ -94,7 +95,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn it_is_aligned_and_holds_what_is_put_into_it(length in 1usize..100_000, power in 0u32..14) {
+        fn a_buffer_is_aligned_zeroed_and_writable(length in 1usize..100_000, power in 0u32..14) {
             let align = 1 << power;
             let mut buffer = AlignedBuffer::new(length, align);
             prop_assert_eq!(buffer.as_ptr() as usize % align, 0);

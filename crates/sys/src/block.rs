@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 use model::{Bytes, DeviceCounters};
 
-/// The unit of the counters, whatever the device's own sector size.
-/// Source: Documentation/block/stat.rst of the kernel.
+/// The unit of the counters, regardless of the device's sector size. Source:
+/// Documentation/block/stat.rst of the kernel.
 const SECTOR: u64 = 512;
 
 /// Reads the counters of block devices, added up.
@@ -16,10 +16,11 @@ const SECTOR: u64 = 512;
 pub struct BlockStats(Vec<PathBuf>);
 
 impl BlockStats {
-    /// The counters of block devices, given by their nodes.
+    /// Creates a reader for the sum of the counters of block devices, given by their nodes.
     ///
     /// # Errors
-    /// When there is none, or a node cannot be examined or is no block device.
+    /// Returns an error if the list is empty, or if a node cannot be examined or is not a block
+    /// device.
     pub fn from_nodes<'a>(devices: impl IntoIterator<Item = &'a Path>) -> io::Result<Self> {
         let files: io::Result<Vec<PathBuf>> = devices.into_iter().map(stat_file).collect();
         match files? {
@@ -60,17 +61,17 @@ pub const fn major_minor(device: u64) -> (u64, u64) {
     (nix::sys::stat::major(device), nix::sys::stat::minor(device))
 }
 
-/// What happened between two readings.
+/// Returns the difference between two readings.
 pub fn difference(before: DeviceCounters, after: DeviceCounters) -> DeviceCounters {
     each(before, after, |before, after| after.saturating_sub(before))
 }
 
-/// What two devices did, or one at two times.
+/// Returns the sum of the counters of two devices, or of two readings.
 pub fn sum(one: DeviceCounters, other: DeviceCounters) -> DeviceCounters {
     each(one, other, u64::saturating_add)
 }
 
-/// What comes of two readings, counter by counter.
+/// Combines two readings, counter by counter.
 fn each(
     one: DeviceCounters,
     other: DeviceCounters,
@@ -88,8 +89,8 @@ fn each(
     }
 }
 
-/// The counters in the text of a `stat` file; `None` where it is none. Those that an older kernel lacks are 0.
-/// Source: Documentation/block/stat.rst of the kernel.
+/// Parses the text of a `stat` file. Returns `None` if it is invalid. Counters that an older kernel
+/// lacks are 0. Source: Documentation/block/stat.rst of the kernel.
 pub fn parse(stat: &str) -> Option<DeviceCounters> {
     let fields: Vec<u64> = stat
         .split_whitespace()
@@ -123,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn several_devices_are_added_up_and_one_that_is_gone_leaves_nothing() {
+    fn adds_devices_and_returns_nothing_if_one_is_removed() {
         let directory = tempfile::tempdir().unwrap();
         let file = |name: &str| directory.path().join(name);
         fs::write(file("a"), "10 1 800 5 20 2 1600 7 0 9 9 3 0 64 1 4 2\n").unwrap();
@@ -137,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn old_kernels_without_discards_and_nonsense_are_told_apart() {
+    fn parses_old_formats_without_discards_and_rejects_invalid_text() {
         assert_eq!(parse("1 0 8 0 1 0 8 0 0 0 0").unwrap().flushes, 0);
         assert_eq!(parse("not numbers"), None);
         assert_eq!(parse(""), None);

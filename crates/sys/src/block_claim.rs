@@ -14,7 +14,8 @@ use nix::errno::Errno;
 
 use crate::block::{BlockStats, major_minor};
 
-/// Sectors of sysfs, whatever the device's own are: Documentation/ABI/stable/sysfs-block of the kernel.
+/// Sector size in sysfs, regardless of the device's sector size:
+/// Documentation/ABI/stable/sysfs-block of the kernel.
 const SECTOR: u64 = 512;
 
 // `include/uapi/linux/fs.h` of the kernel.
@@ -27,11 +28,12 @@ nix::ioctl_read!(
     get_size, 0x12, 114, u64
 );
 
-/// Opens a block device for reading and writing such that nobody else can mount it or open it so, until the
-/// file is closed (`O_EXCL`, open(2)).
+/// Opens a block device for reading and writing, exclusively (`O_EXCL`, open(2)): no other process
+/// can mount it or claim it until the file is closed.
 ///
 /// # Errors
-/// `EBUSY` where it is mounted, is swap space, belongs to another device, or somebody else has it so.
+/// Returns `EBUSY` if it is mounted, is swap space, belongs to another device, or is claimed by
+/// another process.
 pub fn claim(path: &Path) -> io::Result<File> {
     OpenOptions::new()
         .read(true)
@@ -40,10 +42,10 @@ pub fn claim(path: &Path) -> io::Result<File> {
         .open(path)
 }
 
-/// The same for reading alone.
+/// Claims a block device for reading only.
 ///
 /// # Errors
-/// As for [`claim`].
+/// Returns the errors of [`claim`].
 pub fn claim_to_read(path: &Path) -> io::Result<File> {
     OpenOptions::new()
         .read(true)
@@ -75,10 +77,10 @@ pub fn identity(device: &File) -> io::Result<DiskIdentity> {
     })
 }
 
-/// An open block device as it is at this moment.
+/// Returns the current state of an open block device.
 ///
 /// # Errors
-/// As for [`identity`], and when the kernel does not count what is done with it.
+/// Returns the errors of [`identity`], and an error if the kernel has no counters for the device.
 pub fn write_state(device: &File) -> io::Result<DiskWriteState> {
     let identity = identity(device)?;
     let counters = BlockStats::from_dev(identity.number)
@@ -87,19 +89,19 @@ pub fn write_state(device: &File) -> io::Result<DiskWriteState> {
     Ok(DiskWriteState { identity, counters })
 }
 
-/// What came between fsarena's last write to a disk and its next.
+/// A change to a disk between two writes by fsarena.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DiskChange {
     /// It is another disk; this shows it.
     Replaced(String),
-    /// Somebody wrote to it.
+    /// A program other than fsarena wrote to it.
     Modified,
 }
 
-/// What happened to a disk since fsarena left it so; `None` where it is as it was.
+/// Returns the change of a disk since fsarena recorded this state, or `None` if it is unchanged.
 ///
 /// # Errors
-/// As for [`state`].
+/// Returns the errors of [`state`].
 pub fn changes_since(device: &File, left: &DiskWriteState) -> io::Result<Option<DiskChange>> {
     let now = write_state(device)?;
     if let Some(difference) = left.identity.explain_change(&now.identity) {
@@ -145,7 +147,7 @@ fn whole_disk(directory: &Path) -> &Path {
     }
 }
 
-/// `None` where there is no such attribute.
+/// Returns `None` if the attribute does not exist.
 fn sectors(file: &Path) -> io::Result<Option<u64>> {
     match fs::read_to_string(file) {
         Ok(text) => text.trim().parse().map(Some).map_err(io::Error::other),
@@ -154,7 +156,8 @@ fn sectors(file: &Path) -> io::Result<Option<u64>> {
     }
 }
 
-/// Serial numbers stand with the hardware that has one: the disk, its controller, or the USB device.
+/// Returns the serial number of the nearest hardware that has one: the disk, its controller, or the
+/// USB device.
 fn nearest_serial(device: &Path) -> Option<String> {
     let device = device.canonicalize().ok()?;
     device
@@ -175,7 +178,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_no_block_device_is_no_disk() {
+    fn a_character_device_is_not_a_disk() {
         let null = File::open("/dev/null").unwrap();
         assert!(identity(&null).is_err());
         assert!(size(&null).is_err());

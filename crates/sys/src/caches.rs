@@ -40,26 +40,28 @@ pub fn drop_clean_pages(file: &fs::File) -> io::Result<()> {
     )?)
 }
 
-/// Writes what is cached of a device to it, and waits for that; the device itself is not told to flush.
+/// Writes the cached data of a device to it, and waits for completion. Does not flush the device's
+/// write cache.
 ///
 /// # Errors
-/// When something cannot be written.
+/// Returns an error if data cannot be written.
 pub fn flush_device(device: &fs::File) -> io::Result<()> {
     sync_range(device, 0, 0)
 }
 
-/// Writes what is cached of a part of a file, which goes on to its end where `length` is 0, and waits for that.
+/// Writes the cached data of a part of a file, and waits for completion. A `length` of 0 means up
+/// to the end.
 ///
 /// # Errors
-/// When something cannot be written.
+/// Returns an error if data cannot be written.
 pub fn sync_range(file: impl AsFd, offset: u64, length: u64) -> io::Result<()> {
     let how = libc::SYNC_FILE_RANGE_WAIT_BEFORE
         | libc::SYNC_FILE_RANGE_WRITE
         | libc::SYNC_FILE_RANGE_WAIT_AFTER;
     let [offset, length] = [offset, length].map(|n| i64::try_from(n).unwrap_or(i64::MAX));
     let file = file.as_fd();
-    // SAFETY: this call takes numbers and touches no memory of ours; the descriptor is open for as long as
-    // `file` is borrowed.
+    // SAFETY: this call takes numbers and does not access memory of this process; the descriptor is
+    // open for as long as `file` is borrowed.
     let returned = unsafe { libc::sync_file_range(file.as_raw_fd(), offset, length, how) };
     match returned {
         0 => Ok(()),

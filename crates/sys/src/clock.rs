@@ -16,7 +16,7 @@ pub fn now() -> Nanos {
     Nanos(time.tv_sec() as u64 * 1_000_000_000 + time.tv_nsec() as u64)
 }
 
-/// The same on a clock that goes on while the machine is suspended (`CLOCK_BOOTTIME`).
+/// Returns the time of the clock that also runs while the machine is suspended (`CLOCK_BOOTTIME`).
 pub fn boottime() -> Nanos {
     let time = clock_gettime(ClockId::CLOCK_BOOTTIME).expect("every Linux since 2.6.39 has it");
     Nanos(time.tv_sec() as u64 * 1_000_000_000 + time.tv_nsec() as u64)
@@ -35,7 +35,8 @@ pub fn wait_until(at: Nanos) -> Nanos {
     if reading.0 + SPIN_BEFORE_DEADLINE.0 < at.0 {
         let wake =
             TimeSpec::nanoseconds((at.0 - SPIN_BEFORE_DEADLINE.0).min(i64::MAX as u64) as i64);
-        // A signal ends the sleep early; the loop below is then longer, and right all the same.
+        // A signal ends the sleep early; the loop below then spins longer, and the result is still
+        // correct.
         let _ = clock_nanosleep(
             ClockId::CLOCK_MONOTONIC,
             ClockNanosleepFlags::TIMER_ABSTIME,
@@ -50,8 +51,8 @@ pub fn wait_until(at: Nanos) -> Nanos {
     reading
 }
 
-/// Lets this thread's timers expire when they should and not up to 50 µs later, which is what the
-/// kernel allows itself otherwise (`PR_SET_TIMERSLACK`).
+/// Makes this thread's timers expire on time rather than up to 50 µs late, which the kernel allows
+/// by default (`PR_SET_TIMERSLACK`).
 pub fn set_timer_slack() {
     // Where the kernel does not know this, waits are less exact and the latency shows it.
     let _ = nix::sys::prctl::set_timerslack(1);
@@ -70,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nobody_is_woken_too_early() {
+    fn waits_never_end_too_early() {
         set_timer_slack();
         for gap in [0, 1_000, 200_000] {
             let at = Nanos(now().0 + gap);

@@ -1,8 +1,8 @@
-//! Which block devices the processes of a control group may open: a program of the kernel's own machine (BPF) that
-//! is asked each time.
+//! Limits the block devices that processes of a control group may open, with a BPF program that the
+//! kernel runs for each access.
 //!
-//! Source: "Device controller" in Documentation/admin-guide/cgroup-v2.rst, and `include/uapi/linux/bpf.h`, of the
-//! kernel.
+//! Source: "Device controller" in Documentation/admin-guide/cgroup-v2.rst, and
+//! `include/uapi/linux/bpf.h`, of the kernel.
 
 use std::fs::File;
 use std::io;
@@ -52,11 +52,11 @@ struct Attach {
     flags: u32,
 }
 
-/// Lets the processes of a control group (version 2), given by its open directory, open no block device but
-/// these, by major and minor number; in the place of a filter that it had before.
+/// Allows the processes of a control group (version 2), given by its open directory, to open only
+/// these block devices, by major and minor number. Replaces an earlier filter.
 ///
 /// # Errors
-/// Without root, or where the kernel has no such filters.
+/// Returns an error without root, or if the kernel does not support such filters.
 pub fn allow_only(group: &File, devices: &[(u64, u64)]) -> io::Result<()> {
     let program = load(&program(devices)?)?;
     let attach = Attach {
@@ -65,7 +65,7 @@ pub fn allow_only(group: &File, devices: &[(u64, u64)]) -> io::Result<()> {
         kind: BPF_CGROUP_DEVICE,
         flags: 0,
     };
-    // SAFETY: `Attach` begins as the union does, and the kernel takes what lies behind it for zero.
+    // SAFETY: `Attach` begins like the union, and the kernel treats the remaining bytes as zero.
     unsafe { bpf(BPF_PROG_ATTACH, &attach) }.map(drop)
 }
 
@@ -84,15 +84,15 @@ fn load(program: &[Instruction]) -> io::Result<OwnedFd> {
     // SAFETY: `Load` begins as the union does; the instructions and the license, which ends with a zero, outlive
     // the call, and the kernel only reads them.
     let descriptor = unsafe { bpf(BPF_PROG_LOAD, &load) }?;
-    // SAFETY: the kernel has just made this descriptor, and nobody else has it.
+    // SAFETY: the kernel has just created this descriptor, and no other code owns it.
     Ok(unsafe { OwnedFd::from_raw_fd(descriptor) })
 }
 
-/// Asks the kernel for something of its own machine.
+/// Calls bpf(2).
 ///
 /// # Safety
-/// `attributes` must be a part of `union bpf_attr` from its beginning on that fits the command, and what it
-/// points to must be as that command wants it.
+/// `attributes` must be a prefix of `union bpf_attr` that fits the command, and its pointers must
+/// be valid for that command.
 // SAFETY: said above, for the caller.
 unsafe fn bpf<T>(command: u32, attributes: &T) -> io::Result<RawFd> {
     let attributes = std::ptr::from_ref(attributes);
@@ -108,7 +108,8 @@ fn number(descriptor: RawFd) -> io::Result<u32> {
     u32::try_from(descriptor).map_err(io::Error::other)
 }
 
-/// Answers 1 (allowed) for what is no block device and for each of these, and 0 for all others.
+/// Builds a program that returns 1 (allowed) for these block devices and for all other kinds of
+/// devices, and 0 for all other block devices.
 fn program(devices: &[(u64, u64)]) -> io::Result<Vec<Instruction>> {
     let context = 1;
     let mut program = vec![

@@ -1,6 +1,7 @@
-//! Calls on paths below an open directory, for loops that make millions of them. Paths are handed to the kernel as they
-//! are, without a search for their end; and files are opened and closed without the library of C, whose calls ask each
-//! time whether this thread was cancelled (pthreads(7), "Cancellation points"), which nobody does here.
+//! Calls on paths below an open directory, for loops with millions of them. Paths are passed to the
+//! kernel without a search for their end. Files are opened and closed without the C library, whose
+//! calls check each time for thread cancellation (pthreads(7), "Cancellation points"), which
+//! fsarena does not use.
 
 use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, FromRawFd, IntoRawFd, OwnedFd};
@@ -30,10 +31,10 @@ impl<'a> CStrPath<'a> {
     }
 }
 
-/// Opens a file; one that is made has this mode, but for the umask.
+/// Opens a file. A created file has this mode, subject to the umask.
 ///
 /// # Errors
-/// Those of openat(2).
+/// Returns the errors of openat(2).
 #[inline]
 pub fn open(
     directory: &OwnedFd,
@@ -42,47 +43,49 @@ pub fn open(
     mode: Mode,
 ) -> Result<OwnedFd, Errno> {
     let (directory, path) = (directory.as_raw_fd(), path.start());
-    // SAFETY: the kernel reads the path to a zero that is there, and writes nothing.
+    // SAFETY: the kernel reads the path up to its terminating zero, and writes no memory.
     let opened =
         unsafe { libc::syscall(libc::SYS_openat, directory, path, flags.bits(), mode.bits()) };
     let number = Errno::result(opened)? as i32;
-    // SAFETY: the kernel has just opened it for us, and nobody else knows of it.
+    // SAFETY: the kernel has just opened this descriptor, and no other code owns it.
     Ok(unsafe { OwnedFd::from_raw_fd(number) })
 }
 
 /// Closes a file.
 ///
 /// # Errors
-/// Those of close(2): what the filesystem has kept back until now. The file is closed all the same.
+/// Returns the errors of close(2), which include write errors that the filesystem deferred. The
+/// file is closed even so.
 #[inline]
 pub fn close(file: OwnedFd) -> Result<(), Errno> {
-    // SAFETY: it was ours, and is so no more.
+    // SAFETY: the descriptor was owned by `file`, which gave up its ownership.
     Errno::result(unsafe { libc::syscall(libc::SYS_close, file.into_raw_fd()) }).map(drop)
 }
 
-/// Asks for the attributes of a file, those of a link itself where it is one.
+/// Reads the attributes of a file, without following a symbolic link.
 ///
 /// # Errors
-/// Those of fstatat(2).
+/// Returns the errors of fstatat(2).
 #[inline]
 pub fn stat(directory: &OwnedFd, path: CStrPath<'_>) -> Result<(), Errno> {
     let mut attributes = MaybeUninit::<libc::stat>::uninit();
     let flags = libc::AT_SYMLINK_NOFOLLOW;
     let (directory, path) = (directory.as_raw_fd(), path.start());
-    // SAFETY: the kernel reads the path to a zero that is there, and writes no more than these attributes.
+    // SAFETY: the kernel reads the path up to its terminating zero, and writes only these
+    // attributes.
     Errno::result(unsafe { libc::fstatat(directory, path, attributes.as_mut_ptr(), flags) })
         .map(drop)
 }
 
-/// Removes a file, or an empty directory where that is said.
+/// Removes a file, or an empty directory if `is_directory` is true.
 ///
 /// # Errors
-/// Those of unlinkat(2).
+/// Returns the errors of unlinkat(2).
 #[inline]
 pub fn remove(directory: &OwnedFd, path: CStrPath<'_>, is_directory: bool) -> Result<(), Errno> {
     let flags = if is_directory { libc::AT_REMOVEDIR } else { 0 };
     let (directory, path) = (directory.as_raw_fd(), path.start());
-    // SAFETY: the kernel reads the path to a zero that is there, and writes nothing.
+    // SAFETY: the kernel reads the path up to its terminating zero, and writes no memory.
     Errno::result(unsafe { libc::unlinkat(directory, path, flags) }).map(drop)
 }
 
@@ -114,7 +117,7 @@ mod tests {
 
     #[test]
     #[should_panic(expected = "a zero ends the path")]
-    fn a_path_without_an_end_is_none() {
+    fn rejects_a_path_without_a_terminating_zero() {
         CStrPath::new(b"name");
     }
 }

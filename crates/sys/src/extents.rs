@@ -1,4 +1,5 @@
-//! Where a file lies on its device (`FS_IOC_FIEMAP`, Documentation/filesystems/fiemap.rst of Linux; `FIBMAP`).
+//! Location of a file on its device (`FS_IOC_FIEMAP`, Documentation/filesystems/fiemap.rst of
+//! Linux; `FIBMAP`).
 
 use std::fs::File;
 use std::io;
@@ -9,25 +10,25 @@ const FS_IOC_FIEMAP: libc::Ioctl = 0xC020_660B_u32 as libc::Ioctl;
 /// `_IO(0x00, 1)` and `_IO(0x00, 2)` of include/uapi/linux/fs.h.
 const FIBMAP: libc::Ioctl = 1;
 const FIGETBSZ: libc::Ioctl = 2;
-/// Blocks of a file that are asked for one by one at most.
+/// Maximum number of blocks of a file that are queried one by one.
 const MAX_BLOCKS: u64 = 16_384;
-/// What is in memory only gets its place first.
+/// Write data in memory to the device first, so that it has a location.
 const FIEMAP_FLAG_SYNC: u32 = 1;
 /// The last one of the file.
 const LAST: u32 = 0x0001;
-/// Its place is unknown, none yet, in an encoded or an unaligned piece, or within metadata.
+/// The location is unknown, delayed, encoded, unaligned, or within metadata.
 const UNMAPPED_EXTENT_FLAGS: u32 = 0x0002 | 0x0004 | 0x0008 | 0x0100 | 0x0200 | 0x0400;
-/// Extents that are asked for at once.
+/// Number of extents per request.
 const EXTENTS_PER_CALL: usize = 128;
 
-/// A part of a file that lies in one piece.
+/// A contiguous part of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Extent {
-    /// Where it begins in the file, in bytes.
+    /// Offset in the file, in bytes.
     pub logical: u64,
-    /// Where it begins on the device, in bytes; nothing where that cannot be said.
+    /// Offset on the device, in bytes, or `None` if unknown.
     pub physical: Option<u64>,
-    /// Its length in bytes.
+    /// Length in bytes.
     pub length: u64,
 }
 
@@ -43,7 +44,7 @@ struct RawExtent {
     more_reserved: [u32; 3],
 }
 
-/// `struct fiemap`, with room for extents behind it.
+/// `struct fiemap`, with room for extents at the end.
 #[repr(C)]
 struct Request {
     start: u64,
@@ -55,10 +56,11 @@ struct Request {
     extents: [RawExtent; EXTENTS_PER_CALL],
 }
 
-/// The extents of a file in their order; what was written is written out before.
+/// Returns the extents of a file in order. Writes cached data to the device first.
 ///
 /// # Errors
-/// What the kernel says: `EOPNOTSUPP` or `ENOTTY` where the filesystem does not tell.
+/// Returns the error of the kernel: `EOPNOTSUPP` or `ENOTTY` if the filesystem does not support
+/// FIEMAP.
 pub fn extents(file: &File) -> io::Result<Vec<Extent>> {
     let mut found: Vec<Extent> = Vec::new();
     loop {
@@ -79,11 +81,12 @@ pub fn extents(file: &File) -> io::Result<Vec<Extent>> {
     }
 }
 
-/// The same where the filesystem does not tell extents but blocks (`FIBMAP`, for those that may: `CAP_SYS_RAWIO`), as
-/// ReiserFS; of large files the first [`MOST_BLOCKS`] blocks.
+/// Returns the extents of a file. If the filesystem does not support FIEMAP (ReiserFS, for
+/// example), queries blocks instead (`FIBMAP`, which needs `CAP_SYS_RAWIO`), but at most the first
+/// [`MOST_BLOCKS`] blocks of a large file.
 ///
 /// # Errors
-/// What the kernel says: `EINVAL` where the filesystem tells no blocks either.
+/// Returns the error of the kernel: `EINVAL` if the filesystem does not support FIBMAP either.
 pub fn block_runs(file: &File) -> io::Result<Vec<Extent>> {
     match extents(file) {
         Err(error) if matches!(error.raw_os_error(), Some(libc::EOPNOTSUPP | libc::ENOTTY)) => {
@@ -112,7 +115,7 @@ fn by_blocks(file: &File) -> io::Result<Vec<Extent>> {
         }
         let (logical, physical) = (number * block, u64::from(place as u32) * block);
         match found.last_mut() {
-            // Nothing lies in block 0: a hole.
+            // Block 0 means a hole.
             _ if place == 0 => {}
             Some(last)
                 if last.physical.map(|begin| begin + last.length) == Some(physical)
@@ -148,8 +151,8 @@ fn ask(file: &File, start: u64) -> io::Result<Box<Request>> {
         reserved: 0,
         extents: [NONE; EXTENTS_PER_CALL],
     });
-    // SAFETY: the kernel reads the head and writes it and at most `count` extents behind it, for which there is room;
-    // the descriptor is open for as long as `file` is borrowed.
+    // SAFETY: the kernel reads and writes the head and writes at most `count` extents after it, for
+    // which the request has room; the descriptor is open for as long as `file` is borrowed.
     let outcome = unsafe { libc::ioctl(file.as_raw_fd(), FS_IOC_FIEMAP, &raw mut *request) };
     match outcome {
         0 => Ok(request),
@@ -170,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_is_told_with_its_holes_or_said_to_be_untold() {
+    fn returns_extents_with_holes_or_unsupported() {
         let mut file = tempfile::tempfile().unwrap();
         let blocks = 300;
         for block in 0..blocks {
@@ -178,7 +181,7 @@ mod tests {
             file.write_all(&[7; 4096]).unwrap();
         }
         match extents(&file) {
-            // More than are asked for at once.
+            // More than fit one request.
             Ok(found) => {
                 assert!(found.len() >= blocks as usize, "{}", found.len());
                 assert!(found.windows(2).all(|two| two[0].logical < two[1].logical));

@@ -1,4 +1,5 @@
-//! Memory that is neither free nor page cache: the kernel's caches of objects, and what processes have for themselves.
+//! Memory that is neither free nor page cache: the kernel's object caches, and the private memory
+//! of processes.
 
 use std::fs;
 
@@ -7,22 +8,22 @@ use nix::unistd::{Pid, SysconfVar, sysconf};
 
 use crate::process;
 
-/// Caches that hold anybody's objects. Those of the page cache's index and of a disk in a guest's memory (null_blk)
-/// lie in them, too, and grow with the data of files.
+/// Shared caches for objects of any kernel component. They also contain the page cache's index and
+/// the data of a null_blk disk in a guest's memory, and grow with the data of files.
 const SHARED: [&str; 3] = ["kmalloc-", "dma-kmalloc-", "radix_tree_node"];
 
-/// What the kernel's caches of objects with a name of their own hold, used or kept for later; `None` where that may not
-/// be read. The machine's whole kernel is in it, whoever uses it.
+/// Returns the size of the kernel's named object caches, used or reserved, or `None` if it cannot
+/// be read. Covers the machine's whole kernel, not only one filesystem.
 pub fn slab_bytes() -> Option<Bytes> {
     let page = sysconf(SysconfVar::PAGE_SIZE).ok()??;
     let pages = slab_pages(&fs::read_to_string("/proc/slabinfo").ok()?);
     Some(Bytes(pages.saturating_mul(page.unsigned_abs())))
 }
 
-/// The pages of such caches, from the text of `/proc/slabinfo`.
+/// Returns the number of pages of named caches, from the text of `/proc/slabinfo`.
 ///
-/// Format: version 2.1 of slabinfo(5): the name, numbers of which the fifth is the pages of a slab, and, behind
-/// `slabdata`, the slabs in use and all slabs.
+/// Format: version 2.1 of slabinfo(5): the name, numbers (the fifth is the pages of a slab) and,
+/// after `slabdata`, the slabs in use and all slabs.
 pub fn slab_pages(slabinfo: &str) -> u64 {
     let pages = slabinfo.lines().filter_map(|line| {
         let mut words = line.split_whitespace();
@@ -38,8 +39,8 @@ pub fn slab_pages(slabinfo: &str) -> u64 {
     pages.fold(0, u64::saturating_add)
 }
 
-/// What all other processes of a namespace of our own have for themselves; nothing where this one is not the first of
-/// its namespace.
+/// Returns the private memory of all other processes in this process's PID namespace, or 0 if this
+/// process is not the first of its namespace.
 pub fn driver_process_bytes() -> Bytes {
     let me = Pid::this();
     if me.as_raw() != 1 {
@@ -53,8 +54,8 @@ pub fn driver_process_bytes() -> Bytes {
     Bytes(sizes.fold(0, u64::saturating_add))
 }
 
-/// Memory that a process has for itself and nobody could read from a file again, from the text of its `status`.
-/// Source: `RssAnon` and `RssShmem` of proc_pid_status(5), in KiB.
+/// Returns the memory of a process that is private and cannot be read again from a file, from the
+/// text of its `status`. Source: `RssAnon` and `RssShmem` of proc_pid_status(5), in KiB.
 pub fn anonymous_bytes(status: &str) -> Bytes {
     let of = |key: &str| {
         let mut lines = status.lines();
@@ -90,7 +91,7 @@ kmalloc-rcl-64        640    640     64   64    1 : tunables    0    0    0 : sl
     }
 
     #[test]
-    fn what_a_process_could_read_from_a_file_again_is_not_its_own() {
+    fn file_backed_memory_is_not_private() {
         let status = "Name:\tzfs-fuse\nVmRSS:\t   9000 kB\nRssAnon:\t    5000 kB\nRssFile:\t    3900 kB\nRssShmem:\t     100 kB\n";
         assert_eq!(anonymous_bytes(status), Bytes::kib(5100));
         assert_eq!(anonymous_bytes("Name:\tkthreadd\n"), Bytes(0));

@@ -15,10 +15,10 @@ pub struct KernelLog(File);
 const RECORD: usize = 8192;
 
 impl KernelLog {
-    /// A reader that stands at the end of the log.
+    /// Creates a reader that starts at the end of the log.
     ///
     /// # Errors
-    /// When the log may not be read (no root and `dmesg_restrict`).
+    /// Returns an error if the log cannot be read (no root and `dmesg_restrict`).
     pub fn from_now() -> io::Result<Self> {
         let mut file = OpenOptions::new()
             .read(true)
@@ -45,10 +45,10 @@ impl KernelLog {
     }
 }
 
-/// A record, `6,339,5140900,-;text`, as the line `<6> text`; `None` where it is none, and of one that a program wrote.
-/// The number at its beginning is the level and, from the fourth bit on, the facility: 0 is the kernel, and it makes
-/// that 1 where a program claims it. The third is the time, in microseconds.
-/// Source: Documentation/ABI/testing/dev-kmsg of the kernel.
+/// Parses a record, `6,339,5140900,-;text`, into the line `<6> text`. Returns `None` if it is
+/// invalid or if a program wrote it. The first number contains the level and, from the fourth bit
+/// on, the facility: 0 is the kernel, and the kernel changes it to 1 if a program claims it. The
+/// third is the time, in microseconds. Source: Documentation/ABI/testing/dev-kmsg of the kernel.
 pub fn parse_record(record: &str) -> Option<LogLine> {
     let (prefix, text) = record.split_once(';')?;
     let mut fields = prefix.split(',');
@@ -80,15 +80,16 @@ mod tests {
     }
 
     #[test]
-    fn what_a_program_writes_is_not_the_kernels() {
+    fn lines_written_by_programs_are_ignored() {
         let said =
             |priority: u32| parse_record(&format!("{priority},1,1,-;kernel BUG at fs/x.c:1!\n"));
         assert!(said(2).is_some());
-        // A program that says `<2>`, and one that says nothing of its facility; a daemon.
+        // A program that claims `<2>`, and one without a facility; a daemon.
         assert_eq!((said((1 << 3) | 2), said((3 << 3) | 2)), (None, None));
     }
 
-    /// Needs root. The real log, with what the kernel makes of a line that claims to be its own.
+    /// Needs root. Checks on the real log how the kernel changes a line that claims to come from
+    /// it.
     #[test]
     fn a_line_written_to_the_log_is_not_read_back() {
         let mark = format!("a test of fsarena, process {}", std::process::id());

@@ -1,7 +1,7 @@
-//! Small safe wrappers over what Linux tells and does for a measuring program.
+//! Small safe wrappers over Linux interfaces for a measuring program.
 //!
-//! The only crate in which `unsafe` may stand; each use says why it is sound. No policy lives here:
-//! what to measure, mount or kill is decided by the callers.
+//! The only crate that may contain `unsafe`; each use explains why it is sound. It contains no
+//! policy: the callers decide what to measure, mount or kill.
 
 pub mod aligned;
 pub mod block;

@@ -1,7 +1,8 @@
-//! The kernel's loop driver: making a device, tying a file to it, letting go again, removing it.
+//! The kernel's loop driver: creates a device, attaches a file to it, detaches the file and removes
+//! the device.
 //!
-//! Layouts and numbers from `include/uapi/linux/loop.h`. Which file, and what to do when the kernel
-//! says no, is decided by the caller.
+//! Layouts and numbers from `include/uapi/linux/loop.h`. The caller decides which file to attach
+//! and how to handle errors.
 
 use std::fs::File;
 use std::io;
@@ -50,36 +51,37 @@ struct LoopConfig {
 const _: () = assert!(size_of::<LoopInfo>() == 232);
 const _: () = assert!(size_of::<LoopConfig>() == 304);
 
-/// Makes the loop device of this number, as no program has changed it yet.
+/// Creates the loop device of this number, in its initial state.
 ///
 /// # Errors
-/// `EEXIST` where there is one, and whatever else the kernel says; `control` must be `/dev/loop-control`.
+/// Returns `EEXIST` if it exists, or another error of the kernel; `control` must be
+/// `/dev/loop-control`.
 pub fn add(control: &File, number: u32) -> io::Result<()> {
     control_request(control, LOOP_CTL_ADD, number)
 }
 
-/// Removes a loop device that nobody uses.
+/// Removes an unused loop device.
 ///
 /// # Errors
-/// `EBUSY` where it is open or has a backing file, `ENODEV` where there is none; `control` must be
-/// `/dev/loop-control`.
+/// Returns `EBUSY` if it is open or has a backing file, `ENODEV` if it does not exist; `control`
+/// must be `/dev/loop-control`.
 pub fn remove(control: &File, number: u32) -> io::Result<()> {
     control_request(control, LOOP_CTL_REMOVE, number)
 }
 
 fn control_request(control: &File, request: c_ulong, number: u32) -> io::Result<()> {
-    // SAFETY: these requests take a number and touch no memory of ours; the descriptor is open for as long as
-    // `control` is borrowed.
+    // SAFETY: these requests take a number and do not access memory of this process; the descriptor
+    // is open for as long as `control` is borrowed.
     checked(unsafe { libc::ioctl(control.as_raw_fd(), request as _, c_ulong::from(number)) })
 }
 
-/// Ties a file to an unused loop device, in one step, such that the device lets go of it when its
-/// last user closes it. With `direct` the device passes the page cache of the file by, where the
-/// filesystem below can.
+/// Attaches a file to an unused loop device, atomically. The device detaches the file when its last
+/// user closes it. With `direct` the device bypasses the page cache of the file, if the filesystem
+/// below supports it.
 ///
 /// # Errors
-/// `EBUSY` where somebody else took the device meanwhile, `EINVAL` where direct I/O is refused, and
-/// whatever else the kernel says.
+/// Returns `EBUSY` if another process has taken the device, `EINVAL` if direct I/O is refused, or
+/// another error of the kernel.
 pub fn attach(device: &File, backing: &File, name: &str, direct: bool) -> io::Result<()> {
     let config = LoopConfig {
         fd: u32::try_from(backing.as_raw_fd()).map_err(io::Error::other)?,
@@ -107,21 +109,22 @@ pub fn attach(device: &File, backing: &File, name: &str, direct: bool) -> io::Re
     checked(unsafe { libc::ioctl(device.as_raw_fd(), LOOP_CONFIGURE as _, &raw const config) })
 }
 
-/// The file or device behind a loop device, as stat(2) knows it whatever its path is now.
+/// The backing file or device of a loop device, identified like in stat(2), independent of its
+/// path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Backing {
     /// The number of the filesystem that holds it.
     pub device: u64,
-    /// Its inode there.
+    /// Inode number of the file.
     pub inode: u64,
-    /// Its own number where it is a device; zero where it is a file.
+    /// Device number if the backing is a device; zero if it is a file.
     pub own_device: u64,
 }
 
-/// The file or device behind a loop device.
+/// Returns the backing file or device of a loop device.
 ///
 /// # Errors
-/// `ENXIO` where it has none.
+/// Returns `ENXIO` if it has none.
 pub fn backing(device: &File) -> io::Result<Backing> {
     let mut info = MaybeUninit::<LoopInfo>::zeroed();
     // SAFETY: the kernel writes one `struct loop_info64` to the pointer, which is valid for the whole call and has
@@ -142,17 +145,18 @@ pub fn backing(device: &File) -> io::Result<Backing> {
     })
 }
 
-/// Detaches a loop device from its file; where others still have it open, when the last one closes it.
+/// Detaches a loop device from its file. If other processes still have it open, this takes effect
+/// when the last one closes it.
 ///
 /// # Errors
-/// `ENXIO` where it has none.
+/// Returns `ENXIO` if it has no file.
 pub fn detach(device: &File) -> io::Result<()> {
-    // SAFETY: this request takes no argument and touches no memory of ours; the descriptor is open
-    // for as long as `device` is borrowed.
+    // SAFETY: this request takes no argument and does not access memory of this process; the
+    // descriptor is open for as long as `device` is borrowed.
     checked(unsafe { libc::ioctl(device.as_raw_fd(), LOOP_CLR_FD as _) })
 }
 
-/// The name that `losetup` shows, cut to what fits with its closing NUL.
+/// Returns the name that `losetup` shows, truncated to leave room for its terminating NUL.
 fn file_name(name: &str) -> [u8; LO_NAME_SIZE] {
     let mut field = [0; LO_NAME_SIZE];
     let length = name.len().min(LO_NAME_SIZE - 1);

@@ -1,4 +1,5 @@
-//! What the first process of a machine does: it mounts what the kernel shows of itself, loads modules and switches it off.
+//! Tasks of the first process of a machine: mounts the kernel's virtual filesystems, loads modules
+//! and powers the machine off.
 
 use std::ffi::CString;
 use std::fs::File;
@@ -25,7 +26,7 @@ pub fn mount_kernel_filesystems() -> io::Result<()> {
 /// Random bits for the kernel (`struct rand_pool_info` of linux/random.h).
 #[repr(C)]
 struct Entropy {
-    /// How many bits of them nobody can guess.
+    /// Number of unpredictable bits.
     bits: libc::c_int,
     /// Their size in bytes.
     size: libc::c_int,
@@ -36,11 +37,11 @@ struct Entropy {
 /// Source: include/uapi/linux/random.h.
 const RNDADDENTROPY: u32 = 0x4008_5203;
 
-/// Has the kernel take these bytes for random ones, so that whoever asks it for random numbers need not wait
-/// until it has gathered some. Only for a machine in which nothing is secret.
+/// Credits these bytes to the kernel as random, so that programs need not wait for entropy. Only
+/// for a machine without secrets.
 ///
 /// # Errors
-/// When the kernel refuses.
+/// Returns an error if the kernel refuses.
 pub fn seed_random(pool: [u8; 32]) -> io::Result<()> {
     let entropy = Entropy {
         bits: pool.len() as libc::c_int * 8,
@@ -64,10 +65,10 @@ pub fn mount_configfs(on: &Path) -> io::Result<()> {
     Ok(mount(kind, on, kind, MsFlags::empty(), None::<&str>)?)
 }
 
-/// Loads a kernel module and tells it something; one that is loaded already is none the worse.
+/// Loads a kernel module with parameters. An already loaded module is not an error.
 ///
 /// # Errors
-/// When the file cannot be read or the kernel refuses it.
+/// Returns an error if the file cannot be read or if the kernel refuses it.
 pub fn load_module(path: &Path, parameters: &str) -> io::Result<()> {
     let parameters = CString::new(parameters)?;
     match finit_module(File::open(path)?, &parameters, ModuleInitFlags::empty()) {

@@ -14,10 +14,10 @@ use nix::sys::mman::{MapFlags, MsFlags, ProtFlags, mmap, msync, munmap};
 /// Mappings that may exist at once: one for each of the most threads that a phase may have, twice.
 const MAX_MAPPING_SIZE: usize = 2048;
 
-/// Size of the page that is put where a fault was; every larger page is a multiple of it.
+/// Size of the page that replaces a faulting one; every larger page size is a multiple of it.
 const PAGE: usize = 4096;
 
-/// A guard that nobody uses, and one that is about to be used: no mapping begins at such addresses.
+/// States of a guard: unused, and reserved for a new mapping. No mapping begins at these addresses.
 const FREE: usize = 0;
 const TAKEN: usize = 1;
 
@@ -36,10 +36,10 @@ static GUARDS: [MappingRange; MAX_MAPPING_SIZE] = [const {
     }
 }; MAX_MAPPING_SIZE];
 
-/// A file, or its beginning, in memory, shared with everybody who has it open.
+/// A shared memory mapping of a file, or of its beginning.
 ///
-/// Bytes are copied in and out; no reference into the mapping is ever handed out, as the file may change
-/// or shrink under it at any time.
+/// Bytes are copied in and out; no reference into the mapping is ever returned, because the file
+/// may change or shrink at any time.
 #[derive(Debug)]
 pub struct Mapping {
     start: NonNull<c_void>,
@@ -62,7 +62,7 @@ impl Mapping {
         let mut protection = ProtFlags::PROT_READ;
         protection.set(ProtFlags::PROT_WRITE, writable);
         let guard = take_guard()?;
-        // SAFETY: the kernel chooses a free address, so that no memory of anybody is replaced.
+        // SAFETY: the kernel chooses a free address, so that no existing mapping is replaced.
         let mapped = unsafe { mmap(None, length, protection, MapFlags::MAP_SHARED, file, 0) };
         let start = mapped.inspect_err(|_| GUARDS[guard].start.store(FREE, Ordering::SeqCst))?;
         let address = start.as_ptr() as usize;
@@ -87,8 +87,9 @@ impl Mapping {
     #[inline]
     pub fn read(&self, offset: u64, bytes: &mut [u8]) -> io::Result<()> {
         let from = self.at(offset, bytes.len());
-        // SAFETY: `at` has checked that the range lies in the mapping, which lives as long as `self`
-        // and overlaps no memory of Rust; a page that cannot be provided is replaced by `on_fault`.
+        // SAFETY: `at` has checked that the range is within the mapping, which lives as long as
+        // `self` and overlaps no memory of Rust; a page that cannot be provided is replaced by
+        // `on_fault`.
         unsafe { std::ptr::copy_nonoverlapping(from, bytes.as_mut_ptr(), bytes.len()) };
         self.outcome()
     }
@@ -103,8 +104,8 @@ impl Mapping {
     #[inline]
     pub fn write(&self, offset: u64, bytes: &[u8]) -> io::Result<()> {
         let to = self.at(offset, bytes.len());
-        // SAFETY: as for `read`; a mapping that is read-only is not written to by any caller but would
-        // end the program with SIGSEGV, as is right for a mistake of ours.
+        // SAFETY: as for `read`; no caller writes to a read-only mapping. Such a bug would end the
+        // program with SIGSEGV.
         unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), to, bytes.len()) };
         self.outcome()
     }
@@ -124,7 +125,7 @@ impl Mapping {
         let end = offset.checked_add(length as u64);
         assert!(
             end.is_some_and(|end| end <= self.length.get() as u64),
-            "the bytes lie in the mapping"
+            "the bytes are within the mapping"
         );
         self.start
             .as_ptr()
@@ -152,7 +153,7 @@ impl Drop for Mapping {
     }
 }
 
-/// A guard that nobody uses; the handler is in place from the first one on.
+/// Returns an unused guard; installs the handler on the first call.
 fn take_guard() -> io::Result<usize> {
     static HANDLER: Once = Once::new();
     HANDLER.call_once(install_handler);
@@ -180,12 +181,12 @@ fn install_handler() {
     }
 }
 
-/// SIGBUS: a page of a mapping cannot be provided, because the file ends before it, the filesystem is
-/// full or the device failed. An empty page of memory is put in its place, so that the copy which
-/// touched it can go on to its end and be told that it failed. Any other SIGBUS ends the program.
+/// SIGBUS handler: a page of a mapping cannot be provided because the file ends before it, the
+/// filesystem is full or the device failed. Replaces it with an empty page of memory, so that the
+/// interrupted copy can finish and then report the error. Any other SIGBUS ends the program.
 extern "C" fn on_fault(_: c_int, info: *mut siginfo_t, _: *mut c_void) {
-    // SAFETY: the kernel hands over a valid `siginfo_t`, whose address is set for SIGBUS; `errno`'s
-    // place is always valid, and it is put back, as the interrupted code may look at it.
+    // SAFETY: the kernel passes a valid `siginfo_t`, whose address is set for SIGBUS. The location
+    // of `errno` is always valid. `errno` is restored because the interrupted code may read it.
     let (address, errno) = unsafe { ((*info).si_addr() as usize, *libc::__errno_location()) };
     if !replace_page(address) {
         // SAFETY: `signal` may be called here; the fault then happens again and ends the program.
@@ -195,7 +196,7 @@ extern "C" fn on_fault(_: c_int, info: *mut siginfo_t, _: *mut c_void) {
     unsafe { *libc::__errno_location() = errno };
 }
 
-/// Puts an empty page at an address that lies in one of the mappings.
+/// Maps an empty page at an address within one of the mappings.
 fn replace_page(address: usize) -> bool {
     let within = |guard: &&MappingRange| {
         let start = guard.start.load(Ordering::SeqCst);
@@ -208,8 +209,8 @@ fn replace_page(address: usize) -> bool {
     let page = (address & !(PAGE - 1)) as *mut c_void;
     let protection = libc::PROT_READ | libc::PROT_WRITE;
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED;
-    // SAFETY: the page lies in a mapping of ours (checked above), to which no reference exists; the
-    // system call itself may be made in a signal handler.
+    // SAFETY: the page is within a `Mapping` (checked above), to which no reference exists; the
+    // system call itself is allowed in a signal handler.
     unsafe { libc::mmap(page, PAGE, protection, flags, -1, 0) != libc::MAP_FAILED }
 }
 
@@ -253,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_mapped_is_read() {
+    fn reads_bytes_written_through_a_mapping() {
         let (place, file) = Temporary::of("read", &[0; 16]);
         write_via_mmap(&file, b"shared").unwrap();
         let mut text = String::new();

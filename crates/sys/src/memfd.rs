@@ -1,4 +1,5 @@
-//! Files that lie in memory and have no name (memfd): they are gone with the last process that uses them.
+//! Anonymous files in memory (memfd), which the kernel removes with the last process that uses
+//! them.
 
 use std::fs::File;
 use std::io;
@@ -12,10 +13,10 @@ use nix::unistd::{Whence, lseek};
 
 const AT_ONE_TIME: u64 = 1 << 20;
 
-/// A file that is empty; the name is for those who look at this process.
+/// Creates an empty file; the name is for tools that inspect this process.
 ///
 /// # Errors
-/// When there is no memory.
+/// Returns an error without memory.
 pub fn memfd(name: &str) -> io::Result<File> {
     Ok(memfd_create(name, MFdFlags::MFD_CLOEXEC)?.into())
 }
@@ -49,7 +50,7 @@ pub fn copy(from: &File, name: &str) -> io::Result<File> {
     Ok(to)
 }
 
-/// Where the next data, or the next hole, begins; nothing behind the last data.
+/// Returns the offset of the next data, or of the next hole, or `None` after the last data.
 fn seek(file: &File, from: u64, what: Whence) -> io::Result<Option<u64>> {
     let from = i64::try_from(from).map_err(io::Error::other)?;
     match lseek(file, from, what) {
@@ -85,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn others_find_it_by_its_path() {
+    fn other_processes_can_open_it_by_its_path() {
         let file = memfd("test").unwrap();
         fs::write(path(&file), "written").unwrap();
         assert_eq!(fs::read(path(&file)).unwrap(), b"written");

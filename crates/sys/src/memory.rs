@@ -1,14 +1,14 @@
-//! Memory of which there is none left: told in one line, and not by the signal of an abort.
+//! An allocator that reports memory exhaustion in one line rather than by the signal of an abort.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 
-/// What is said then, without memory.
+/// The message, which must not need memory.
 const TEXT: &[u8] =
     b"fsarena: out of memory: see the limits of the process (ulimit -v) and of its \
                       control group\n";
 
-/// The system's allocator, which ends the program with an exit code where there is no memory. Whoever
-/// asks for memory and could go without is not asked either.
+/// The system's allocator, except that it ends the program with an exit code if no memory is
+/// available. This includes fallible allocations.
 #[derive(Debug)]
 pub struct Allocator {
     /// The exit code.
@@ -18,8 +18,8 @@ pub struct Allocator {
 impl Allocator {
     fn checked(&self, memory: *mut u8) -> *mut u8 {
         if memory.is_null() {
-            // SAFETY: the text is as long as is said. Neither call needs memory or takes a lock, so that
-            // they are sound wherever memory is asked for.
+            // SAFETY: the length of the text is correct. Neither call allocates memory or takes a
+            // lock, so both are sound in an allocator.
             unsafe {
                 libc::write(libc::STDERR_FILENO, TEXT.as_ptr().cast(), TEXT.len());
                 libc::_exit(self.code);
@@ -29,8 +29,8 @@ impl Allocator {
     }
 }
 
-// SAFETY: everything is the system's allocator's, which keeps the promises of the trait; that a call does not
-// return at all is allowed.
+// SAFETY: all calls are forwarded to the system's allocator, which satisfies the contract of the
+// trait; a call is allowed not to return.
 unsafe impl GlobalAlloc for Allocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // SAFETY: the caller's promises are those of the system's allocator.

@@ -17,7 +17,7 @@ const STATX_MNT_ID_UNIQUE: u32 = 0x4000;
 /// Opens a directory. For as long as it is open, its filesystem can be unmounted only lazily.
 ///
 /// # Errors
-/// When it is none, or may not be looked into.
+/// Returns an error if the path is not a directory, or if it cannot be read.
 pub fn open(path: &Path) -> io::Result<File> {
     OpenOptions::new()
         .read(true)
@@ -25,10 +25,10 @@ pub fn open(path: &Path) -> io::Result<File> {
         .open(path)
 }
 
-/// Where an open directory is.
+/// Returns the location of an open directory.
 ///
 /// # Errors
-/// What the kernel says.
+/// Returns the error of the kernel.
 pub fn identity(directory: &File) -> io::Result<MountId> {
     let mask = libc::STATX_INO | libc::STATX_MNT_ID | STATX_MNT_ID_UNIQUE;
     let mut found = MaybeUninit::<libc::statx>::zeroed();

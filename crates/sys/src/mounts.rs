@@ -1,7 +1,7 @@
 //! The mounts of this process's namespace, from `/proc/self/mountinfo`.
 //!
-//! Paths are bytes, whatever their encoding, and a table that cannot be read is an error: who looks
-//! here decides whether a device may be erased.
+//! Paths are bytes in any encoding. A table that cannot be read is an error, because the table
+//! decides whether a device may be erased.
 
 use std::ffi::OsString;
 use std::fs;
@@ -16,26 +16,26 @@ const TABLE: &str = "/proc/self/mountinfo";
 pub struct Mount {
     /// Device number; not that of a block device for btrfs and its like.
     pub device: (u64, u64),
-    /// Where it is mounted.
+    /// Mount point.
     pub on: PathBuf,
     /// Type of the filesystem.
     pub kind: String,
-    /// What is mounted: a device node, or any word.
+    /// Source of the mount: a device node, or any word.
     pub source: PathBuf,
 }
 
-/// Every mount, in the order in which they lie over each other.
+/// Returns every mount, in mount order: later ones cover earlier ones.
 ///
 /// # Errors
-/// When the table cannot be read, or has a line that is none.
+/// Returns an error if the table cannot be read, or has an invalid line.
 pub fn all() -> io::Result<Vec<Mount>> {
     table(&fs::read(TABLE)?)
 }
 
-/// The mount that a path lies on; `None` where there is no such path.
+/// Returns the mount that contains a path, or `None` if the path does not exist.
 ///
 /// # Errors
-/// As for [`all`].
+/// Returns the errors of [`all`].
 pub fn mount_of(path: &Path) -> io::Result<Option<Mount>> {
     let Ok(path) = path.canonicalize() else {
         return Ok(None);
@@ -47,15 +47,16 @@ pub fn mount_of(path: &Path) -> io::Result<Option<Mount>> {
         .max_by_key(|mount| mount.on.components().count()))
 }
 
-/// Whether something is mounted on a directory, given by its path without links.
+/// Whether a directory, given by its path without links, is a mount point.
 ///
 /// # Errors
-/// As for [`all`].
+/// Returns the errors of [`all`].
 pub fn is_mounted(directory: &Path) -> io::Result<bool> {
     Ok(all()?.iter().any(|mount| mount.on == directory))
 }
 
-/// What kind of filesystem a path lies on: `ext4`, `fuseblk`, `nfs4`; `None` where that cannot be found out.
+/// Returns the type of the filesystem that contains a path, such as `ext4`, `fuseblk` or `nfs4`, or
+/// `None` if it cannot be determined.
 pub fn fs_type_of(path: &Path) -> Option<String> {
     mount_of(path).ok().flatten().map(|mount| mount.kind)
 }
@@ -71,7 +72,7 @@ pub fn table(bytes: &[u8]) -> io::Result<Vec<Mount>> {
         .map(|line| {
             parse(line).ok_or_else(|| {
                 let line = line.escape_ascii();
-                let what = format!("{TABLE} has a line that is no mount: {line}");
+                let what = format!("cannot parse {TABLE}: invalid line: {line}");
                 io::Error::new(io::ErrorKind::InvalidData, what)
             })
         })
@@ -92,7 +93,7 @@ fn parse(line: &[u8]) -> Option<Mount> {
     })
 }
 
-/// A path as it was before space, tab, line end and backslash were written as `\040` and so on.
+/// Decodes a path in which space, tab, line end and backslash are written as `\040` and so on.
 pub fn unescape(escaped: &[u8]) -> PathBuf {
     let mut plain = Vec::with_capacity(escaped.len());
     let mut rest = escaped;
@@ -129,13 +130,14 @@ mod tests {
     }
 
     #[test]
-    fn every_path_lies_on_some_mount() {
+    fn every_existing_path_has_a_mount() {
         let kind = |path| mount_of(Path::new(path)).unwrap().map(|mount| mount.kind);
         assert_eq!(kind("/proc/self/status").as_deref(), Some("proc"));
         assert_eq!(kind("/no/such/path"), None);
     }
 
-    /// One name that is no UTF-8 once emptied the whole table, and every device looked unused.
+    /// Regression test: one name that was not UTF-8 emptied the whole table, so every device seemed
+    /// unused.
     #[test]
     fn a_path_that_is_no_utf_8_hides_no_other_mount() {
         let text =
@@ -146,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_is_no_mount_is_an_error_and_hides_none() {
+    fn an_invalid_line_is_an_error() {
         let error = table(b"1 0 8:1 / / rw - ext4 /dev/sda1 rw\nnonsense\n").unwrap_err();
         assert!(error.to_string().contains("nonsense"), "{error}");
     }
@@ -159,7 +161,7 @@ mod tests {
         }
 
         #[test]
-        fn what_the_kernel_escapes_comes_back(path: Vec<u8>) {
+        fn unescape_restores_paths_escaped_by_the_kernel(path: Vec<u8>) {
             let escape = |&byte: &u8| match byte {
                 b' ' | b'\t' | b'\n' | b'\\' => format!("\\{byte:03o}").into_bytes(),
                 _ => vec![byte],

@@ -8,10 +8,10 @@ use nix::sched::{self, CloneFlags};
 use nix::sys::prctl;
 use nix::sys::signal::Signal;
 
-/// Gives this process mounts of its own, and its next child a PID namespace of its own.
+/// Gives this process a private mount namespace, and its next child a private PID namespace.
 ///
 /// # Errors
-/// Without root, or in a chroot whose root is no mount point.
+/// Returns an error without root, or in a chroot whose root is not a mount point.
 pub fn unshare() -> io::Result<()> {
     sched::unshare(CloneFlags::CLONE_NEWNS | CloneFlags::CLONE_NEWPID)?;
     // Otherwise mounts made here would appear outside where `/` is shared (systemd makes it so).

@@ -1,5 +1,5 @@
-//! Plain files that lie where others may put something else: no pipe is waited for, no device is read, and nothing is read
-//! that is larger than it can be.
+//! Reads plain files in directories that other users may change: never waits for a pipe, never
+//! reads a device, and never reads more than a given size.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read};
@@ -23,10 +23,11 @@ pub fn open(path: &Path) -> io::Result<File> {
     }
 }
 
-/// What a plain file holds, which has `most` bytes at most.
+/// Returns the content of a plain file of at most `most` bytes.
 ///
 /// # Errors
-/// As of [`open`], and when it is larger ([`io::ErrorKind::InvalidInput`]) or cannot be read.
+/// Returns the errors of [`open`], and an error if it is larger ([`io::ErrorKind::InvalidInput`])
+/// or cannot be read.
 pub fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     let file = open(path)?;
     let mut bytes = Vec::new();

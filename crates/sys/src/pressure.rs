@@ -1,10 +1,11 @@
-//! How much the machine lacks: pressure stall information of the kernel.
+//! Pressure stall information of the kernel.
 
 use std::fs;
 
 use model::{Nanos, Pressure};
 
-/// The time since boot in which some task waited; `None` where the kernel does not tell.
+/// Returns the time since boot in which some task waited, or `None` if the kernel does not report
+/// it.
 pub fn read() -> Option<Pressure> {
     let total = |of: &str| some_total(&fs::read_to_string(format!("/proc/pressure/{of}")).ok()?);
     Some(Pressure {

@@ -1,4 +1,4 @@
-//! Processes as `/proc` shows them: who lives here, who is whose child, where one is stuck.
+//! Processes from `/proc`: parents, children, states and kernel stacks.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -19,9 +19,9 @@ use nix::unistd::Pid;
 pub struct Process {
     /// Its number.
     pub pid: Pid,
-    /// Its parent's number.
+    /// The parent's number.
     pub parent: Pid,
-    /// `R`, `S`, `D` … and `Z` for one that has ended but was not waited for.
+    /// `R`, `S`, `D` … and `Z` for a process that has ended but was not waited for.
     pub state: char,
     /// The name of its program, up to 15 bytes.
     pub name: String,
@@ -34,8 +34,8 @@ impl Process {
     }
 }
 
-/// Whether a signal that ends a process by default leaves this one alone: it catches, blocks or ignores it. Format:
-/// `proc_pid_status(5)`.
+/// Whether the process does not end on a signal whose default action ends a process, because it
+/// catches, blocks or ignores the signal. Format: `proc_pid_status(5)`.
 pub fn ignores_signal(pid: Pid, signal: Signal) -> bool {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
     let mask = |field: &str| {
@@ -48,8 +48,9 @@ pub fn ignores_signal(pid: Pid, signal: Signal) -> bool {
         .any(|mask| mask >> (signal as i32 - 1) & 1 == 1)
 }
 
-/// How long the thread of a process that waited longest was ready to run and got no processor, since it began; zero
-/// where the kernel does not count that. Source: Documentation/scheduler/sched-stats.rst of the kernel.
+/// Returns the longest time that any thread of a process was ready to run without a processor,
+/// since it began; zero if the kernel does not count it. Source:
+/// Documentation/scheduler/sched-stats.rst of the kernel.
 pub fn run_queue_wait(process: &Process) -> Nanos {
     let tasks = fs::read_dir(format!("/proc/{}/task", process.pid));
     let waits = tasks.into_iter().flatten().flatten().filter_map(|task| {
@@ -65,7 +66,7 @@ pub fn all() -> Vec<Process> {
     directories.filter_map(|process| read(&process)).collect()
 }
 
-/// The directories of processes; `self` and `thread-self` are none.
+/// Returns the directories of processes, without `self` and `thread-self`.
 fn directories() -> io::Result<impl Iterator<Item = PathBuf>> {
     let is_number = |name: &OsStr| name.as_encoded_bytes().iter().all(u8::is_ascii_digit);
     let entries = fs::read_dir("/proc")?.flatten();
@@ -78,7 +79,7 @@ pub fn children(parent: Pid) -> Vec<Process> {
     all().into_iter().filter(|p| p.parent == parent).collect()
 }
 
-/// The given process and everything that descends from it.
+/// Returns the given process and all of its descendants.
 pub fn descendants(root: Pid) -> Vec<Process> {
     let everyone = all();
     let mut family: Vec<Process> = everyone.iter().filter(|p| p.pid == root).cloned().collect();
@@ -103,11 +104,11 @@ pub fn move_to_cgroup(root: Pid, members: &Path) -> io::Result<()> {
     older.try_for_each(|process| fs::write(members, process.pid.to_string()))
 }
 
-/// Another process that has a file open, or in its memory, for writing which `is_it` knows; the first that is found. Processes of
-/// other users show their files to root only.
+/// Returns the first other process that has a matching file open for writing, or mapped for
+/// writing; `is_it` recognises the file. Only root can see the files of other users' processes.
 ///
 /// # Errors
-/// When `/proc` cannot be read.
+/// Returns an error if `/proc` cannot be read.
 pub fn find_open_for_write(is_it: &dyn Fn(&fs::Metadata) -> bool) -> io::Result<Option<Process>> {
     let me = Pid::this();
     for directory in directories()? {
@@ -132,8 +133,8 @@ fn writes(process: &Path, is_it: &dyn Fn(&fs::Metadata) -> bool) -> bool {
     })
 }
 
-/// Whether a process has such a file in its memory such that what it writes there is written to the file: it need not
-/// have it open any more. Source: proc_pid_maps(5), proc_pid_map_files(5).
+/// Whether a process has a shared writable mapping of such a file. The process may have closed the
+/// file. Source: proc_pid_maps(5), proc_pid_map_files(5).
 fn maps_for_writing(process: &Path, is_it: &dyn Fn(&fs::Metadata) -> bool) -> bool {
     let maps = fs::read(process.join("maps")).unwrap_or_default();
     maps.split(|byte| *byte == b'\n').any(|line| {
@@ -157,7 +158,7 @@ pub fn is_for_writing(info: &str) -> bool {
     flags.is_none_or(|flags| flags & libc::O_ACCMODE != libc::O_RDONLY)
 }
 
-/// Where each thread of a process is in the kernel, one text per thread; needs root.
+/// Returns the kernel stack of each thread of a process, one text per thread; needs root.
 pub fn kernel_stacks(process: &Process) -> Vec<String> {
     let tasks = format!("/proc/{}/task", process.pid);
     let Ok(entries) = fs::read_dir(tasks) else {
@@ -182,7 +183,7 @@ pub fn set_pdeathsig(command: &mut Command) {
     let parent = Pid::this();
     let ask = move || {
         prctl::set_pdeathsig(Signal::SIGKILL)?;
-        // Who ended before the kernel was asked is not noticed by it.
+        // The kernel does not report a parent that ended before this request.
         if Pid::parent() == parent {
             Ok(())
         } else {
@@ -196,14 +197,15 @@ pub fn set_pdeathsig(command: &mut Command) {
     }
 }
 
-/// The process of a directory in `/proc`; what is none, or has just ended, has no stat. A name may be any bytes.
+/// Reads the process of a directory in `/proc`. Returns `None` if it has no `stat`, for example
+/// because it has just ended. A name may contain any bytes.
 fn read(directory: &Path) -> Option<Process> {
     let stat = fs::read(directory.join("stat")).ok()?;
     parse(&String::from_utf8_lossy(&stat))
 }
 
-/// The process of the text of a `stat`, `pid (name) state parent …`; `None` where it is none. The name may itself hold
-/// spaces and brackets. Format: proc_pid_stat(5).
+/// Parses the text of a `stat`, `pid (name) state parent …`. Returns `None` if it is invalid. The
+/// name may contain spaces and brackets. Format: proc_pid_stat(5).
 pub fn parse(stat: &str) -> Option<Process> {
     let (pid, rest) = stat.split_once(" (")?;
     let (name, rest) = rest.rsplit_once(") ")?;
@@ -232,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_thread_has_started_ends_with_it() {
+    fn a_child_ends_with_the_thread_that_started_it() {
         let start = || {
             let mut command = Command::new("sleep");
             set_pdeathsig(command.arg("600"));
@@ -243,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn a_signal_that_is_ignored_ends_nobody() {
+    fn an_ignored_signal_does_not_end_a_process() {
         let io = Signal::SIGIO as i32;
         for (before, expected) in [(String::new(), false), (format!("trap '' {io};"), true)] {
             let mut command = Command::new("sh");
@@ -263,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn who_writes_to_a_file_is_found_and_who_reads_it_is_not() {
+    fn finds_a_process_that_writes_to_a_file_but_not_a_reader() {
         use std::os::unix::fs::MetadataExt;
         let file = tempfile::NamedTempFile::new().unwrap();
         let number = file.as_file().metadata().unwrap().ino();
@@ -287,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_process_has_in_its_memory_to_write_to_is_written_to() {
+    fn a_shared_writable_mapping_counts_as_writing() {
         use std::os::unix::fs::{MetadataExt, symlink};
         let (file, process) = (
             tempfile::NamedTempFile::new().unwrap(),
@@ -306,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_stopped_shows_it() {
+    fn a_stopped_process_is_reported_as_stopped() {
         let mut child = Command::new("sleep").arg("600").spawn().unwrap();
         let pid = Pid::from_raw(child.id().cast_signed());
         let is_stopped = || descendants(pid)[0].is_stopped();

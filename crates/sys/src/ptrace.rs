@@ -15,8 +15,8 @@ use nix::fcntl::OFlag;
 use nix::sys::uio::{RemoteIoVec, process_vm_readv};
 use nix::unistd::{Pid, pipe2};
 
-/// What a tracer asks for: to see each new process and thread, programs that begin, ends, and calls of the filter; and
-/// that the kernel kills all of them when the tracer ends.
+/// Options of the tracer: report each new process and thread, program starts, exits, and calls of
+/// the filter; and make the kernel kill all traced processes when the tracer ends.
 const OPTIONS: c_int = libc::PTRACE_O_TRACESYSGOOD
     | libc::PTRACE_O_TRACEFORK
     | libc::PTRACE_O_TRACEVFORK
@@ -29,7 +29,7 @@ const OPTIONS: c_int = libc::PTRACE_O_TRACESYSGOOD
 /// `AUDIT_ARCH_X86_64` of linux/audit.h.
 pub const X86_64: u32 = 0xc000_003e;
 
-/// A program that has just been started and waits for nothing any more.
+/// A traced program that has just been started.
 #[derive(Debug)]
 pub struct Started {
     /// Its process.
@@ -38,7 +38,8 @@ pub struct Started {
 }
 
 impl Started {
-    /// Why there is no program, once its process has ended: the errno of `execvp`, or nothing where it ran.
+    /// Returns the reason why the program could not start, once its process has ended: the errno of
+    /// `execvp`, or `None` if it ran.
     pub fn fault(mut self) -> Option<io::Error> {
         let mut number = [0; size_of::<i32>()];
         self.fault.read_exact(&mut number).ok()?;
@@ -59,7 +60,7 @@ pub enum Stop {
     Exec,
     /// It ends, and still has its memory.
     Exiting,
-    /// It is new and has not run yet, or goes on after it was stopped.
+    /// It is new and has not run yet, or continues after a stop.
     New,
     /// A signal has stopped its whole process.
     Group,
@@ -71,14 +72,14 @@ pub enum Stop {
     Killed(c_int),
 }
 
-/// How a stopped thread goes on.
+/// Ways to resume a stopped thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Resume {
     /// Until the next system call that the filter names.
     Run,
     /// Until the call that it is in has returned.
     ToReturn,
-    /// It stays stopped, as a signal asked for, and is seen when it goes on.
+    /// It stays stopped by the signal, and is reported when it continues.
     Listen,
 }
 
@@ -103,7 +104,7 @@ pub fn start(command: &[CString], filter: &[sock_filter]) -> io::Result<Started>
     let (fault, tell) = pipe2(OFlag::O_CLOEXEC)?;
     let mut arguments: Vec<_> = command.iter().map(|argument| argument.as_ptr()).collect();
     arguments.push(ptr::null());
-    // SAFETY: the child makes system calls alone, and uses only memory that was made before.
+    // SAFETY: the child only makes system calls, and uses only memory that was allocated before.
     let pid = match unsafe { libc::fork() } {
         -1 => return Err(io::Error::last_os_error()),
         0 => {
@@ -130,7 +131,8 @@ fn become_program(
 ) -> ! {
     let become_it = || -> io::Result<()> {
         File::from(wait).read_exact(&mut [0])?;
-        // SAFETY: an empty set of signals and the default of one are set; no handler of this program is asked for.
+        // SAFETY: the calls set an empty signal mask and a default action; no handler of this
+        // program is involved.
         unsafe {
             let mut none = zeroed();
             libc::sigemptyset(&raw mut none);
@@ -138,13 +140,14 @@ fn become_program(
             libc::signal(libc::SIGPIPE, libc::SIG_DFL);
         }
         install(filter)?;
-        // SAFETY: `arguments` ends with a null pointer, and what it points to lives in the parent's copied memory.
+        // SAFETY: `arguments` ends with a null pointer, and the strings are in the parent's copied
+        // memory.
         unsafe { libc::execvp(arguments[0], arguments.as_ptr()) };
         Err(io::Error::last_os_error())
     };
     let error = become_it().err().and_then(|error| error.raw_os_error());
     let number = error.unwrap_or(libc::EIO).to_ne_bytes();
-    // Who reads it has gone where it cannot be written.
+    // If this fails, the reader has ended.
     let _ = File::from(tell).write_all(&number);
     // SAFETY: ends this process without handlers of the parent's.
     unsafe { libc::_exit(127) }
@@ -175,10 +178,10 @@ fn install(filter: &[sock_filter]) -> io::Result<()> {
     Ok(())
 }
 
-/// The next thread that has stopped or ended; `None` when there is none left.
+/// Waits for the next thread that has stopped or ended. Returns `None` if no thread remains.
 ///
 /// # Errors
-/// Those of `waitpid`.
+/// Returns the errors of `waitpid`.
 pub fn wait() -> io::Result<Option<(Pid, Stop)>> {
     loop {
         let mut status = 0;
@@ -193,7 +196,7 @@ pub fn wait() -> io::Result<Option<(Pid, Stop)>> {
     }
 }
 
-/// What a status of `waitpid` says.
+/// Decodes a status of `waitpid`.
 fn stop(status: c_int) -> Stop {
     if libc::WIFEXITED(status) {
         return Stop::Exited(libc::WEXITSTATUS(status));
@@ -216,10 +219,11 @@ fn stop(status: c_int) -> Stop {
     }
 }
 
-/// Lets a stopped thread go on, with a signal, or 0 for none. One that was killed meanwhile is no error.
+/// Resumes a stopped thread, with a signal, or 0 for none. A thread that has been killed is not an
+/// error.
 ///
 /// # Errors
-/// When the thread is not stopped.
+/// Returns an error if the thread is not stopped.
 pub fn resume(thread: Pid, how: Resume, signal: c_int) -> io::Result<()> {
     let how = match how {
         Resume::Run => libc::PTRACE_CONT,
@@ -266,10 +270,10 @@ pub fn entry(thread: Pid) -> io::Result<Entry> {
     })
 }
 
-/// What a system call has returned, at [`Stop::Return`]: a negative errno where it failed.
+/// Returns the result of a system call at [`Stop::Return`]: a negative errno if it failed.
 ///
 /// # Errors
-/// When the thread is not stopped.
+/// Returns an error if the thread is not stopped.
 pub fn returned(thread: Pid) -> io::Result<i64> {
     let info = syscall_info(thread)?;
     // SAFETY: all bits are valid for its numbers.
@@ -288,10 +292,11 @@ pub fn call_inside(thread: Pid) -> io::Result<(u64, u64)> {
     Ok((registers.orig_rax, registers.rdi))
 }
 
-/// Reads from the memory of a stopped thread, as far as there is any; how many bytes.
+/// Reads from the memory of a stopped thread, up to the end of its mapping. Returns the number of
+/// bytes.
 ///
 /// # Errors
-/// When there is no memory at this address.
+/// Returns an error if no memory is mapped at this address.
 pub fn read_memory(thread: Pid, address: u64, to: &mut [u8]) -> io::Result<usize> {
     let from = RemoteIoVec {
         base: address as usize,
@@ -304,16 +309,17 @@ pub fn read_memory(thread: Pid, address: u64, to: &mut [u8]) -> io::Result<usize
     )?)
 }
 
-/// A text that ends with a zero byte in the memory of a stopped thread, which may be so long.
+/// Reads a text of at most `most` bytes that ends with a zero byte from the memory of a stopped
+/// thread.
 ///
 /// # Errors
-/// When there is none.
+/// Returns an error if no such text exists.
 pub fn read_text(thread: Pid, address: u64, most: usize) -> io::Result<Vec<u8>> {
     const PAGE: u64 = 4096;
     let mut text = Vec::with_capacity(256);
     while text.len() < most {
         let at = address + text.len() as u64;
-        // No further than its page: the next one may not be there.
+        // Stops at the end of the page: the next one may not be mapped.
         let length = (PAGE - at % PAGE).min(256) as usize;
         let before = text.len();
         text.resize(before + length, 0);

@@ -10,12 +10,12 @@ use std::path::{Path, PathBuf};
 
 use crate::block::major_minor;
 
-/// How much goes to one device before the next one's turn, in bytes.
+/// Chunk size per device, in bytes.
 const PIECE: u64 = 64 << 10;
-/// Where a name is written that a new array is to have.
+/// Parameter file that creates an array of the name written to it.
 const NEW: &str = "/sys/module/md_mod/parameters/new_array";
 
-/// Whether this kernel can put devices together: its md is there.
+/// Whether this kernel can combine devices: its md driver is available.
 pub fn is_available() -> bool {
     Path::new(NEW).exists()
 }
@@ -30,10 +30,10 @@ pub fn assemble(device: &Path, members: &[PathBuf]) -> io::Result<()> {
     fill(&name, members)
 }
 
-/// Makes an array of this name, which begins with `md_`, without members.
+/// Creates an array of this name, which must begin with `md_`, without members.
 ///
 /// # Errors
-/// When there is one of that name, or the kernel refuses.
+/// Returns an error if an array of this name exists, or if the kernel refuses.
 pub fn make(name: &str) -> io::Result<()> {
     set(Path::new(NEW), name)
 }
@@ -59,10 +59,10 @@ pub fn fill(name: &str, members: &[PathBuf]) -> io::Result<()> {
     set(&array.join("array_state"), "active")
 }
 
-/// Stops an array, which lets go of its members and is gone with that.
+/// Stops an array, which releases its members and removes the array.
 ///
 /// # Errors
-/// `EBUSY` while somebody has it open.
+/// Returns `EBUSY` while a process has it open.
 pub fn stop(name: &str) -> io::Result<()> {
     set(&array(name).join("array_state"), "clear")
 }

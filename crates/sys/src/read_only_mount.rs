@@ -1,4 +1,5 @@
-//! Mounts that take no writes, start no programs and open no devices; private to the namespace of whoever makes them.
+//! Read-only mounts without programs and devices, private to the namespace of the process that
+//! creates them.
 
 use std::io;
 use std::path::Path;
@@ -13,10 +14,10 @@ const FLAGS: MsFlags = MsFlags::MS_RDONLY
     .union(MsFlags::MS_NODEV)
     .union(MsFlags::MS_NOEXEC);
 
-/// Binds a directory to another one; what is mounted below it is not there.
+/// Binds a directory to another one, without the mounts below it.
 ///
 /// # Errors
-/// What the kernel says.
+/// Returns the error of the kernel.
 pub fn bind(directory: &Path, at: &Path) -> io::Result<()> {
     mount(
         Some(directory),
@@ -32,7 +33,7 @@ pub fn bind(directory: &Path, at: &Path) -> io::Result<()> {
 /// Mounts the filesystem of this kind that is on a device.
 ///
 /// # Errors
-/// What the kernel says.
+/// Returns the error of the kernel.
 pub fn mount_device(device: &Path, at: &Path, kind: &str) -> io::Result<()> {
     Ok(mount(Some(device), at, Some(kind), FLAGS, None::<&str>)?)
 }

@@ -17,21 +17,21 @@ use perf_event::{Builder, Clock, SampleFlag};
 const RING: usize = 4 << 20;
 /// Full to here, it is time to read.
 const WAKE: usize = RING / 2;
-/// From here on, an address in a stack says what follows it: the kernel's functions, a program's
-/// (`PERF_CONTEXT_MAX`).
+/// Lowest marker value in a stack: a marker gives the context of the addresses that follow, kernel
+/// or program (`PERF_CONTEXT_MAX`).
 const CONTEXT: u64 = -4095_i64 as u64;
 /// Addresses of the kernel are in the upper half.
 const KERNEL: u64 = 1 << 63;
 
-/// What a sample tells. The weight says nothing here: the library cannot read an empty stack at the end of a record, and a
-/// weight stands behind it.
+/// Fields of a sample. The weight is not used: the library cannot read an empty stack at the end of
+/// a record, so a weight follows it.
 const SAMPLED: SampleFlag = SampleFlag::IP
     .union(SampleFlag::TID)
     .union(SampleFlag::TIME)
     .union(SampleFlag::CALLCHAIN)
     .union(SampleFlag::WEIGHT);
 
-/// Samples the first processor, whatever runs there.
+/// Samples the first processor, regardless of the process that runs on it.
 pub struct Sampler(perf_event::Sampler);
 
 /// Where the processor was.
@@ -41,11 +41,11 @@ pub struct Sample {
     pub time: Nanos,
     /// The thread, as this process's PID namespace numbers it; 0 for one of no process there.
     pub thread: u32,
-    /// Addresses of the kernel's functions, the innermost first; none where a program was at work.
+    /// Addresses of the kernel's functions, the innermost first; empty if a program was running.
     pub stack: Vec<u64>,
 }
 
-/// What a sampler has to tell, in order.
+/// A record of a sampler.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Record {
     /// A sample.
@@ -61,10 +61,10 @@ pub enum Record {
     Begun {
         /// The thread.
         thread: u32,
-        /// Who began it.
+        /// The thread that created it.
         parent: u32,
     },
-    /// So many records found no room.
+    /// Number of records lost for lack of room.
     Lost(u64),
 }
 
@@ -91,10 +91,10 @@ impl Sampler {
         Ok(Self(sampler))
     }
 
-    /// Takes no more samples; those that were taken are still there.
+    /// Stops sampling; the existing samples remain available.
     ///
     /// # Errors
-    /// When the kernel refuses.
+    /// Returns an error if the kernel refuses.
     pub fn stop(&mut self) -> io::Result<()> {
         self.0.disable()
     }
@@ -117,7 +117,7 @@ impl Sampler {
         }
     }
 
-    /// The next record, where there is one.
+    /// Returns the next record, if any.
     pub fn next_record(&mut self) -> Option<Record> {
         loop {
             let record = self.0.next_record()?;

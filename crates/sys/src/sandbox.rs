@@ -1,5 +1,4 @@
-//! What a process and its children see and may change: mounts made read-only, a `/dev` of their own, fewer
-//! capabilities.
+//! Restricts a process and its children: read-only mounts, a private `/dev`, fewer capabilities.
 
 use std::ffi::CStr;
 use std::fs;
@@ -10,7 +9,7 @@ use std::path::{Path, PathBuf};
 use nix::mount::{MsFlags, mount};
 use nix::sys::stat::{Mode, SFlag, makedev, mknod};
 
-/// Nodes that programs of filesystems expect, as far as this machine has them.
+/// Nodes that filesystem programs expect, if this machine has them.
 const NODES: [&str; 9] = [
     "null",
     "zero",
@@ -29,8 +28,9 @@ const LINKS: [(&str, &str); 4] = [
     ("/proc/self/fd/2", "stderr"),
 ];
 
-/// What no program of a filesystem has to do: make nodes, load modules, restart the machine, address hardware,
-/// look into other processes, set the clock, change the network. Numbers: `include/uapi/linux/capability.h`.
+/// Capabilities that filesystem programs do not need: make nodes, load modules, restart the
+/// machine, address hardware, inspect other processes, set the clock, change the network. Numbers:
+/// `include/uapi/linux/capability.h`.
 const DROPPED_CAPABILITIES: [u32; 8] = [
     12, // CAP_NET_ADMIN
     13, // CAP_NET_RAW
@@ -76,10 +76,11 @@ pub fn set_read_only(below: &CStr, read_only: bool) -> io::Result<()> {
     }
 }
 
-/// Mounts a `/dev` that holds what every program expects, and these block devices, by path and number, alone.
+/// Mounts a `/dev` that contains only the nodes every program expects and these block devices, by
+/// path and number.
 ///
 /// # Errors
-/// When it cannot be mounted or filled.
+/// Returns an error if it cannot be mounted or filled.
 pub fn private_dev(devices: &[(PathBuf, (u64, u64))]) -> io::Result<()> {
     let own: Vec<_> = NODES
         .iter()
@@ -111,7 +112,7 @@ pub fn private_dev(devices: &[(PathBuf, (u64, u64))]) -> io::Result<()> {
         let mode = Mode::S_IRUSR | Mode::S_IWUSR;
         mknod(path, SFlag::S_IFBLK, mode, makedev(*major, *minor))?;
     }
-    // Otherwise a program that is told of another device would make a file of its name.
+    // Otherwise a program that uses the path of another device would create a file of that name.
     let read_only = flags | MsFlags::MS_REMOUNT | MsFlags::MS_RDONLY;
     Ok(mount(
         None::<&str>,
@@ -141,13 +142,14 @@ fn character_node(name: &str) -> Option<(PathBuf, libc::dev_t)> {
     is_node.then(|| (path, metadata.rdev()))
 }
 
-/// Takes what no program of a filesystem has to do from all that this thread starts from now on.
+/// Drops the capabilities that filesystem programs do not need, for all programs that this thread
+/// starts afterwards.
 ///
 /// # Errors
-/// Without root.
+/// Returns an error without root.
 pub fn drop_capabilities() -> io::Result<()> {
     DROPPED_CAPABILITIES.into_iter().try_for_each(|capability| {
-        // SAFETY: this request takes a number and touches no memory of ours.
+        // SAFETY: this request takes a number and does not access memory of this process.
         let returned =
             unsafe { libc::prctl(libc::PR_CAPBSET_DROP, libc::c_ulong::from(capability)) };
         match returned {
@@ -157,7 +159,8 @@ pub fn drop_capabilities() -> io::Result<()> {
     })
 }
 
-/// Whether an error says that this kernel does not have something, rather than that it refuses it.
+/// Whether an error means that this kernel lacks a feature, rather than that it refuses the
+/// request.
 pub fn is_missing(error: &io::Error) -> bool {
     error.kind() == ErrorKind::Unsupported
         || matches!(error.raw_os_error(), Some(libc::ENOSYS | libc::EOPNOTSUPP))

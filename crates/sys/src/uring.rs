@@ -1,5 +1,5 @@
-//! Linux' submission and completion rings (io_uring) on one file, with buffers that the kernel has
-//! registered. The ring owns its buffers: nothing in flight can outlive them, and nobody can look at
+//! Linux submission and completion rings (io_uring) on one file, with buffers that are registered
+//! with the kernel. The ring owns its buffers: no request can outlive them, and no code can access
 //! one while the kernel uses it.
 
 use std::fs::File;
@@ -18,10 +18,10 @@ const FILE: Fixed = Fixed(0);
 /// Buffers begin at multiples of it: what every direct I/O path takes.
 const ALIGN: usize = 4096;
 
-/// A ring of so many slots, each with a buffer; a slot is either idle or in flight.
+/// A ring of slots, each with a buffer; a slot is either idle or in flight.
 pub struct Ring {
     ring: IoUring,
-    /// Given away only when nothing is in flight; see `drop`.
+    /// Taken only when no request is in flight; see `drop`.
     memory: Option<AlignedBuffer>,
     stride: usize,
     in_flight: Vec<bool>,
@@ -31,21 +31,21 @@ pub struct Ring {
 /// A request that has come back.
 #[derive(Debug)]
 pub struct Completion {
-    /// Its slot, idle again.
+    /// The slot, idle again.
     pub slot: usize,
     /// Bytes moved.
     pub outcome: io::Result<usize>,
 }
 
 impl Ring {
-    /// A ring of `depth` slots with buffers of so many bytes, for use by this thread alone.
+    /// Creates a ring of `depth` slots with buffers of `bytes` bytes, for use by this thread only.
     ///
     /// # Errors
-    /// When the kernel has no io_uring (`ENOSYS`), does not allow it (`EPERM`), or may not keep so
-    /// much memory in place (`ENOMEM`).
+    /// Returns an error if the kernel has no io_uring (`ENOSYS`), does not allow it (`EPERM`), or
+    /// may not lock enough memory (`ENOMEM`).
     ///
     /// # Panics
-    /// When depth or bytes are zero.
+    /// Panics if depth or bytes are zero.
     pub fn new(depth: u32, bytes: usize) -> io::Result<Self> {
         let ring = build(depth)?;
         let stride = bytes.next_multiple_of(ALIGN);
@@ -58,7 +58,7 @@ impl Ring {
                 iov_len: stride,
             })
             .collect();
-        // SAFETY: the buffers stay where they are until `drop`, which lets the ring go first.
+        // SAFETY: the buffers are not moved until `drop`, which unregisters them first.
         unsafe { ring.submitter().register_buffers(&vectors) }?;
         Ok(Self {
             ring,
@@ -77,7 +77,7 @@ impl Ring {
         self.ring.submitter().register_files(&[file.as_raw_fd()])
     }
 
-    /// How many slots there are.
+    /// Returns the number of slots.
     pub fn depth(&self) -> usize {
         self.in_flight.len()
     }
@@ -94,7 +94,7 @@ impl Ring {
     pub fn buffer(&mut self, slot: usize) -> &mut [u8] {
         assert!(!self.in_flight[slot], "the kernel has the buffer");
         let start = slot * self.stride;
-        let memory = self.memory.as_mut().expect("given away by `drop` only");
+        let memory = self.memory.as_mut().expect("taken only by `drop`");
         &mut memory[start..start + self.stride]
     }
 
@@ -109,11 +109,11 @@ impl Ring {
         self.push(slot, &entry.build());
     }
 
-    /// Prepares a write of `length` bytes of the slot's buffer, from its byte `skip` on, to an offset
-    /// of the file.
+    /// Prepares a write of `length` bytes of the slot's buffer, starting at its byte `skip`, to an
+    /// offset of the file.
     ///
     /// # Panics
-    /// When the slot is in flight, or the bytes do not lie in its buffer.
+    /// Panics if the slot is in flight, or if the bytes are not within its buffer.
     pub fn write(&mut self, slot: usize, skip: usize, offset: u64, length: usize) {
         let (address, length) = self.part(slot, skip, length);
         let entry = opcode::WriteFixed::new(FILE, address, length, slot as u16).offset(offset);
@@ -130,17 +130,18 @@ impl Ring {
         let entry = entry.clone().user_data(slot as u64);
         self.in_flight[slot] = true;
         self.count += 1;
-        // SAFETY: the entry refers to the registered file and to a part of a buffer that lives until
-        // nothing is in flight (see `drop`), and that `buffer` lends to nobody meanwhile.
+        // SAFETY: the entry refers to the registered file and to a part of a buffer. The buffer
+        // lives until no request is in flight (see `drop`), and `buffer` does not lend it during
+        // that time.
         let pushed = unsafe { self.ring.submission().push(&entry) };
         pushed.expect("there is a place for each slot");
     }
 
-    /// Hands over what was prepared, and waits until so many requests have come back, or until a span
-    /// of time is over where one is given.
+    /// Submits the prepared requests, and waits until `wait_for` requests have completed or the
+    /// optional timeout has expired.
     ///
     /// # Errors
-    /// When the kernel refuses the ring's work as a whole.
+    /// Returns an error if the kernel refuses the ring's work as a whole.
     pub fn submit(&mut self, wait_for: usize, at_most: Option<Nanos>) -> io::Result<()> {
         let outcome = match at_most {
             None => self.ring.submit_and_wait(wait_for),
@@ -153,7 +154,7 @@ impl Ring {
             }
         };
         match outcome.map_err(|e| (e.raw_os_error(), e)) {
-            // The time was over, or a signal came: whoever waits looks at what is there.
+            // Timeout or signal: the caller checks which requests have completed.
             Ok(_) | Err((Some(libc::ETIME | libc::EINTR), _)) => Ok(()),
             Err((_, error)) => Err(error),
         }
@@ -173,7 +174,7 @@ impl Ring {
         }
     }
 
-    /// Waits until nothing is in flight.
+    /// Waits until no request is in flight.
     fn drain(&mut self) -> io::Result<()> {
         let mut done = Vec::new();
         while self.count > 0 {
@@ -204,9 +205,9 @@ impl Drop for Ring {
             // The kernel may still write into them: memory lost is better than memory overwritten.
             std::mem::forget(self.memory.take());
         }
-        // The kernel takes a ring apart some time after its last user has let it go. What it holds is
-        // given back here, as a filesystem with an open file cannot be unmounted. Where nothing was
-        // registered there is nothing to give back.
+        // The kernel destroys a ring some time after its last user has closed it. The file is
+        // released here because a filesystem with an open file cannot be unmounted. Errors mean
+        // that no file or buffer was registered.
         let _ = self.ring.submitter().unregister_files();
         let _ = self.ring.submitter().unregister_buffers();
     }
@@ -226,7 +227,7 @@ impl std::fmt::Debug for Ring {
 mod tests {
     use super::*;
 
-    /// A ring; `None` where this kernel does not allow them.
+    /// Returns a ring, or `None` if this kernel does not allow them.
     fn allowed(depth: u32, bytes: usize) -> Option<Ring> {
         match Ring::new(depth, bytes) {
             Err(e) if matches!(e.raw_os_error(), Some(libc::ENOSYS | libc::EPERM)) => None,
@@ -260,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read() {
+    fn reads_what_it_wrote() {
         let Some((mut ring, _file)) = ring("read", 8, 1000) else {
             return;
         };
@@ -291,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_belongs_to_its_request_and_the_end_of_the_file_is_none() {
+    fn an_error_belongs_to_its_request_and_a_short_read_is_none() {
         let Some((mut ring, file)) = ring("error", 2, 4096) else {
             return;
         };
@@ -306,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wait_ends_when_its_time_is_over() {
+    fn a_wait_ends_at_its_timeout() {
         let Some((mut ring, _file)) = ring("wait", 2, 4096) else {
             return;
         };
@@ -327,10 +328,10 @@ mod tests {
         assert_eq!(file.metadata().unwrap().len(), 64 << 16);
     }
 
-    /// Whether somebody has the file open for writing, beside the descriptor that is opened here: a lease
-    /// to write is given to the only one. It is given back at once and not by closing the file: a program
-    /// that another test starts at that moment keeps the file open until it runs, and whoever opens the
-    /// path while the lease stands sends SIGIO to its owner, this process.
+    /// Whether the file is open for writing elsewhere. A write lease is granted only to the single
+    /// user of a file. The lease is released at once rather than by closing the file, for two
+    /// reasons: a program started by another test at that moment keeps the file open until it runs,
+    /// and opening the path during the lease sends SIGIO to its owner, this process.
     fn is_held(path: &std::path::Path) -> bool {
         let file = File::options().read(true).write(true).open(path).unwrap();
         let lease = |kind: libc::c_int| {
@@ -344,7 +345,7 @@ mod tests {
 
     /// Most times, as a program that another test starts at that moment has the file too, until it runs.
     #[test]
-    fn a_ring_that_is_gone_holds_no_file() {
+    fn a_dropped_ring_releases_its_file() {
         let path = std::env::temp_dir().join(format!("ring-held-{}", std::process::id()));
         let mut held = 0;
         for _ in 0..20 {
@@ -373,7 +374,7 @@ mod tests {
 
     #[test]
     #[should_panic(expected = "the kernel has the buffer")]
-    fn nobody_looks_at_a_buffer_that_the_kernel_has() {
+    fn rejects_access_to_a_buffer_in_flight() {
         let Some((mut ring, _file)) = ring("busy", 1, 4096) else {
             panic!("the kernel has the buffer, if it had a ring");
         };

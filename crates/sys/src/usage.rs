@@ -24,7 +24,7 @@ pub struct UsageSample {
     pub faults: PageFaults,
 }
 
-/// What drivers have used in their whole lives that were waited for by [`reap`].
+/// Total usage of the drivers that were waited for by [`reap`].
 static ENDED: Mutex<UsageSample> = Mutex::new(UsageSample {
     cpu: CpuTime {
         user: Nanos(0),
@@ -35,18 +35,18 @@ static ENDED: Mutex<UsageSample> = Mutex::new(UsageSample {
     faults: PageFaults { minor: 0, major: 0 },
 });
 
-/// Reads the usage of this process, of the programs it has waited for, of the machine, and, where
-/// the reader is the first process of its namespace, of the drivers that live there or have ended.
+/// Reads the usage of this process, of the programs it has waited for, of the machine, and, if the
+/// reader is the first process of its namespace, of the drivers that run in it or have ended.
 ///
-/// For the beginning of what is measured: this process comes last, so that what the reading itself takes, which is
-/// more than a millisecond where `/proc` is full, is not counted. [`at_end`] is for its end.
+/// For the start of a measurement: reads this process last, so the cost of the reading itself, more
+/// than a millisecond with many processes in `/proc`, is not counted. Use [`at_end`] for the end.
 pub fn sample_start() -> UsageSample {
     let mut reading = of_others();
     add_own(&mut reading);
     reading
 }
 
-/// The same, this process first.
+/// Reads the usage at the end of a measurement, this process first.
 pub fn sample_end() -> UsageSample {
     let mut own = UsageSample::default();
     add_own(&mut own);
@@ -72,8 +72,8 @@ fn of_others() -> UsageSample {
     reading
 }
 
-/// What children have used that were waited for, drivers left out: the kernel adds the whole life of
-/// a driver at the moment of its end, which would be that of an unmount.
+/// Returns the usage of children that were waited for, except drivers: the kernel adds the total
+/// usage of a driver at the moment it ends, so it would be counted as part of an unmount.
 fn programs(ended: &UsageSample) -> UsageSample {
     let mut children = UsageSample::default();
     if let Ok(usage) = getrusage(UsageWho::RUSAGE_CHILDREN) {
@@ -82,15 +82,16 @@ fn programs(ended: &UsageSample) -> UsageSample {
     difference(ended, &children)
 }
 
-/// Waits for one driver that was left to this process and has ended; false where there is none.
-/// No program of our own may be running, as it would be taken for a driver.
+/// Waits for one orphaned driver that has ended. Returns false if none has. Must not be called
+/// while a program of this process runs, because it would be counted as a driver.
 pub fn reap() -> bool {
     wait_for(-1)
 }
 
 fn wait_for(pid: libc::pid_t) -> bool {
     let mut usage = MaybeUninit::<libc::rusage>::zeroed();
-    // Locked meanwhile, so that nobody reads what is counted among the children but not yet here.
+    // Locked until the end, so that no reader sees usage that is already counted among the children
+    // but not yet here.
     let mut ended = ENDED.lock().unwrap_or_else(PoisonError::into_inner);
     // SAFETY: the kernel writes one `struct rusage` to the pointer, which is valid for the whole call;
     // a null pointer for the status is allowed.
@@ -98,12 +99,12 @@ fn wait_for(pid: libc::pid_t) -> bool {
     if found <= 0 {
         return false;
     }
-    // SAFETY: it holds nothing but integers, for which zeros are values, too.
+    // SAFETY: all fields are integers, for which zeros are valid values.
     add(&mut ended, &unsafe { usage.assume_init() });
     true
 }
 
-/// What was used between two readings.
+/// Returns the usage between two readings.
 pub const fn difference(before: &UsageSample, after: &UsageSample) -> UsageSample {
     const fn less(after: Nanos, before: Nanos) -> Nanos {
         Nanos(after.0.saturating_sub(before.0))
@@ -133,7 +134,8 @@ const fn nanos(time: libc::timeval) -> u64 {
     time.tv_sec as u64 * 1_000_000_000 + time.tv_usec as u64 * 1_000
 }
 
-/// Processor time of every other process of a namespace of our own, to the nanosecond.
+/// Returns the processor time of every other process in this process's PID namespace, with
+/// nanosecond resolution.
 ///
 /// FUSE drivers put themselves into the background and become children of PID 1, that is, of the
 /// agent; `getrusage` does not count them until they have ended and were waited for.
@@ -150,14 +152,14 @@ fn drivers() -> Nanos {
     Nanos(others.filter_map(|p| time_of(p.pid)).sum())
 }
 
-/// What the processors of the machine did since it was switched on.
+/// Processor time of the machine since boot.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CpuTotals {
-    /// In user mode, for whatever program.
+    /// In user mode.
     pub user: Nanos,
     /// In the kernel, interrupts among it.
     pub system: Nanos,
-    /// Given to somebody else by the host of this machine.
+    /// Used by other guests of this machine's host.
     pub stolen: Nanos,
 }
 
@@ -166,9 +168,8 @@ pub fn processors() -> CpuTotals {
     parse_proc_stat(&fs::read_to_string("/proc/stat").unwrap_or_default())
 }
 
-/// The same from the text of `/proc/stat`.
-/// Source: proc(5), first line: user nice system idle iowait irq softirq steal; guest time is part of
-/// user already.
+/// Parses the text of `/proc/stat`. Source: proc(5), first line: user nice system idle iowait irq
+/// softirq steal; guest time is already part of user.
 pub fn parse_proc_stat(stat: &str) -> CpuTotals {
     let first = stat.lines().next().unwrap_or_default();
     let fields = first.split_whitespace().skip(1);
@@ -185,7 +186,7 @@ pub fn parse_proc_stat(stat: &str) -> CpuTotals {
     }
 }
 
-/// Busy time of all processors: everything but idle and waiting for I/O.
+/// Returns the busy time of all processors, without idle time and waiting for I/O.
 fn machine() -> Nanos {
     let CpuTotals { user, system, .. } = processors();
     Nanos(user.0.saturating_add(system.0))
@@ -206,7 +207,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_driver_used_is_not_taken_for_that_of_programs() {
+    fn driver_usage_is_not_counted_as_that_of_programs() {
         let script = "i=0; while [ $i -lt 50000 ]; do i=$((i+1)); done";
         #[expect(
             clippy::zombie_processes,
@@ -227,7 +228,7 @@ mod tests {
 
     /// A phase of 3.4 ms had 130 % of a processor: `/proc` was read after the usage and before the clock.
     #[test]
-    fn what_reading_takes_is_not_counted() {
+    fn the_cost_of_reading_is_not_counted() {
         let own = || {
             let mut reading = UsageSample::default();
             add_own(&mut reading);
@@ -244,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn the_processors_time_is_told_apart() {
+    fn the_kinds_of_processor_time_are_separated() {
         let of = |user, system, stolen| CpuTotals {
             user: Nanos(user * TICK),
             system: Nanos(system * TICK),

@@ -3,13 +3,13 @@
 use std::ffi::CStr;
 use std::io;
 
-/// Sets an extended attribute of the file that a path leads to, following links.
+/// Sets an extended attribute of the file at a path, following links.
 ///
 /// # Errors
-/// What `setxattr` says: ENOTSUP where the filesystem has none.
+/// Returns the errors of `setxattr`: ENOTSUP if the filesystem has no extended attributes.
 pub fn set(path: &CStr, name: &CStr, value: &[u8]) -> io::Result<()> {
-    // SAFETY: both strings end with a zero and outlive the call, as does the value, of which the
-    // kernel reads `value.len()` bytes and writes none.
+    // SAFETY: both strings end with a zero and outlive the call, as does the value; the kernel
+    // reads `value.len()` bytes of the value and writes none.
     let returned = unsafe {
         libc::setxattr(
             path.as_ptr(),
@@ -31,7 +31,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_not_there_has_no_attributes() {
+    fn a_missing_file_has_no_attributes() {
         let error = set(c"/nowhere/at-all", c"user.fsarena", b"value").unwrap_err();
         assert_eq!(error.raw_os_error(), Some(libc::ENOENT));
     }

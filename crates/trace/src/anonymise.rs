@@ -7,9 +7,9 @@ use model::SeededRng;
 use crate::paths::PathInterner;
 use crate::trace::{EntryKind, Syscall, Trace, TraceHeader, TraceRecord, TreeEntry};
 
-/// Letters of new names: those that no filesystem takes for others.
+/// Letters of new names, valid and distinct on all filesystems.
 const LETTERS: &[u8; 36] = b"abcdefghijklmnopqrstuvwxyz0123456789";
-/// Endings that say what a file is, and nothing of whose it is.
+/// Extensions that reveal the type of a file but not its owner.
 const ENDINGS: [&[u8]; 40] = [
     b"a", b"bin", b"bz2", b"c", b"cc", b"conf", b"cpp", b"css", b"csv", b"db", b"deb", b"gif",
     b"go", b"gz", b"h", b"hpp", b"html", b"java", b"jpg", b"js", b"json", b"lock", b"log", b"md",
@@ -54,7 +54,7 @@ impl Names {
         given
     }
 
-    /// The same of each name of a path.
+    /// Replaces each name in a path.
     fn of_path(&mut self, path: &[u8]) -> Vec<u8> {
         let names: Vec<Vec<u8>> = path
             .split(|byte| *byte == b'/')
@@ -64,7 +64,8 @@ impl Names {
     }
 }
 
-/// What stays of a name: the dot of a hidden one, and a known ending.
+/// Returns the parts of a name that are kept: the leading dot of a hidden file, and a known
+/// extension.
 fn kept(name: &[u8]) -> (&[u8], &[u8]) {
     let begin = usize::from(name.first() == Some(&b'.') && name.len() > 1);
     let dot = name
@@ -78,9 +79,9 @@ fn kept(name: &[u8]) -> (&[u8], &[u8]) {
 }
 
 impl Trace {
-    /// The same trace with other names, the same for the same seed: each as long as it was, with its known ending, in a
-    /// directory as deep, and the same wherever it was the same. Of where the trace comes from, what recorded it and the
-    /// system are left.
+    /// Returns the trace with other names, which depend only on the seed. Each name keeps its
+    /// length, its known extension and its depth, and equal names stay equal. The origin keeps only
+    /// the recorder and the system.
     #[must_use]
     pub fn anonymised(&self, seed: u64) -> Self {
         let mut names = Names {
@@ -150,7 +151,7 @@ mod tests {
     use model::Nanos;
 
     #[test]
-    fn names_are_others_and_all_else_is_as_it_was() {
+    fn anonymised_trace_differs_only_in_names() {
         let mut trace = Trace::default();
         trace.header.command = vec!["secret".into()];
         let path = trace.paths.intern(b".git/secret/main.c");
@@ -190,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn no_two_names_become_one() {
+    fn distinct_names_stay_distinct() {
         let mut trace = Trace::default();
         for letter in b'!'..=b'~' {
             trace.paths.intern_child(

@@ -14,9 +14,9 @@ use crate::trace::Trace;
 /// A format that can be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ImportFormat {
-    /// What `strace -f -ttt -T -y -o FILE` has written.
+    /// Output of `strace -f -ttt -T -y -o FILE`.
     Strace,
-    /// What `fio --write_iolog=FILE` has written, version 2 or 3.
+    /// Output of `fio --write_iolog=FILE`, version 2 or 3.
     Iolog,
 }
 
@@ -26,11 +26,11 @@ pub enum ImportFormat {
 pub struct ImportError {
     /// The line, from 1.
     pub line: usize,
-    /// What is wrong there, and what to do.
+    /// Description of the problem, with a hint.
     pub message: String,
 }
 
-/// The format of a file, where it begins as one of them does.
+/// Returns the format of a file, detected from its beginning.
 pub fn detect_format(text: &[u8]) -> ImportFormat {
     match text.starts_with(b"fio version ") {
         true => ImportFormat::Iolog,
@@ -38,11 +38,11 @@ pub fn detect_format(text: &[u8]) -> ImportFormat {
     }
 }
 
-/// Reads what another program has recorded. Of strace, only what lies `below` a directory is taken, which is the one that
-/// the first process began in where nothing is said.
+/// Parses a recording of another program. From strace output, only operations `below` a directory
+/// are imported; the default is the working directory of the first process.
 ///
 /// # Errors
-/// At the first line that is not of that format.
+/// Returns an error at the first line with invalid syntax.
 pub fn import(
     text: &[u8],
     format: ImportFormat,

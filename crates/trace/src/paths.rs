@@ -14,13 +14,13 @@ impl PathId {
 /// All paths of a trace. A path is made of its parent and its last name, and a parent comes before what is in it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PathInterner {
-    /// Of each path but the top: its parent and its last name.
+    /// Parent and last name of each path except the top.
     nodes: Vec<(PathId, Box<[u8]>)>,
     known: HashMap<(PathId, Box<[u8]>), PathId>,
 }
 
 impl PathInterner {
-    /// The path of a name in a directory, which is kept where it is not yet.
+    /// Returns the path of a name in a directory, and adds it if it is new.
     pub fn intern_child(&mut self, parent: PathId, name: &[u8]) -> PathId {
         let key = (parent, Box::from(name));
         if let Some(id) = self.known.get(&key) {
@@ -32,12 +32,13 @@ impl PathInterner {
         id
     }
 
-    /// The path of a name in a directory, where it is known.
+    /// Returns the path of a name in a directory, if known.
     pub fn find(&self, parent: PathId, name: &[u8]) -> Option<PathId> {
         self.known.get(&(parent, Box::from(name))).copied()
     }
 
-    /// The path of these names, apart by `/`, from the top; `.` and empty names are left out.
+    /// Returns the path of names separated by `/`, starting from the top. Ignores `.` and empty
+    /// names.
     pub fn intern(&mut self, path: &[u8]) -> PathId {
         let names = path.split(|letter| *letter == b'/');
         names
@@ -67,12 +68,12 @@ impl PathInterner {
         names.join(&b'/')
     }
 
-    /// How many there are, the top among them.
+    /// Returns the number of paths, including the top.
     pub fn len(&self) -> usize {
         self.nodes.len() + 1
     }
 
-    /// Whether there is none but the top.
+    /// Returns true if the only path is the top.
     pub fn is_empty(&self) -> bool {
         self.nodes.is_empty()
     }

@@ -1,10 +1,13 @@
-//! The order in which a trace is replayed: which operations a thread does, and for which of other threads it waits.
+//! Replay order of a trace: the operations of each thread, and the operations of other threads that
+//! it waits for.
 //!
-//! A thread's operations keep their order. Across threads, one waits for another where the program says so
-//! ([`Order`]), or where both touch the same thing and one of them changes it: a name or a directory above it, an
-//! opening, the names in a directory that is listed, the same bytes of a file, its size. This is the resource-oriented
-//! order of ROOT (Weiss, Harter, Arpaci-Dusseau: "ROOT: Replaying multithreaded traces with resource-oriented ordering",
-//! SOSP 2013). What follows from earlier waits is left out, which vector clocks tell.
+//! The operations of a thread keep their order. Across threads, an operation waits for another one
+//! if the program requires it ([`Order`]), or if both touch the same resource and one of them
+//! changes it. A resource is a name or a directory above it, a handle, the names in a listed
+//! directory, the same bytes of a file, or its size. This is the resource-oriented order of ROOT
+//! (Weiss, Harter, Arpaci-Dusseau: "ROOT: Replaying multithreaded traces with resource-oriented
+//! ordering", SOSP 2013). Waits that follow from earlier waits are omitted, with the help of vector
+//! clocks.
 
 mod clocks;
 mod files;
@@ -21,33 +24,33 @@ use resource::{AccessMode, Resource, ResourceAccess};
 
 pub use clocks::Dependency;
 
-/// What each thread of a replay does.
+/// Operations and waits of all threads of a replay.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ReplayPlan {
     /// A lane for each: as many as threads ran side by side when the trace was made.
     pub lanes: Vec<ReplayThread>,
 }
 
-/// What one thread of a replay does, in its order.
+/// Operations and waits of one replaying thread, in order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ReplayThread {
     /// Its steps.
     pub steps: Vec<Step>,
-    /// What steps wait for, one behind the other.
+    /// Waits of all steps, concatenated.
     waits: Vec<Dependency>,
 }
 
 /// One operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Step {
-    /// Its number in [`Trace::operations`].
+    /// Index of the operation in [`Trace::operations`].
     pub operation: u32,
-    /// Where its waits end; they begin where those of the step before end.
+    /// End of the step's waits. They start at the end of the previous step's waits.
     waits_end: u32,
 }
 
 impl ReplayThread {
-    /// What a step waits for, by its place.
+    /// Returns the waits of a step, by its index.
     pub fn waits(&self, step: usize) -> &[Dependency] {
         let end_of = |step: usize| {
             self.steps
@@ -60,8 +63,8 @@ impl ReplayThread {
 }
 
 impl ReplayPlan {
-    /// The order of a trace. Each wait is for an operation with a lower number, so that replaying always comes to its
-    /// end.
+    /// Computes the replay order of a trace. Each wait refers to an operation with a lower number,
+    /// so the replay always finishes.
     pub fn build(trace: &Trace) -> Self {
         let (lane_of, lanes) = threads::of(&trace.operations);
         let mut planner = Planner {
@@ -86,7 +89,7 @@ impl ReplayPlan {
         planner.plan
     }
 
-    /// How many operations are performed.
+    /// Returns the number of operations to perform.
     pub fn operations(&self) -> u64 {
         self.lanes.iter().map(|lane| lane.steps.len() as u64).sum()
     }
@@ -96,17 +99,17 @@ struct Planner<'a> {
     trace: &'a Trace,
     clocks: VectorClocks,
     plan: ReplayPlan,
-    /// What the next step of each lane waits for.
+    /// Waits of the next step of each lane.
     pending: Vec<Vec<Dependency>>,
-    /// Of each path, its name.
+    /// Resource of each path: its name.
     names: Vec<Resource>,
-    /// Of each path, the names in it.
+    /// Resource of each path: the names in this directory.
     listings: Vec<Resource>,
     openings: HashMap<HandleId, Opening>,
     files: FileTable,
-    /// How far each thread has come, and what it waits for before it goes on.
+    /// Progress of each thread: its last step, and the pending waits of its lane.
     threads: HashMap<u32, Vec<Dependency>>,
-    /// Where each thread was started, likewise.
+    /// Waits that apply to the first operation of a started thread.
     starts: HashMap<u32, Vec<Dependency>>,
     messages: HashMap<u32, Vec<Dependency>>,
 }
@@ -139,7 +142,7 @@ impl Planner<'_> {
         }
         let so_far = self.so_far(here.wait);
         self.threads.insert(operation.thread, so_far);
-        // What was learnt without a step holds from the next step on.
+        // Waits found without a step apply to the next step.
         if is_step {
             let into = &mut self.plan.lanes[lane];
             into.waits.append(&mut self.pending[lane]);
@@ -151,7 +154,7 @@ impl Planner<'_> {
         }
     }
 
-    /// For what has to be waited to be behind all that a lane has done, and has waited for, until here.
+    /// Returns the waits for all operations of a lane so far, and for their waits.
     fn so_far(&self, here: Dependency) -> Vec<Dependency> {
         let mut waits = self.pending[here.lane as usize].clone();
         waits.push(here);
@@ -196,7 +199,7 @@ impl Planner<'_> {
         }
     }
 
-    /// What failed has changed nothing, and saw what was there.
+    /// Handles a failed call: it changed no resource, but depends on the state that it saw.
     fn touch_failing(&mut self, call: &Syscall, here: ResourceAccess, waits: &mut Vec<Dependency>) {
         for path in call.paths().into_iter().flatten() {
             self.name(path, AccessMode::Read, here, waits);
@@ -243,7 +246,7 @@ impl Planner<'_> {
         self.touch_files(call, here, waits);
     }
 
-    /// What becomes of files and their data.
+    /// Tracks the effects of a call on files and their data.
     fn touch_files(&mut self, call: &Syscall, here: ResourceAccess, waits: &mut Vec<Dependency>) {
         let paths = &self.trace.paths;
         match *call {
@@ -386,7 +389,7 @@ impl Planner<'_> {
     fn change_name(&mut self, path: PathId, here: ResourceAccess, waits: &mut Vec<Dependency>) {
         self.name(path, AccessMode::Modify, here, waits);
         if let Some(parent) = self.trace.paths.parent(path) {
-            // Those who change names do not wait for each other, but for those who list them, and the other way.
+            // Calls that change names do not wait for each other, but they and listings do.
             self.listings[parent.0 as usize].record_access(AccessMode::Add, here, waits);
         }
         self.listings[path.0 as usize] = Resource::default();

@@ -1,4 +1,4 @@
-//! What a trace holds, in a few numbers.
+//! Summary of a trace in a few numbers.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,28 +8,28 @@ use serde::Serialize;
 use crate::plan::ReplayPlan;
 use crate::trace::{EntryKind, Syscall, SyscallResult, Trace, TreeEntry};
 
-/// What a trace holds.
+/// Summary of a trace.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct TraceSummary {
     /// Calls that touch the directory.
     pub operations: u64,
-    /// How many of each, by the name of the system call.
+    /// Number of calls by name of the system call.
     pub calls: BTreeMap<&'static str, u64>,
-    /// Of all, those that failed.
+    /// Number of failed calls.
     pub failed: u64,
-    /// Of all, those that wait for a device: fsync and its like.
+    /// Number of calls that wait for a device, such as fsync.
     pub syncs: u64,
     /// Bytes that were read.
     pub read: Bytes,
     /// Bytes that were written.
     pub written: Bytes,
-    /// Names that lay there before.
+    /// Number of names before the first operation.
     pub before: u64,
-    /// Bytes that lay there before.
+    /// Bytes in files before the first operation.
     pub bytes_before: Bytes,
-    /// Names that lay there afterwards.
+    /// Number of names after the last operation.
     pub after: u64,
-    /// Bytes that lay there afterwards.
+    /// Bytes in files after the last operation.
     pub bytes_after: Bytes,
     /// Processes.
     pub processes: u64,
@@ -114,7 +114,7 @@ mod tests {
     use crate::trace::{Errno, HandleId, TraceRecord};
 
     #[test]
-    fn what_is_in_a_trace_is_counted() {
+    fn summary_counts_calls_bytes_and_times() {
         let mut trace = Trace::default();
         let handle = HandleId(0);
         let calls = [

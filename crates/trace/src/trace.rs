@@ -5,54 +5,56 @@ use serde::{Deserialize, Serialize};
 
 use crate::paths::{PathId, PathInterner};
 
-/// What a program did below a directory.
+/// Recorded operations of a program below a directory.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Trace {
-    /// Where it comes from.
+    /// Origin of the trace.
     pub header: TraceHeader,
     /// The paths that the rest refers to.
     pub paths: PathInterner,
-    /// What lay below the directory before: what replaying begins with. Directories come before what is in them.
+    /// Entries below the directory before the first operation, which the replay starts with.
+    /// Directories precede their contents.
     pub before: Vec<TreeEntry>,
-    /// What was done, in the order in which it began.
+    /// Operations, in the order of their start.
     pub operations: Vec<TraceRecord>,
-    /// What lay there behind the last operation: what replaying must end with.
+    /// Entries after the last operation, which the replay must end with.
     pub after: Vec<TreeEntry>,
 }
 
-/// Where a trace comes from, and what it does not hold.
+/// Origin of a trace, and its limitations.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TraceHeader {
     /// The command that was recorded, or the file that was imported.
     pub command: Vec<String>,
-    /// What recorded it, with its version: `fsarena 0.1.0`, `strace`, `fio iolog 2`.
+    /// Name and version of the recorder: `fsarena 0.1.0`, `strace`, `fio iolog 2`.
     pub recorder: String,
-    /// System and version on which it was recorded, as `uname` says it; empty where that is unknown.
+    /// Name and version of the operating system during the recording, as reported by `uname`; empty
+    /// if unknown.
     pub system: String,
-    /// Whether names are others than those that were recorded.
+    /// True if names were replaced.
     pub anonymised: bool,
-    /// Operations outside the directory, which the trace leaves out.
+    /// Number of operations outside the directory, which are omitted.
     pub elsewhere: u64,
-    /// What could not be seen or is not in the trace, a sentence each.
+    /// Information that could not be recorded or is not in the trace, one sentence each.
     #[serde(rename = "unseen")]
     pub limitations: Vec<String>,
 }
 
-/// A name in the directory, before or behind the operations.
+/// A name in the directory, before the first or after the last operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TreeEntry {
     /// Where.
     pub path: PathId,
-    /// What it is.
+    /// Kind of the entry.
     pub kind: EntryKind,
     /// Permissions: the lowest twelve bits of `st_mode`.
     pub mode: u16,
 }
 
-/// What a name stands for.
+/// Kind of a directory entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EntryKind {
-    /// A file of so many bytes.
+    /// A file.
     File {
         /// Its size.
         size: u64,
@@ -61,13 +63,13 @@ pub enum EntryKind {
     Directory,
     /// A symbolic link to this text.
     Symlink(Vec<u8>),
-    /// Another name of a file that comes before it.
+    /// A hard link to a file that precedes it.
     Link(PathId),
     /// A named pipe or a socket, which replaying makes as a pipe.
     Pipe,
 }
 
-/// One call of the program that touched the directory, or said something of the order of things.
+/// A call that touched the directory, or an ordering event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TraceRecord {
     /// Number of the process, counted from 0 in the order in which they appeared.
@@ -76,11 +78,11 @@ pub struct TraceRecord {
     pub thread: u32,
     /// When it began, from the beginning of the recording.
     pub began: Nanos,
-    /// How long it took then.
+    /// Duration during the recording.
     pub duration: Nanos,
-    /// What was asked for.
+    /// The call.
     pub call: Syscall,
-    /// What came of it.
+    /// Result of the call.
     pub outcome: SyscallResult,
 }
 
@@ -92,7 +94,7 @@ pub struct HandleId(pub u32);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Errno(pub u16);
 
-/// What came of a call.
+/// Result of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SyscallResult {
     /// It succeeded and returned this: bytes, entries, or 0.
@@ -106,11 +108,11 @@ pub enum SyscallResult {
 pub struct OpenFlags(pub u32);
 
 impl OpenFlags {
-    /// The part that says whether it is opened for reading (0), writing (1) or both (2).
+    /// Access mode: reading (0), writing (1) or both (2).
     pub const ACCESS: u32 = 0o3;
-    /// Make it where it is not there.
+    /// Create the file if it does not exist.
     pub const CREATE: u32 = 0o100;
-    /// Fail where it is there.
+    /// Fail if the file exists.
     pub const EXCLUSIVE: u32 = 0o200;
     /// Empty it.
     pub const TRUNCATE: u32 = 0o1000;
@@ -156,9 +158,12 @@ impl OpenFlags {
     }
 }
 
-/// What was asked for. Data has lengths and places, and no content.
+/// A call with its arguments. Data have lengths and offsets, but no contents.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[expect(missing_docs, reason = "each call says what its parts are")]
+#[expect(
+    missing_docs,
+    reason = "the documentation of each call covers its fields"
+)]
 pub enum Syscall {
     /// `open`, `openat`, `creat`; what succeeded is `handle` from then on.
     Open {
@@ -169,7 +174,7 @@ pub enum Syscall {
     },
     /// `close` of the last descriptor of an opening.
     Close { handle: HandleId },
-    /// `read`, `pread`, `readv`, the reading side of `sendfile`: so many bytes asked for, at this place.
+    /// `read`, `pread`, `readv`, the reading side of `sendfile`: requested length and offset.
     Read {
         handle: HandleId,
         offset: u64,
@@ -199,7 +204,7 @@ pub enum Syscall {
         offset: u64,
         length: u64,
     },
-    /// `fsync`; `fdatasync` where only data is asked for.
+    /// `fsync`, or `fdatasync` if `data_only` is set.
     Sync { handle: HandleId, data_only: bool },
     /// `sync` and `syncfs`.
     SyncAll,
@@ -231,7 +236,7 @@ pub enum Syscall {
     Unlink { path: PathId },
     /// `rename`, `renameat2` with its flags.
     Rename { from: PathId, to: PathId, flags: u8 },
-    /// `link`; `handle` instead of a path where a file without a name gets one.
+    /// `link`.
     Link { from: PathId, to: PathId },
     /// `linkat` of an opening (`AT_EMPTY_PATH`, `/proc/self/fd`).
     LinkHandle { handle: HandleId, to: PathId },
@@ -248,7 +253,7 @@ pub enum Syscall {
         offset: u64,
         length: u64,
     },
-    /// `copy_file_range` and the `FICLONE` calls, which the outcome tells by the bytes.
+    /// `copy_file_range` and the `FICLONE` calls. The outcome is the number of copied bytes.
     CopyRange {
         from: HandleId,
         to: HandleId,
@@ -275,7 +280,7 @@ pub enum Syscall {
         name: Vec<u8>,
         length: u32,
     },
-    /// `getxattr`, which is asked for far more than attributes are set; `follow` as in `stat`.
+    /// `getxattr`, which programs call far more often than `setxattr`.
     GetAttribute { path: PathId, name: Vec<u8> },
     /// `listxattr`.
     ListAttributes { path: PathId },
@@ -288,7 +293,8 @@ pub enum Syscall {
         length: u64,
         advice: u8,
     },
-    /// `flock` and record locks, as far as they were given: the order between processes is in [`Call::Order`].
+    /// `flock` and record locks that were granted. The order between processes is in
+    /// [`Call::Order`].
     Lock { handle: HandleId },
     /// No call of a filesystem's: what the thread had to wait for.
     Order(SyncEvent),
@@ -297,7 +303,7 @@ pub enum Syscall {
 /// Order between threads which the program itself makes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SyncEvent {
-    /// The thread has begun another: that one's first operation comes behind this.
+    /// The thread has started another, whose operations all come after this event.
     Spawn {
         /// Its number.
         thread: u32,
@@ -321,7 +327,7 @@ pub enum SyncEvent {
 }
 
 impl Syscall {
-    /// The system call that it stands for, as people know it.
+    /// Returns the common name of the system call.
     pub const fn name(&self) -> &'static str {
         match self {
             Self::Open { .. } => "open",
@@ -371,7 +377,7 @@ impl Syscall {
         }
     }
 
-    /// The paths that it names, the second of those that name two behind the first.
+    /// Returns the paths that the call refers to. If it has two, the first is the source.
     pub const fn paths(&self) -> [Option<PathId>; 2] {
         match *self {
             Self::Open { path, .. }

@@ -1,10 +1,10 @@
-//! What the orchestrator and the agent of a cell say to each other; [`machine`] has what it says to the agent of a whole
-//! machine.
+//! Messages between the orchestrator and the agent of a cell. [`machine`] has the messages to the
+//! agent of a whole machine.
 //!
 //! The orchestrator writes one [`Job`] as a line of JSON to the agent's standard input and keeps
 //! that end open: when it closes, the agent ends. The agent writes [`Event`]s, a line of JSON each,
-//! to its standard output. Nothing else is said, whether the agent is a child process or PID 1 of a
-//! guest behind a serial port. No I/O happens here.
+//! to its standard output. There is no other communication, whether the agent is a child process or
+//! PID 1 of a guest with a serial port. No I/O happens here.
 
 pub mod machine;
 
@@ -21,17 +21,17 @@ use serde::{Deserialize, Serialize};
 /// Version of these messages; an agent refuses a job of any other.
 pub const VERSION: u32 = 2;
 
-/// What an agent writes on the console of its guest before anything else: what stands before it is about the
-/// machine, and what stands behind it about the cell.
+/// First line that an agent writes on the console of its guest. Earlier lines are about the
+/// machine, later lines about the cell.
 pub const CONSOLE_MARK: &str = "fsarena: the cell begins";
 
-/// Between these lines, an agent that is stuck has written on the console of its guest where its threads are,
-/// and the kernel where its own are.
+/// Start marker of the stacks that an agent without progress prints on the console of its guest:
+/// first those of the agent's threads, then those of kernel threads.
 pub const STACKS_BEGIN: &str = "fsarena: nothing moves; everything is here";
 /// The end of that.
 pub const STACKS_END: &str = "fsarena: nothing moves; that was all";
 
-/// What an agent is to do: one test on one freshly made filesystem.
+/// Job of an agent: one test on one new filesystem.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CellJob {
     /// [`VERSION`] of the writer.
@@ -40,24 +40,24 @@ pub struct CellJob {
     pub cell: CellId,
     /// Where to work.
     pub target: WorkTarget,
-    /// What is copied in, where the campaign has another disk for that.
+    /// Source of the files that the test copies, if the campaign has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<SourceMount>,
-    /// Where archives of sources lie that commands unpack.
+    /// Directory with the archives that commands unpack.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub archives: Option<PathBuf>,
-    /// What to do there.
+    /// Test to run.
     pub test: Test,
     /// How the filesystem is aged before the first phase; it is fresh where absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub age: Option<AgeingParams>,
-    /// What the job has to do with an aged state that is kept; nothing where absent.
+    /// Use of an aged state by the job, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub aged: Option<AgedImageAction>,
     /// From which every random choice comes.
     pub seed: u64,
-    /// Time without any event after which the agent writes on the console where everything is stuck; absent
-    /// where whoever watches can look for himself.
+    /// Time without an event after which the agent prints all stacks on the console. Absent if the
+    /// watcher can read the stacks itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stacks_after: Option<Nanos>,
     /// How the processor is sampled; it is not where absent.
@@ -68,14 +68,15 @@ pub struct CellJob {
 /// How an agent ages a filesystem.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AgeingParams {
-    /// The distributions, and where it ends.
+    /// Distributions and target fill.
     pub age: AgeingSpec,
     /// From which sizes, directories and order come: the same for all tests and contenders of a round.
     pub seed: u64,
 }
 
 impl AgeingParams {
-    /// That of all cells of a round of a campaign, whatever contender and test they are of.
+    /// Returns the ageing of all cells in a round of a campaign. It is the same for every contender
+    /// and test.
     pub fn for_round(age: &AgeingSpec, campaign_seed: u64, round: u32) -> Self {
         let mut rng = SeededRng::substream(campaign_seed, &format!("age in round {round}"));
         Self {
@@ -85,7 +86,7 @@ impl AgeingParams {
     }
 }
 
-/// What a job has to do with an aged state that is kept.
+/// Use of an aged state by a job.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum AgedImageAction {
@@ -97,16 +98,16 @@ pub enum AgedImageAction {
     Restore(Box<AgedImageInfo>),
 }
 
-/// What is known of an aged state from when it was made.
+/// Properties of an aged state, recorded when it was created.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AgedImageInfo {
-    /// What ageing came to.
+    /// Result of ageing.
     pub record: AgeingResult,
-    /// What the filesystem held in memory when it was first mounted.
+    /// Memory use of the filesystem after its first mount.
     pub mounted: Option<KernelMemoryUse>,
 }
 
-/// Where an agent works.
+/// Storage on which an agent works.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum WorkTarget {
@@ -116,9 +117,9 @@ pub enum WorkTarget {
     Directory {
         /// The directory; the agent never leaves it.
         path: PathBuf,
-        /// The directory that competes, in which the other one lies.
+        /// Directory of the contender, which contains `path`.
         top: PathBuf,
-        /// Where it has to be, before and after each phase.
+        /// Mount that must contain it, checked before and after each phase.
         mount: MountId,
     },
 }
@@ -128,37 +129,37 @@ pub enum WorkTarget {
 pub struct Volume {
     /// The block device; absent for filesystems without one (tmpfs).
     pub device: Option<PathBuf>,
-    /// What it lies on, where that is more than the device.
+    /// Span over several devices, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub span: Option<MultiDevice>,
-    /// The disks that the devices have to be of which the filesystem is told, in their order, as fsarena left them; none in
-    /// a guest, whose disks are nobody else's.
+    /// Expected states of the devices passed to the filesystem, in order, as fsarena left them.
+    /// Empty in a guest, whose disks no other process can use.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub states: Vec<DiskWriteState>,
-    /// The size of all that it lies on.
+    /// Total size of the devices.
     pub size: Bytes,
     /// An existing directory to mount on.
     pub mountpoint: PathBuf,
-    /// Who drives the filesystem.
+    /// Driver of the filesystem.
     pub driver: DriverKind,
     /// Command lines with every placeholder filled in.
     pub commands: Commands,
 }
 
-/// Another disk that a cell copies from.
+/// Second disk or directory from which a cell copies.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SourceMount {
-    /// Where it is.
+    /// Location of the source.
     pub place: SourceLocation,
-    /// Where fsarena has filled it: what stands before the name of each tree and file ([`planted`]).
+    /// Prefix of the name of each tree and file, if fsarena has filled the source ([`planted`]).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prefix: Option<String>,
-    /// What has to be in it, where it is the user's.
+    /// Expected contents of a user's source.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub contents: Option<SourceInventory>,
 }
 
-/// Where a source is.
+/// Location of a source.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SourceLocation {
@@ -166,7 +167,7 @@ pub enum SourceLocation {
     Directory {
         /// Its path.
         path: PathBuf,
-        /// Where an agent with mounts of its own binds it.
+        /// Mountpoint for a bind mount, if the agent has private mounts.
         at: Option<PathBuf>,
         /// Which directory it has to be.
         identity: MountId,
@@ -175,7 +176,7 @@ pub enum SourceLocation {
     Device {
         /// The device.
         device: PathBuf,
-        /// Its major and minor number.
+        /// Major and minor number.
         number: (u64, u64),
         /// An existing directory to mount on.
         at: PathBuf,
@@ -190,7 +191,7 @@ pub enum SourceLocation {
 pub struct GeneratedSource {
     /// The disk and its filesystem.
     pub volume: Volume,
-    /// What the kernel calls that.
+    /// Kernel name of the filesystem.
     pub kind: String,
     /// From which its content comes: the same in all rounds.
     pub seed: u64,
@@ -217,7 +218,8 @@ pub fn generated_tree(op: &Op, prefix: &str) -> Option<Op> {
     Some(Op::GenerateTree(GenerateTree { tree, spec }))
 }
 
-/// What stands before the names of what a test copies in, in a source that fsarena fills: no two tests share any.
+/// Returns the prefix of the names that a test copies from a source filled by fsarena. It is unique
+/// per test.
 pub fn source_prefix(test: &Test) -> String {
     format!("{}.", test.name)
 }
@@ -228,7 +230,8 @@ pub fn source_prefix(test: &Test) -> String {
 pub enum MultiDevice {
     /// The filesystem takes them all; the volume's device is the first.
     Pool(Vec<PathBuf>),
-    /// They are put together before, to the volume's device: by the agent in a guest, and on a host by who starts it.
+    /// Stripe assembled into the volume's device before the job: by the agent in a guest, or on a
+    /// host by the process that starts the agent.
     Stripe(Vec<PathBuf>),
 }
 
@@ -242,13 +245,14 @@ impl MultiDevice {
 }
 
 impl Volume {
-    /// The devices of this machine on which it lies.
+    /// Returns the devices of this machine that contain the volume.
     pub fn devices(&self) -> impl Iterator<Item = &Path> {
         let members = self.span.as_ref().map(MultiDevice::members);
         self.either(members)
     }
 
-    /// The devices of which the filesystem is told: all of a pool, else the one.
+    /// Returns the devices passed to the filesystem: all members of a pool, otherwise the single
+    /// device.
     pub fn mkfs_devices(&self) -> impl Iterator<Item = &Path> {
         let pool = match &self.span {
             Some(MultiDevice::Pool(members)) => Some(&members[..]),
@@ -267,7 +271,7 @@ impl Volume {
     }
 }
 
-/// What an agent reports.
+/// Report of an agent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "kebab-case")]
 pub enum CellEvent {
@@ -287,7 +291,7 @@ pub enum CellEvent {
         step: String,
         /// Operations done so far.
         done: u64,
-        /// Operations planned, where that is known.
+        /// Number of planned operations, if known.
         total: Option<u64>,
     },
     /// A program of the filesystem has ended.
@@ -300,24 +304,25 @@ pub enum CellEvent {
     Phase(Box<PhaseResult>),
     /// Every request of simulated disks since the last such event.
     Journal(RequestLogChunk),
-    /// In what pieces the files lie that are there after a phase which has ended.
+    /// Fragmentation of the files that exist after a phase.
     Layout {
         /// The phase.
         phase: String,
         /// The pieces.
         layout: FragmentationStats,
     },
-    /// What the mounted filesystem can do.
+    /// Features of the mounted filesystem.
     Features(Features),
-    /// A step that is no phase has failed; what follows was skipped.
+    /// A step other than a phase has failed; later steps were skipped.
     Failed {
         /// Whether the filesystem or its driver died, rather than said no.
         crashed: bool,
         /// What happened.
         failure: model::Failure,
     },
-    /// The cell cannot be run, or means nothing, for a reason that is not the filesystem's: somebody else uses
-    /// the device, or the directory is on another filesystem by now. It gets no result.
+    /// The cell cannot run, or its result is meaningless, for a reason other than the filesystem:
+    /// another process uses the device, or the directory is now on another filesystem. It gets no
+    /// result.
     #[serde(rename = "withdrawn")]
     EnvironmentFault {
         /// Why, in one line.
@@ -341,7 +346,7 @@ impl CellJob {
     }
 }
 
-/// Why a cell has no result; it is run when the campaign goes on.
+/// Reason a cell was aborted. The cell runs again on resume.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum AbortReason {
@@ -350,7 +355,8 @@ pub enum AbortReason {
     /// It could not be run, or means nothing, for this reason, which is not the filesystem's.
     #[serde(rename = "withdrawn")]
     EnvironmentFault(String),
-    /// This host runs the same cell, and will share its result: it is to be asked for again when nothing else is left to do.
+    /// This host runs the same cell and will share its result. The cell is requested again after
+    /// all others.
     #[serde(rename = "elsewhere")]
     OtherHost(String),
 }

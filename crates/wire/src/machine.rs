@@ -1,9 +1,10 @@
-//! What the orchestrator and the agent of a machine say to each other.
+//! Messages between the orchestrator and the agent of a machine.
 //!
-//! The orchestrator starts `fsarena agent --machine` there, as a child or through ssh, and writes [`Request`]s, a line of
-//! JSON each; the agent writes [`Answer`]s. The agent ends, and removes all that it has made, when its standard input
-//! closes. Across a network, which may break without a word, the orchestrator sends a pulse every [`PULSE`], and each is
-//! answered; where [`MISSING`] of them are missing, the other side is lost.
+//! The orchestrator starts `fsarena agent --machine` there, as a child or through ssh, and writes
+//! [`Request`]s, a line of JSON each; the agent writes [`Answer`]s. When its standard input closes,
+//! the agent removes all files it has created and ends. A network connection may break silently, so
+//! the orchestrator sends a heartbeat every [`PULSE`], and the agent answers each one. After
+//! [`MISSING`] missing heartbeats the connection is considered lost.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -17,13 +18,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::{AbortReason, CellEvent, line};
 
-/// How often each side says that it is there.
+/// Interval between heartbeats.
 pub const HEARTBEAT_INTERVAL: Duration = Duration::from_secs(2);
-/// So many pulses may be missing in a row; then the other side is lost.
+/// Number of heartbeats that may be missing in a row before the connection is lost.
 pub const MAX_MISSED_HEARTBEATS: u32 = 10;
 
-/// What the agent of a machine is to do. One thing at a time, but for cells, [`Request::Stop`] and
-/// [`Request::Pulse`].
+/// Request to the agent of a machine. Requests run one at a time, except cells, [`Request::Stop`]
+/// and [`Request::Pulse`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "request", content = "with", rename_all = "kebab-case")]
 pub enum HostRequest {
@@ -34,16 +35,16 @@ pub enum HostRequest {
         programs: BTreeSet<String>,
         /// A path that may be a block device.
         device: Option<PathBuf>,
-        /// Directories that are to compete.
+        /// Directories of contenders.
         directories: Vec<PathBuf>,
     },
-    /// Look through a source of the user's; nothing is changed.
+    /// Survey a user's source. Changes nothing.
     #[serde(rename = "survey")]
     ScanSource(SourceScan),
     /// Bring archives of sources that are not in the cache.
     #[serde(rename = "bring-archives")]
     FetchArchives(Vec<SourceArchive>),
-    /// Measure the harness overhead, and this device where one is asked for.
+    /// Measure the harness overhead, and optionally a device.
     Measure(CalibrationSubject),
     /// Find what killed campaigns have left.
     #[serde(rename = "find-left")]
@@ -54,22 +55,22 @@ pub enum HostRequest {
     /// Remove what a killed process has left.
     #[serde(rename = "remove-left")]
     RemoveStale {
-        /// One of the directories that were found.
+        /// The directory to remove.
         directory: PathBuf,
-        /// Its campaign, where that is known.
+        /// Campaign of the directory, if known.
         campaign: Option<(CampaignId, Box<Campaign>)>,
     },
-    /// Take what a campaign works on, and look whether it can run here; nothing is changed.
+    /// Claim the resources of a campaign and check whether it can run here. Changes nothing.
     #[serde(rename = "hold")]
     Acquire {
         /// The campaign.
         campaign: Box<Campaign>,
         /// The device that the user has named a second time, to say that what it holds may be lost.
         erase: Option<PathBuf>,
-        /// Whether it has run before, so that its image may be there.
+        /// Whether the campaign has run before, so that its image may exist.
         again: bool,
     },
-    /// Erase the device that the agent has asked for.
+    /// Confirm the erasure that the agent has asked about.
     #[serde(rename = "allow-erasing")]
     ConfirmErase,
     /// Make ready what its cells need.
@@ -88,15 +89,15 @@ pub enum HostRequest {
     },
     /// End what runs.
     Stop,
-    /// Remove everything that was made for the campaign.
+    /// Remove all files created for the campaign.
     #[serde(rename = "clear")]
     CleanUp,
-    /// The orchestrator is there.
+    /// Heartbeat of the orchestrator.
     #[serde(rename = "pulse")]
     Heartbeat,
 }
 
-/// A source of the user's that is to be looked through.
+/// A user's source to survey.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SourceScan {
     /// A directory, a device or an image file.
@@ -105,19 +106,19 @@ pub struct SourceScan {
     pub backend: BackendKind,
     /// The device that is used instead of an image.
     pub device: Option<PathBuf>,
-    /// The directories that cells work in, of which it must be no part.
+    /// Directories in which cells work. They must not overlap the source.
     pub in_use: Vec<PathBuf>,
 }
 
-/// What `fsarena calibrate` measures.
+/// Subject of `fsarena calibrate`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CalibrationSubject {
-    /// The harness overhead alone.
+    /// Only the harness overhead.
     Overhead,
-    /// A device or image file of the user's.
+    /// A user's device or image file.
     Device {
-        /// Where it is.
+        /// Path of the device or file.
         path: PathBuf,
         /// The device that the user has named a second time, to say that what it holds may be lost.
         erase: Option<PathBuf>,
@@ -131,29 +132,29 @@ pub enum CalibrationSubject {
     },
 }
 
-/// What a killed process has left: a directory with an image, most of all.
+/// Stale directory of a killed process, usually with an image.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct StaleDirectory {
-    /// Where it is.
+    /// Path of the directory.
     pub directory: PathBuf,
-    /// The directory that was asked for in which it lies.
+    /// The requested directory that contains it.
     pub place: PathBuf,
-    /// Its name in there.
+    /// Name below `place`.
     pub name: String,
-    /// What it takes on the disk.
+    /// Disk usage.
     pub size: Bytes,
 }
 
-/// A directory that is to compete, as its machine sees it.
+/// Directory of a contender, as seen by its machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MountedDirectory {
-    /// Its absolute path without symbolic links.
+    /// Absolute path without symbolic links.
     pub path: PathBuf,
-    /// The filesystem that is mounted there, as the kernel calls it, where that can be found out.
+    /// Kernel name of the mounted filesystem, if known.
     pub filesystem: Option<String>,
 }
 
-/// What a machine has, as far as it decides about what can run there.
+/// Properties of a machine that decide which contenders can run there.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HostCapabilities {
     /// Whether the agent may mount.
@@ -166,22 +167,22 @@ pub struct HostCapabilities {
     pub modules: BTreeSet<String>,
     /// Whether the kernel loads a filesystem's module when it is mounted.
     pub loads_modules: bool,
-    /// Whether `/dev/loop-control` is there.
+    /// Whether `/dev/loop-control` exists.
     pub loop_control: bool,
-    /// Whether `/dev/fuse` is there.
+    /// Whether `/dev/fuse` exists.
     pub fuse_device: bool,
-    /// Memory that programs can have, where that is known.
+    /// Memory available to programs, if known.
     #[serde(default)]
     pub available_memory: Option<Bytes>,
-    /// Of the programs that were asked for, those that are there.
+    /// Requested programs that are installed.
     pub programs: BTreeSet<String>,
-    /// Whether what was asked for is a block device.
+    /// Whether the requested path is a block device.
     pub is_block_device: bool,
-    /// The directories that were asked for, in the same order; or why one cannot compete.
+    /// The requested directories in the same order, or the reason if one cannot compete.
     pub directories: Vec<Result<MountedDirectory, String>>,
 }
 
-/// What the agent of a machine says.
+/// Answer of the agent of a machine.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "answer", content = "with", rename_all = "kebab-case")]
 pub enum HostReply {
@@ -190,18 +191,18 @@ pub enum HostReply {
         /// [`crate::VERSION`] of the agent.
         version: u32,
     },
-    /// What the machine has.
+    /// Properties of the machine.
     #[serde(rename = "looked")]
     Inspected(Box<HostCapabilities>),
-    /// The archives that are there now.
+    /// Archives now in the cache.
     Archives(Vec<CachedArchive>),
     /// Something for the user.
     Note(String),
-    /// So many bytes of an image are written.
+    /// Progress of writing an image.
     Preparing {
         /// Written.
         done: u64,
-        /// Of so many.
+        /// Total number of bytes.
         total: u64,
     },
     /// A device is about to be erased that holds something; [`Request::AllowErasing`] lets it.
@@ -209,22 +210,22 @@ pub enum HostReply {
     ConfirmErase {
         /// The device.
         device: PathBuf,
-        /// What it is, for people.
+        /// Human-readable description of the device.
         description: String,
-        /// What it holds.
+        /// Contents of the device.
         content: String,
     },
-    /// What the campaign works on is taken.
+    /// The resources of the campaign are claimed.
     #[serde(rename = "held")]
     Acquired {
-        /// The disk, where it is one of the user's.
+        /// The disk, if it is a user's.
         disk: Option<DiskIdentity>,
-        /// What does not fit, a line each.
+        /// Misfits, one line each.
         misfits: Vec<String>,
     },
-    /// What its cells need is there.
+    /// The resources of the cells are prepared.
     Prepared(Box<Environment>),
-    /// What was measured; nothing where the user asked to stop.
+    /// Result of a calibration. `None` if the user asked to stop.
     Calibrated(Option<Box<Calibration>>),
     /// Something happens in a cell.
     Event {
@@ -247,27 +248,27 @@ pub enum HostReply {
         /// Why.
         stopped: AbortReason,
     },
-    /// What is in a source.
+    /// Contents of a source.
     #[serde(rename = "surveyed")]
     SourceScanned(Box<CopySource>),
-    /// What killed processes have left.
+    /// Stale directories of killed processes.
     #[serde(rename = "left")]
     StaleDirectories(Vec<StaleDirectory>),
     /// Everything is removed.
     Cleared,
-    /// What was asked for cannot be done.
+    /// The request has failed.
     Failed {
-        /// Of which kind the reason is.
+        /// Kind of the error.
         kind: FailureKind,
         /// The reason in one line.
         reason: String,
     },
-    /// The agent is there.
+    /// Heartbeat of the agent.
     #[serde(rename = "pulse")]
     Heartbeat,
 }
 
-/// Who can mend an error.
+/// Kind of an error: the party that can fix it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FailureKind {
@@ -279,7 +280,7 @@ pub enum FailureKind {
     Environment,
     /// The user asked to stop.
     Interrupted,
-    /// Nobody but who writes this program.
+    /// A bug in fsarena.
     Internal,
 }
 

@@ -51,7 +51,8 @@ impl ArrivalProcess {
     }
 }
 
-/// The time of so many arrivals at a rate, in nanoseconds and in parts of 1/rate.
+/// Time of a number of arrivals at a rate, as whole nanoseconds and the remainder in units of
+/// 1/rate.
 const fn after(arrivals: u64, rate: u64) -> (u64, u64) {
     let wide = arrivals as u128 * SECOND as u128;
     ((wide / rate as u128) as u64, (wide % rate as u128) as u64)

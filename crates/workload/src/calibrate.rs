@@ -1,6 +1,6 @@
-//! What fsarena itself costs: the loop around a request without the request, and its parts.
+//! Overhead of fsarena: the request loop without a request, and its components.
 //!
-//! Every result is taken several times, and none touches a file.
+//! Every result is measured several times without access to a file.
 
 use std::hint::black_box;
 use std::path::Path;
@@ -32,14 +32,14 @@ const ORIGIN: BlockIdentity = BlockIdentity {
     generation: 1,
 };
 
-/// Measures fsarena itself on this machine, each result so often and for so long each time; the results
-/// take turns, so that what else the machine does meets them alike.
+/// Measures the overhead of fsarena on this machine. Each result is measured `repetitions` times
+/// for at least `each`; the results alternate, so that other load affects all of them equally.
 ///
 /// # Errors
-/// When the process may not open anything.
+/// Returns an error if the process cannot open a file.
 ///
 /// # Panics
-/// When `repetitions` is zero.
+/// Panics if `repetitions` is zero.
 pub fn overhead(repetitions: u32, each: Nanos) -> Result<HarnessOverhead, OpError> {
     let (mut read_clock, mut enter) = (clock_reader(), histogram_filler());
     let (mut mark, mut verify) = (marker(), verifier());
@@ -69,8 +69,8 @@ pub fn overhead(repetitions: u32, each: Nanos) -> Result<HarnessOverhead, OpErro
     })
 }
 
-/// Nanoseconds for an operation in which nothing is read: a phase of random reads through the way that
-/// does nothing, so that the very code is measured that measures.
+/// Nanoseconds per operation of a random-read phase with the null I/O engine, which runs the same
+/// code as a real measurement.
 fn operation(at_least: Nanos) -> Result<f64, OpError> {
     let job = Io {
         size: Some(SIZE),
@@ -125,11 +125,11 @@ fn verifier() -> impl FnMut() {
     let data = pattern.fill(ORIGIN, 0, REQUEST).to_vec();
     move || {
         let found = pattern.check(ORIGIN, 0, black_box(&data));
-        found.expect("it is what was made for this place");
+        found.expect("data matches its pattern");
     }
 }
 
-/// Nanoseconds that one thing takes, done again and again until so much time has gone.
+/// Measures the nanoseconds per call of a function, called repeatedly for at least the given time.
 fn nanoseconds(at_least: Nanos, mut thing: impl FnMut()) -> f64 {
     per_call(at_least, || {
         for _ in 0..BATCH {
@@ -138,7 +138,7 @@ fn nanoseconds(at_least: Nanos, mut thing: impl FnMut()) -> f64 {
     }) / BATCH as f64
 }
 
-/// Bytes per second where each call deals with a request of data.
+/// Measures bytes per second of a function that processes one request of data per call.
 fn bytes_per_second(at_least: Nanos, thing: impl FnMut()) -> f64 {
     1e9 * REQUEST as f64 / per_call(at_least, thing)
 }
@@ -163,7 +163,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_result_is_taken_as_often_as_asked_for() {
+    fn each_result_has_the_requested_repetitions() {
         let cost = overhead(3, Nanos(100_000)).unwrap();
         for result in [
             cost.operation,
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_is_made_until_the_time_is_over() {
+    fn calls_repeat_until_the_time_has_elapsed() {
         let mut calls = 0_u32;
         let cost = per_call(Nanos(200_000), || calls += 1);
         assert!(calls >= 2, "one for nothing, one that counts");

@@ -1,13 +1,13 @@
-//! What is wrong with a block that is not what was written, found out from what it says of itself.
+//! Classifies a corrupt block by its stamp and content.
 
 use std::fmt;
 
 use crate::pattern::{BLOCK, BODY, BlockHeader, BlockIdentity, BlockPart, is_zero};
 
-/// So many wrong bytes are a flipped bit; more are a part of something else.
+/// Maximum number of wrong bytes classified as a bit flip. More indicate content of another block.
 const MAX_FLIPPED_BYTES: usize = 64;
 
-/// Finds the word for a part of a block that is not as expected.
+/// Classifies a part of a block that differs from the expected content.
 pub(crate) fn classify(
     origin: BlockIdentity,
     part: &BlockPart,
@@ -22,7 +22,7 @@ pub(crate) fn classify(
         .then(|| BlockHeader::read(found))
         .flatten();
     let Some(stamp) = stamp else {
-        // Without a stamp to read it is told by how much of it is right.
+        // Without a readable stamp, the number of wrong bytes decides.
         return flipped.unwrap_or(CorruptionKind::Foreign);
     };
     if found.len() < BLOCK {
@@ -39,7 +39,7 @@ pub(crate) fn classify(
     }
 }
 
-/// The few bytes that differ, where they are few.
+/// Returns a bit flip if only a few bytes differ.
 fn flip(part: &BlockPart, found: &[u8], expected: &[u8]) -> Option<CorruptionKind> {
     let differs = |i: &usize| found[*i] != expected[*i];
     let at = (0..found.len()).find(differs)?;
@@ -51,7 +51,7 @@ fn flip(part: &BlockPart, found: &[u8], expected: &[u8]) -> Option<CorruptionKin
     })
 }
 
-/// What a block is that is whole and does not belong here.
+/// Classifies an intact block that belongs elsewhere.
 fn foreign(origin: BlockIdentity, offset: u64, stamp: &BlockHeader) -> Option<CorruptionKind> {
     if stamp.origin.file != origin.file {
         return Some(CorruptionKind::OtherFile {
@@ -85,11 +85,11 @@ fn is_sealed_by_another(stamp: &BlockHeader, block: &[u8]) -> bool {
 pub struct Corruption {
     /// Offset of the block in its file.
     pub offset: u64,
-    /// What is wrong with it.
+    /// Kind of corruption.
     pub kind: CorruptionKind,
 }
 
-/// What is wrong with a block.
+/// Kinds of corruption of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CorruptionKind {
     /// Nothing but zeros.
@@ -119,16 +119,16 @@ pub enum CorruptionKind {
     BitFlip {
         /// Offset of the first in the file.
         at: u64,
-        /// What was written.
+        /// Written value.
         expected: u8,
-        /// What was read.
+        /// Read value.
         found: u8,
     },
     /// Other data than was read from the source that it was copied from.
     DiffersFromSource,
     /// The file ends too early.
     Short {
-        /// Its size as written.
+        /// Size as written, in bytes.
         expected: u64,
     },
 }

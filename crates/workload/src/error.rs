@@ -1,4 +1,4 @@
-//! What can go wrong while an operation is performed.
+//! Errors of an operation.
 
 use std::fmt;
 use std::io;
@@ -17,16 +17,16 @@ pub enum OpError {
         call: &'static str,
         /// The file or directory it was about.
         path: PathBuf,
-        /// The offset, where there is one.
+        /// Offset, if the call has one.
         offset: Option<u64>,
-        /// What the kernel said.
+        /// Error of the kernel.
         error: io::Error,
     },
-    /// The filesystem gave back something else than it was given.
+    /// The filesystem returned data that differs from the written data.
     Corrupt {
         /// The file.
         path: PathBuf,
-        /// What was found.
+        /// The difference found.
         corruption: Corruption,
     },
     /// The filesystem lost or invented names.
@@ -40,37 +40,37 @@ pub enum OpError {
     },
     /// The filesystem, or the kernel below it, cannot do this at all.
     Unsupported {
-        /// One line for people, with the error number where there was one.
+        /// One-line reason, with the error number if the kernel returned one.
         reason: String,
     },
     /// The disk that is copied from cannot be read, or is not what it was: no fault of the filesystem.
     Source {
-        /// One line for people.
+        /// One-line reason.
         reason: String,
     },
     /// A command did not succeed.
     Command {
-        /// Why, and what it said last.
+        /// Cause and last line of the output.
         reason: String,
     },
     /// A replay went otherwise than the trace.
     Differs {
-        /// The system call, where one is meant.
+        /// System call, if the difference concerns one.
         call: &'static str,
-        /// What went otherwise, in one line.
+        /// The difference, in one line.
         reason: String,
-        /// What the kernel said, where it refused what once succeeded.
+        /// Error of the kernel, if a call failed that succeeded in the trace.
         error: Option<io::Error>,
     },
-    /// A phase needs something that no earlier phase has made.
+    /// A phase needs a file or set that no earlier phase has created.
     Missing {
-        /// What is missing.
+        /// Description of the missing file or set.
         what: String,
     },
 }
 
 impl OpError {
-    /// The failed system call as evidence; `None` where no call failed.
+    /// Returns the failed system call as evidence. Returns `None` if no call failed.
     pub fn system_error(&self) -> Option<SyscallError> {
         match self {
             Self::System { call, error, .. }
@@ -137,16 +137,16 @@ impl std::error::Error for OpError {}
 
 /// Names the system call and the path of a failed I/O operation.
 pub trait OpContext<T> {
-    /// Says which call failed on which path.
+    /// Adds the failed call and its path to an error.
     ///
     /// # Errors
-    /// The error itself, with its context.
+    /// Returns the error with its context.
     fn with_call(self, call: &'static str, path: &Path) -> Result<T, OpError>;
 
-    /// Says which call failed on which path at which offset.
+    /// Adds the failed call, its path and offset to an error.
     ///
     /// # Errors
-    /// The error itself, with its context.
+    /// Returns the error with its context.
     fn at(self, call: &'static str, path: &Path, offset: u64) -> Result<T, OpError>;
 }
 

@@ -1,8 +1,7 @@
-//! What a file holds, as it was last written: which generation each of its blocks is of.
+//! Expected content of a file: the generation of each of its blocks as last written.
 //!
-//! Most files are of one generation throughout. Random writes bring single blocks further; these are
-//! kept as compressed bitmaps, a few at most, so that millions of them in a file of any size take a few
-//! MiB and no more.
+//! Most files have the same generation throughout. Random writes advance single blocks, which are
+//! kept in a few compressed bitmaps. Millions of writes in a file of any size need only a few MiB.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -19,12 +18,12 @@ const ZEROS: [u8; BLOCK] = [0; BLOCK];
 /// Bitmaps that a file may have; from then on, random writes repeat the newest generation.
 const MAX_LAYERS: usize = 4;
 
-/// A file as it was last written.
+/// Expected state of a file after its last write.
 #[derive(Clone, Debug)]
 pub struct ExpectedFile {
     /// Size in bytes.
     pub size: u64,
-    /// Its size before the last append.
+    /// Size before the last append, in bytes.
     pub before_append: u64,
     /// Its identity.
     file: u64,
@@ -32,10 +31,11 @@ pub struct ExpectedFile {
     base: u32,
     /// Blocks of further generations, ascending; no block is in two.
     layers: Vec<Layer>,
-    /// Blocks of which single bytes may be of any generation up to the highest.
+    /// Blocks in which each byte may have any generation up to the highest.
     ragged: RoaringTreemap,
     highest: u32,
-    /// Checksums of its blocks, where it was copied from elsewhere: that is what blocks of generation 0 hold then.
+    /// Checksums of the blocks if the file is a copy. Blocks of generation 0 then have copied
+    /// content.
     copied: Option<Arc<[u64]>>,
 }
 
@@ -45,12 +45,12 @@ struct Layer {
     blocks: RoaringTreemap,
 }
 
-/// What a write does to the generation of blocks.
+/// Effect of a write on the generation of blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GenerationPolicy {
     /// Each is of this generation afterwards.
     New(u32),
-    /// Each stays what it is, and what was a hole becomes the first generation: for requests that cover
+    /// Each block keeps its generation; a hole gets the first generation. For requests that cover
     /// parts of blocks.
     Reuse,
 }
@@ -65,7 +65,7 @@ impl ExpectedFile {
         }
     }
 
-    /// A file of which nothing was written yet.
+    /// Creates the state of a file without any written data.
     pub fn hole(name: &str, size: u64) -> Self {
         Self {
             size,
@@ -92,8 +92,8 @@ impl ExpectedFile {
         self.copied.is_some()
     }
 
-    /// The generation that a phase should write: one that no block has had, or, where there are many
-    /// layers and not `all` blocks are to be written, the newest.
+    /// Returns the generation that a phase should write: a new one, or the newest one if the file
+    /// has many layers and the phase does not write `all` blocks.
     pub fn next_generation(&self, all: bool) -> u32 {
         match self.layers.last() {
             Some(newest) if !all && self.layers.len() >= MAX_LAYERS => newest.generation,
@@ -118,7 +118,7 @@ impl ExpectedFile {
         layer.map_or(self.base, |l| l.generation)
     }
 
-    /// What is to be written into the block at an offset.
+    /// Returns the origin to write into the block at an offset.
     #[inline]
     pub fn stamped(&self, stamping: GenerationPolicy, offset: u64) -> BlockIdentity {
         match stamping {
@@ -192,7 +192,7 @@ impl ExpectedFile {
         }
     }
 
-    /// A phase is over: what is of one generation throughout needs no bitmap.
+    /// Ends a phase: drops the bitmaps that are empty or cover the whole file.
     pub fn compact(&mut self) {
         self.layers.retain(|l| !l.blocks.is_empty());
         let blocks = self.size.div_ceil(BLOCK as u64);
@@ -240,7 +240,7 @@ impl ExpectedFile {
         *self = self.reshaped(self.size, sum);
     }
 
-    /// A range of bytes was taken out, and what was behind it moved up.
+    /// Removes a range of bytes and moves up the bytes that follow it.
     pub fn collapse_range(&mut self, bytes: &Range<u64>, pattern: &Pattern) {
         let block = BLOCK as u64;
         let whole = [bytes.start, bytes.end]
@@ -261,7 +261,7 @@ impl ExpectedFile {
         number * block..((number + 1) * block).min(self.size)
     }
 
-    /// The checksum of a block as it is now, where that is known.
+    /// Returns the current checksum of a block, if known.
     fn sum_at(&self, number: u64, pattern: &Pattern) -> Option<u64> {
         if self.ragged.contains(number) {
             return None;
@@ -280,7 +280,8 @@ impl ExpectedFile {
         Some(block_checksum(bytes))
     }
 
-    /// The same file of another size, each block with a checksum; those without are not compared.
+    /// Copies the state with a new size and a checksum per block. Blocks without a checksum are not
+    /// compared.
     fn reshaped(&self, size: u64, sum: impl Fn(&Self, u64) -> Option<u64>) -> Self {
         let mut ragged = RoaringTreemap::new();
         let sums = (0..size.div_ceil(BLOCK as u64)).map(|number| {
@@ -301,16 +302,16 @@ impl ExpectedFile {
         }
     }
 
-    /// The one generation that all of it is of, where there is one.
+    /// Returns the generation of the file if all blocks have the same one.
     #[inline]
     fn uniform(&self) -> Option<u32> {
         (self.layers.is_empty() && self.ragged.is_empty()).then_some(self.base)
     }
 
-    /// Compares what was read with what was written.
+    /// Compares read data with written data.
     ///
     /// # Errors
-    /// The first difference.
+    /// Returns the first difference.
     #[inline]
     pub fn check(&self, pattern: &Pattern, offset: u64, data: &[u8]) -> Result<(), Corruption> {
         if let Some(sums) = &self.copied {
@@ -332,8 +333,8 @@ impl ExpectedFile {
         Ok(())
     }
 
-    /// Compares what was read of a copy with the checksums of what was copied, and what was written over it since with
-    /// that. A block of which a part was written, or only a part read, has no checksum.
+    /// Compares data read from a copy with the checksums of the source, or with data written later.
+    /// A block that was partly written or partly read has no checksum.
     fn check_copied(
         &self,
         sums: &[u64],
@@ -362,11 +363,11 @@ impl ExpectedFile {
         Ok(())
     }
 
-    /// Compares what was read with what was written, while the same phase writes, so that a block may
-    /// be as it was before or as it is afterwards, and where others write it meanwhile, a part of each.
+    /// Compares read data with written data while the same phase writes. A block may have its old
+    /// or new generation, or a mixture of both while other threads write it.
     ///
     /// # Errors
-    /// The first difference.
+    /// Returns the first difference.
     pub fn check_while_written(
         &self,
         pattern: &Pattern,
@@ -423,7 +424,7 @@ mod tests {
     const BLOCKS: u64 = 40;
     const SIZE: u64 = BLOCKS * BLOCK as u64 - 100;
 
-    /// What the file would hold, byte by byte of one generation each.
+    /// Renders the content of the file from a generation per byte.
     fn rendered(state: &ExpectedFile, generations: &[u32]) -> Vec<u8> {
         let pattern = Pattern::new(1, BLOCK);
         let mut data = vec![0; generations.len()];
@@ -485,7 +486,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_rewritten_throughout_needs_no_bitmap() {
+    fn a_fully_rewritten_file_needs_no_bitmap() {
         let mut state = ExpectedFile::new("f", SIZE);
         for _ in 0..3 {
             let next = GenerationPolicy::New(state.next_generation(false));
@@ -500,7 +501,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_shrinks_forgets_what_was_behind() {
+    fn truncation_drops_the_removed_blocks() {
         let mut state = ExpectedFile::new("f", SIZE);
         let next = state.next_generation(false);
         state.written(SIZE - 8192..SIZE, GenerationPolicy::New(next));
@@ -509,7 +510,7 @@ mod tests {
     }
 
     #[test]
-    fn millions_of_random_writes_take_a_few_megabytes() {
+    fn millions_of_random_writes_need_a_few_mebibytes() {
         let blocks = (100u64 << 30) / BLOCK as u64;
         let mut rng = model::SeededRng::new(1);
         let mut state = ExpectedFile::hole("f", 100 << 30);

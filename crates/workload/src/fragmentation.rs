@@ -1,4 +1,4 @@
-//! In what pieces files lie on their device, as the kernel says.
+//! Fragmentation of files on their device, as reported by the kernel.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -6,14 +6,15 @@ use std::path::{Path, PathBuf};
 use model::FragmentationStats;
 use sys::extents::{Extent, block_runs};
 
-/// A block that lies behind another one or does not, where files have no larger ones.
+/// Unit of contiguity in bytes, for files without larger blocks.
 pub(crate) const BLOCK: u64 = 4096;
 /// Files that are looked at, evenly spread over all that are found.
 const SAMPLE: usize = 500;
 /// Files that are looked for at most.
 const MAX_LAYOUT_SIZE: usize = 50_000;
 
-/// How the files below a directory lie; nothing where the filesystem says of none where it lies.
+/// Measures the layout of the files below a directory. Returns `None` if the filesystem reports no
+/// extents.
 pub fn fragmentation(root: &Path) -> Option<FragmentationStats> {
     let mut files = Vec::new();
     find(root, &mut files);
@@ -62,8 +63,8 @@ fn pieces(extents: &[Extent]) -> u64 {
     extents.len() as u64 - extents.windows(2).filter(touches).count() as u64
 }
 
-/// How many blocks of a file lie behind the one before, of how many; none of a file of which a part has no place of its
-/// own.
+/// Returns how many blocks of a file directly follow the preceding one, and the total. Returns
+/// zeros if an extent has no physical location.
 pub(crate) fn score(extents: &[Extent]) -> (u64, u64) {
     let (mut behind, mut all) = (0, 0);
     let mut end = None;
@@ -96,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn blocks_behind_each_other_are_counted_and_the_first_is_not() {
+    fn counts_contiguous_blocks_except_the_first() {
         assert_eq!(score(&[]), (0, 0));
         assert_eq!(score(&[extent(0, 5, 4)]), (3, 3));
         assert_eq!(score(&[extent(0, 5, 4), extent(4, 9, 1)]), (4, 4));
@@ -120,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn files_are_found_in_directories_and_say_how_they_lie() {
+    fn measures_the_layout_of_files_in_directories() {
         let root = tempfile::tempdir().unwrap();
         assert_eq!(fragmentation(root.path()), None);
         let below = root.path().join("a/b");
@@ -128,7 +129,7 @@ mod tests {
         for number in 0..SAMPLE + 20 {
             fs::write(below.join(number.to_string()), [1; 9000]).unwrap();
         }
-        // What says nothing of places (tmpfs, overlayfs) says nothing here.
+        // Filesystems without extent reports (tmpfs, overlayfs) return `None`.
         if let Some(found) = fragmentation(root.path()) {
             assert!((200..=SAMPLE as u64).contains(&found.files), "{found:?}");
             assert!(found.extents_per_file().unwrap() >= 1.0, "{found:?}");

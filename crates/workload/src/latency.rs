@@ -1,14 +1,14 @@
-//! A histogram of latencies with three significant digits, made to be cheap in the innermost loop.
+//! A latency histogram with three significant digits, optimised for the innermost loop.
 //!
-//! The buckets are those of an HDR histogram (G. Tene, HdrHistogram) of three digits with a lowest value
-//! of 1 ns and no highest one: 2048 of one nanosecond, then 1024 for each further power of two. Finding a
-//! bucket takes one count of leading zeros and one shift; nothing is checked that cannot happen.
+//! The buckets are those of an HDR histogram (G. Tene, HdrHistogram) with three digits, a lowest
+//! value of 1 ns and no maximum: 2048 of one nanosecond, then 1024 for each further power of two.
+//! Finding a bucket needs one count of leading zeros and one shift, without range checks.
 
 use model::{LatencyBucket, Nanos};
 
 /// Buckets for each power of two, as a power of two: 1024 give three significant digits.
 const FINE: u32 = 10;
-/// Powers of two that have 1024 buckets of their own, beside the first 2048.
+/// Number of powers of two with 1024 buckets each, in addition to the first 2048 buckets.
 const POWERS: usize = (u64::BITS - FINE - 1) as usize;
 
 /// Counts of latencies. Pages of it that no latency falls into take no memory.
@@ -26,7 +26,7 @@ impl Default for Latency {
 }
 
 impl Latency {
-    /// Counts one operation that took so many nanoseconds.
+    /// Adds one operation with the given latency in nanoseconds.
     #[inline]
     pub fn record(&mut self, nanoseconds: u64) {
         self.counts[bucket_of(nanoseconds)] += 1;

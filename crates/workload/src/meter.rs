@@ -14,12 +14,12 @@ pub struct PhaseMeter {
     root: Option<PathBuf>,
     /// Readings at the beginning of the part that is being timed; absent between parts.
     running: Option<MeterReadings>,
-    /// Whether no part is over yet.
+    /// Whether no part has ended yet.
     first: bool,
     sum: Measured,
 }
 
-/// What is read at the beginning of a part.
+/// Readings at the start of a part.
 #[derive(Debug)]
 struct MeterReadings {
     space: Option<SpaceUsage>,
@@ -41,8 +41,8 @@ struct Measured {
 }
 
 impl PhaseMeter {
-    /// A meter for a device and for the filesystem mounted at `root`, where there are such; the first
-    /// part has begun.
+    /// Creates a meter for a device and for the filesystem mounted at `root`, both optional, and
+    /// starts the first part.
     pub fn start(device: Option<BlockStats>, root: Option<&Path>) -> Self {
         let mut meter = Self {
             device,
@@ -55,8 +55,8 @@ impl PhaseMeter {
         meter
     }
 
-    /// Begins a timed part, the clock last. A part that has begun and is not over begins anew: what
-    /// was done since was preparation.
+    /// Starts a timed part, with the clock read last. Restarts a running part: the time since its
+    /// start was preparation.
     pub fn restart(&mut self) {
         self.running = Some(MeterReadings {
             space: self.root.as_deref().and_then(statfs),
@@ -66,13 +66,14 @@ impl PhaseMeter {
         });
     }
 
-    /// Ends the timed part, the clock first, and adds it to those before; nothing where none has begun.
+    /// Ends the timed part, with the clock read first, and adds it to the sums. Has no effect if no
+    /// part is running.
     pub fn pause(&mut self) {
         self.pause_at(None);
     }
 
-    /// Ends the last timed part and writes the sums down. `mounted` is where a filesystem was mounted
-    /// meanwhile.
+    /// Ends the last timed part and stores the sums. `mounted` is the mount point of a filesystem
+    /// mounted since the start.
     pub fn stop(&mut self, mounted: Option<&Path>, result: &mut PhaseResult) {
         self.pause_at(mounted);
         let sum = self.sum.clone();
@@ -85,7 +86,7 @@ impl PhaseMeter {
         result.timed = sum.parts;
     }
 
-    /// Elapsed time of the parts that are over.
+    /// Returns the elapsed time of the finished parts.
     pub const fn elapsed(&self) -> Nanos {
         self.sum.wall
     }
@@ -125,7 +126,7 @@ fn add_cpu(a: CpuTime, b: CpuTime) -> CpuTime {
     }
 }
 
-/// How full the filesystem at a path is; `None` where it does not say.
+/// Returns the space usage of the filesystem at a path. Returns `None` if statvfs fails.
 pub fn statfs(root: &Path) -> Option<SpaceUsage> {
     let stat = statvfs(root).ok()?;
     let fragments = |n: u64| Bytes(n * stat.fragment_size());
@@ -157,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_add_up_and_what_lies_between_does_not_count() {
+    fn sums_timed_parts_without_the_gaps() {
         let place = tempfile::tempdir().unwrap();
         let mut meter = PhaseMeter::start(None, Some(place.path()));
         meter.pause();

@@ -1,7 +1,9 @@
-//! The files of a set that roles of a mix make and remove: which there are, of which size and generation; pure.
+//! Files of a set that the roles of a mix create and remove, with their sizes and generations;
+//! pure.
 //!
-//! Where a mix changes a set, each of its threads has a part of the files for itself. So what a thread does follows from
-//! the seed alone, whatever the others do meanwhile, and nobody looks for a file that another has just removed.
+//! If a mix changes a set, each of its threads has an exclusive share of the files. The work of a
+//! thread therefore depends only on the seed, not on other threads, and no thread looks up a file
+//! that another has just removed.
 
 use model::SeededRng;
 
@@ -11,24 +13,24 @@ use crate::set::{FileSet, SetEntry};
 /// A file, or the room for one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FileSlot {
-    /// Its name, its place and, where it is there, its size.
+    /// Name and location of the file, and its size if it exists.
     pub entry: SetEntry,
-    /// How often a file was made here.
+    /// Number of times the file was created.
     pub generation: u32,
 }
 
 /// A set with files that come and go.
 #[derive(Clone, Debug)]
 pub struct DynamicFileSet {
-    /// How its files are called and where they lie.
+    /// Names and locations of the files.
     pub set: FileSet,
     there: Vec<FileSlot>,
     gone: Vec<FileSlot>,
-    /// The number of the next file where no room is left.
+    /// Number of the next file if no free slot remains.
     next: u64,
 }
 
-/// What one thread has of a set for itself.
+/// Exclusive share of one thread in a set.
 #[derive(Clone, Debug)]
 pub struct ThreadFiles {
     there: Vec<FileSlot>,
@@ -63,7 +65,7 @@ impl DynamicFileSet {
         there.fold(self.set.largest(), u64::max)
     }
 
-    /// Parts for so many threads, which differ by no more than one file.
+    /// Splits the set into one share per thread. Their sizes differ by at most one file.
     pub fn split(&self, threads: u64) -> Vec<ThreadFiles> {
         let part = |slots: &[FileSlot], thread: u64| -> Vec<FileSlot> {
             let every = usize::try_from(threads).unwrap_or(usize::MAX);
@@ -88,12 +90,12 @@ impl DynamicFileSet {
             self.there.extend(share.there);
             self.gone.extend(share.gone);
         }
-        // In their order, whatever was drawn before.
+        // Restore the index order, independent of the random draws.
         self.there.sort_unstable_by_key(|slot| slot.entry.index);
         self.gone.sort_unstable_by_key(|slot| slot.entry.index);
     }
 
-    /// What the blocks of a file say.
+    /// Returns the origin of the blocks of a file.
     pub fn origin(set: &FileSet, slot: &FileSlot) -> BlockIdentity {
         BlockIdentity {
             generation: slot.generation,
@@ -103,7 +105,7 @@ impl DynamicFileSet {
 }
 
 impl ThreadFiles {
-    /// Takes a file at random; none where there is none.
+    /// Removes a random file from the share. Returns `None` if the share is empty.
     pub fn take(&mut self, rng: &mut SeededRng) -> Option<FileSlot> {
         if self.there.is_empty() {
             return None;
@@ -112,7 +114,7 @@ impl ThreadFiles {
         Some(self.there.swap_remove(place))
     }
 
-    /// Puts a file back, or one that is new.
+    /// Adds a returned or new file.
     pub fn put(&mut self, slot: FileSlot) {
         self.there.push(slot);
     }
@@ -179,7 +181,7 @@ mod tests {
     proptest! {
         /// Threads make and remove what they like: no two have the same file, and none is lost.
         #[test]
-        fn no_two_threads_have_the_same_file_and_none_is_lost(
+        fn shares_are_disjoint_and_complete(
             entries in 1u64..60, threads in 1u64..7, seed: u64,
             mixes in proptest::collection::vec(proptest::collection::vec(0u8..3, 0..40), 1..4),
         ) {
@@ -217,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_made_again_has_the_name_of_before_and_a_generation_more() {
+    fn a_recreated_file_keeps_its_name_and_gets_the_next_generation() {
         let mixed = set(4);
         let mut share = mixed.split(1).remove(0);
         let taken = share.take(&mut SeededRng::new(1)).unwrap();

@@ -1,11 +1,12 @@
-//! Names of files: unique whatever the case, short enough for every filesystem of the catalog.
+//! Names of files: unique without regard to case, and short enough for every filesystem of the
+//! catalog.
 
 use model::SeededRng;
 
 const LETTERS: &[u8; 36] = b"abcdefghijklmnopqrstuvwxyz0123456789";
 
-/// Lengths of what stands in front of or behind the number: 0 to 12 random letters. With the digits of
-/// the largest set this stays within the 30 bytes of an Amiga name.
+/// Number of possible lengths of the random letters before or after the number: 0 to 12. With the
+/// digits of the largest set, a name fits into the 30 bytes of an Amiga name.
 const TAILS: u64 = 13;
 /// As many letters as a name may have.
 const MAX_LETTERS: usize = TAILS as usize - 1;
@@ -27,10 +28,10 @@ static PAIRS: [[u8; 2]; 100] = {
     pairs
 };
 
-/// The names of a set: a function of seed, set, index and style, made one at a time.
+/// Names of a set: a function of seed, set, index and style, created one at a time.
 ///
-/// All numbers of a set have the same number of digits and stand at the same end, so no two names are
-/// the same, whatever letters are drawn.
+/// All numbers of a set have the same number of digits and are at the same end, so names are unique
+/// independent of their letters.
 #[derive(Clone, Debug)]
 pub struct NameGenerator {
     salt: u64,
@@ -40,8 +41,8 @@ pub struct NameGenerator {
 }
 
 impl NameGenerator {
-    /// The names of a set of so many entries, as Bonnie++ forms them: in order the number comes first,
-    /// at random some letters do.
+    /// Creates the names of a set with `entries` entries, in the format of Bonnie++: sequential
+    /// names start with the number, random names with letters.
     pub fn new(seed: u64, set: &str, entries: u64, letters_first: bool) -> Self {
         let largest = entries.saturating_sub(1).max(1);
         let mut rng = SeededRng::substream(seed, &format!("names-{set}"));
@@ -53,8 +54,8 @@ impl NameGenerator {
         }
     }
 
-    /// Appends the name of an entry that was renamed so many times. Each renaming changes the number
-    /// of letters, so the new name is another one.
+    /// Appends the name of an entry after `renamed` renames. Each rename changes the number of
+    /// letters, so the new name differs.
     #[inline]
     pub fn write(&self, index: u64, renamed: u64, into: &mut Vec<u8>) {
         let bits = SeededRng::new(self.salt ^ index.wrapping_mul(0xd6e8_feb8_6659_fd93)).next_u64();
@@ -70,8 +71,8 @@ impl NameGenerator {
     }
 }
 
-/// Appends the first letters; a fixed number is copied and what is too much taken back, which costs less than copying
-/// a number that is known late.
+/// Appends the first `count` letters. Copies a fixed number and truncates, which is faster than a
+/// copy of variable length.
 #[inline]
 fn append_letters(letters: &[u8], count: usize, into: &mut Vec<u8>) {
     let end = into.len() + count;
@@ -89,7 +90,7 @@ fn letter(rng: &mut SeededRng) -> u8 {
     LETTERS[rng.below(LETTERS.len() as u64) as usize]
 }
 
-/// Appends a number in so many decimal digits, 20 at most, with leading zeros.
+/// Appends a number with leading zeros, in `digits` decimal digits (at most 20).
 #[inline]
 pub fn write_digits(mut number: u64, digits: usize, into: &mut Vec<u8>) {
     // One more, as they come in pairs from the end.
@@ -105,7 +106,7 @@ pub fn write_digits(mut number: u64, digits: usize, into: &mut Vec<u8>) {
     into.truncate(end);
 }
 
-/// A name of so many letters that begins with its number, for trees.
+/// Creates a name for trees: the kind, the number and 2 to 10 random letters.
 pub fn tree_name(kind: char, index: usize, rng: &mut SeededRng) -> String {
     let count = 2 + rng.below(9);
     let letters: String = (0..count).map(|_| letter(rng) as char).collect();
@@ -149,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_stand_in_front_in_order_and_behind_at_random() {
+    fn numbers_are_first_in_order_and_last_at_random() {
         let front = name(&NameGenerator::new(1, "set", 100, false), 42, 0);
         assert_eq!(&front[..7], b"0000042");
         let behind = name(&NameGenerator::new(1, "set", 100, true), 42, 0);
@@ -163,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn sets_have_names_of_their_own() {
+    fn sets_have_different_names() {
         let of = |set| {
             let names = NameGenerator::new(1, set, 100, false);
             (0..100).map(|i| name(&names, i, 0)).collect::<Vec<_>>()

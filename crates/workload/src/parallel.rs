@@ -1,4 +1,4 @@
-//! Threads that are all there before any of them works, or none of which works.
+//! Runs threads that start work only after all of them have been created.
 
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
@@ -6,17 +6,17 @@ use std::thread::{self, ScopedJoinHandle};
 
 use crate::error::OpError;
 
-/// Does each piece of work in a thread of its own and, when all threads are there, `meanwhile` in this one.
-/// What the works gave is in their order.
+/// Runs each work item in a separate thread. Runs the `meanwhile` closure in the calling thread
+/// after all threads have been created. Returns the results in the order of the items.
 ///
 /// # Errors
-/// When a thread cannot be started; nothing is done then.
+/// Returns an error if a thread cannot be started; no item runs then.
 pub fn run_parallel<T, Work>(works: Vec<Work>, meanwhile: impl FnOnce()) -> Result<Vec<T>, OpError>
 where
     T: Send,
     Work: FnOnce() -> T + Send,
 {
-    // Held until it is known whether all threads are there.
+    // Held until all threads have been created or one has failed.
     let all_there = Mutex::new(false);
     let mut hold = all_there.lock().unwrap_or_else(PoisonError::into_inner);
     thread::scope(|scope| {

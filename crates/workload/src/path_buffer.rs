@@ -6,7 +6,7 @@ use std::path::Path;
 
 use sys::dir_fd::CStrPath;
 
-/// Room for one path at a time, below a fixed directory: nothing is allocated for each.
+/// A reusable buffer for paths below a fixed directory, without an allocation per path.
 #[derive(Clone, Debug)]
 pub struct PathBuffer {
     bytes: Vec<u8>,

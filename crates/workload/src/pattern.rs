@@ -1,15 +1,14 @@
-//! Data that can be recognised: every block says which file, offset and generation it belongs to, and
-//! whether it is whole.
+//! Recognisable data: every block contains its file, offset, generation and checksums.
 //!
-//! A block of 4 KiB begins with a stamp of 32 bytes and ends with a seal of 8; between them lies
-//! random data from a pool that depends on the seed and the offset alone. The stamp holds a checksum of
-//! the random data, too, so that a block found in a wrong place can be checked on its own. So a block of
-//! another file, of another place, of another generation, a torn one and a flipped bit are distinguished,
-//! and the data neither compresses nor repeats within 1 MiB. The stamps are put into the pool in place:
-//! a write hands the pool's own memory to the kernel and copies nothing.
+//! A block of 4 KiB starts with a stamp of 32 bytes and ends with a seal of 8. Between them is
+//! random data from a pool that depends only on the seed and the offset. The stamp includes a
+//! checksum of the random data, so that a misplaced block can be verified by itself. The check
+//! distinguishes a block of another file, offset or generation, a torn block and a flipped bit. The
+//! data neither compresses nor repeats within 1 MiB. Stamps are written into the pool in place: a
+//! write passes the pool's memory to the kernel without a copy.
 //!
-//! What belongs at an offset of a file does not depend on requests: one that begins or ends within a
-//! block has that part of the block.
+//! The content at an offset of a file does not depend on request boundaries: a request that starts
+//! or ends within a block contains that part of the block.
 //!
 //! ```text
 //! 0        4      8      16       24           28       32                  4088         4092     4096
@@ -32,12 +31,13 @@ const STAMP: usize = 32;
 const SEAL: usize = 8;
 const MAGIC: u32 = u32::from_le_bytes(*b"fsa2");
 
-/// Which version of which file.
+/// File and generation of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BlockIdentity {
     /// Identity of the file ([`file_id`]).
     pub file: u64,
-    /// 1 when first written, more after each rewrite; 0 for what was never written and reads as zeros.
+    /// 1 when first written, incremented by each rewrite; 0 for unwritten blocks, which read as
+    /// zeros.
     pub generation: u32,
 }
 
@@ -72,8 +72,8 @@ impl Clone for Pattern {
 }
 
 impl Pattern {
-    /// A pattern that is filled in for requests of up to so many bytes. Checking and
-    /// [`Pattern::render`] know no such limit.
+    /// Creates a pattern that can be filled for requests of up to `longest_request` bytes. Checking
+    /// and [`Pattern::render`] have no such limit.
     pub fn new(seed: u64, longest_request: usize) -> Self {
         let reach = longest_request.max(BLOCK);
         let mut rng = SeededRng::substream(seed, "pattern");
@@ -98,11 +98,11 @@ impl Pattern {
         self.reach
     }
 
-    /// The bytes that belong at this offset of a file, all of one generation; the slice is valid until
+    /// Returns the content at an offset of a file, all of one generation. The slice is valid until
     /// the next call.
     ///
     /// # Panics
-    /// When more is asked for than was announced.
+    /// Panics if `length` exceeds the limit given to [`Pattern::new`].
     pub fn fill(&mut self, origin: BlockIdentity, offset: u64, length: usize) -> &[u8] {
         self.fill_with(offset, length, |_| origin)
     }
@@ -134,8 +134,8 @@ impl Pattern {
         &self.pool[start + skip..start + skip + length]
     }
 
-    /// Puts the bytes that belong at an offset into memory of the caller's, for one who may not touch
-    /// them before the kernel is done.
+    /// Writes the content at an offset into a buffer of the caller, for callers that must not
+    /// change the data until the kernel has finished.
     pub fn fill_into(&self, offset: u64, into: &mut [u8], origin: impl Fn(u64) -> BlockIdentity) {
         for part in parts(offset, into.len()) {
             let out = &mut into[part.data.clone()];
@@ -149,7 +149,7 @@ impl Pattern {
         }
     }
 
-    /// One block; zeros where it was never written.
+    /// Renders one block; zeros if it was never written.
     fn render_block(&self, origin: BlockIdentity, offset: u64, block: &mut [u8]) {
         if origin.generation == 0 {
             block.fill(0);
@@ -169,10 +169,10 @@ impl Pattern {
         (body, self.sums[start / BLOCK])
     }
 
-    /// Compares what was read at an offset with what belongs there.
+    /// Compares data read at an offset with the expected content.
     ///
     /// # Errors
-    /// The first difference.
+    /// Returns the first difference.
     pub fn check(&self, origin: BlockIdentity, offset: u64, data: &[u8]) -> Result<(), Corruption> {
         for part in parts(offset, data.len()) {
             self.check_part(origin, &part, &data[part.data.clone()])?;
@@ -180,10 +180,10 @@ impl Pattern {
         Ok(())
     }
 
-    /// Compares what was read of one block.
+    /// Compares data read from one block.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// Returns the kind of corruption.
     pub fn check_part(
         &self,
         origin: BlockIdentity,
@@ -218,11 +218,11 @@ impl Pattern {
         *found == expected[part.within.clone()]
     }
 
-    /// Compares what was read of one block of which each byte may be of any of some generations: one
-    /// that was written in parts, or while it was read.
+    /// Compares data read from one block in which each byte may have one of several generations,
+    /// because the block was written in parts or during the read.
     ///
     /// # Errors
-    /// What is wrong with it, seen as a block of the last of these generations.
+    /// Returns the kind of corruption, relative to the last of these generations.
     pub fn check_mixed(
         &self,
         file: u64,
@@ -247,7 +247,7 @@ impl Pattern {
     }
 }
 
-/// The part of a request's data that lies in one block.
+/// The part of a request's data within one block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BlockPart {
     /// Offset of the block in the file.
@@ -258,7 +258,7 @@ pub struct BlockPart {
     pub data: Range<usize>,
 }
 
-/// Cuts a request into parts of blocks; nothing has none.
+/// Splits a request at block boundaries. An empty request has no parts.
 pub fn parts(offset: u64, length: usize) -> impl Iterator<Item = BlockPart> {
     let skip = (offset % BLOCK as u64) as usize;
     let blocks = match length {
@@ -276,10 +276,10 @@ pub fn parts(offset: u64, length: usize) -> impl Iterator<Item = BlockPart> {
     })
 }
 
-/// Where the random part of a block lies.
+/// Range of the random data within a block.
 pub(crate) const BODY: Range<usize> = STAMP..BLOCK - SEAL;
 
-/// What a block says of itself.
+/// Decoded stamp of a block.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct BlockHeader {
     pub origin: BlockIdentity,
@@ -320,7 +320,7 @@ impl BlockHeader {
         seal
     }
 
-    /// What the beginning of a block says, where it is a stamp at all.
+    /// Reads the stamp at the start of a block. Returns `None` if the block has none.
     pub fn read(block: &[u8]) -> Option<Self> {
         let word = |at: usize| Some(u64::from_le_bytes(block.get(at..at + 8)?.try_into().ok()?));
         let half = |at: usize| Some(u32::from_le_bytes(block.get(at..at + 4)?.try_into().ok()?));
@@ -332,13 +332,14 @@ impl BlockHeader {
         (half(0)? == MAGIC && half(28)? == stamp.digest).then_some(stamp)
     }
 
-    /// Whether a whole block that begins with this stamp is as it was written.
+    /// Returns true if a complete block that starts with this stamp is intact.
     pub fn is_intact(&self, block: &[u8]) -> bool {
         block[BODY.end..] == self.seal() && crc32c(&block[BODY]) == self.sum
     }
 }
 
-/// Binds the fields of a stamp together, so that a damaged stamp is not taken for another block's.
+/// Returns a digest of all fields of a stamp, so that a damaged stamp is not mistaken for one of
+/// another block.
 #[inline]
 fn digest(origin: BlockIdentity, offset: u64, sum: u32) -> u32 {
     let generation = u64::from(origin.generation) << 32 | u64::from(sum);
@@ -439,7 +440,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_never_written_is_zero() {
+    fn unwritten_blocks_are_zero() {
         let (pattern, data) = written(MINE, 0, 4096);
         let hole = BlockIdentity {
             generation: 0,
@@ -488,7 +489,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_was_filled_checks_whatever_was_filled_before(
+        fn filled_data_is_correct_after_any_earlier_fill(
             requests in proptest::collection::vec((0u64..3_000_000, 1usize..100_000), 1..6),
             seed: u64,
         ) {
@@ -505,7 +506,7 @@ mod tests {
         }
 
         #[test]
-        fn requests_do_not_matter_to_what_belongs_somewhere(
+        fn content_does_not_depend_on_request_boundaries(
             offset in 0u64..3_000_000, length in 1usize..20_000, cut: prop::sample::Index,
         ) {
             let mut pattern = Pattern::new(1, length);

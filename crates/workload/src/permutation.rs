@@ -1,9 +1,9 @@
-//! A random order of any number of things, computed item by item; pure, and no list is held.
+//! A random permutation of a range of numbers, computed item by item without storing a list; pure.
 //!
-//! A Feistel network is a permutation of all numbers of so many bits, whatever its round function.
-//! What falls beyond the end is put through it again until it falls below (cycle walking), so the
-//! numbers below the end are permuted among themselves. The network is less than twice as wide as
-//! the number asked for, so that fewer than two passes are needed on average.
+//! A Feistel network is a permutation of all numbers of a given bit width, for any round function.
+//! An item beyond the end goes through the network again until it is below the end (cycle walking),
+//! so the numbers below the end are permuted among themselves. The network covers less than twice
+//! the requested range, so that fewer than two passes are needed on average.
 //!
 //! Source: J. Black, P. Rogaway, "Ciphers with arbitrary finite domains", CT-RSA 2002.
 
@@ -104,7 +104,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_item_comes_exactly_once_and_is_found_again(seed: u64, length in 0u64..3_000) {
+        fn every_item_appears_once_and_can_be_inverted(seed: u64, length in 0u64..3_000) {
             let order = Permutation::new(seed, "test", length);
             let mut seen = vec![false; length as usize];
             for place in 0..length {

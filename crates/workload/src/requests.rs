@@ -1,11 +1,11 @@
-//! Which requests a thread makes, in which order: the same for every way to the file, and the same
-//! each time for the same seed. Pure; nothing is read or written here.
+//! Requests of each thread in order: equal for all I/O engines, and reproducible for the same seed.
+//! Pure; performs no I/O.
 
 use model::{AccessPattern, Bytes, FileSharing, Io, SeededRng};
 
 use crate::permutation::Permutation;
 
-/// What is done with a request's bytes.
+/// Direction of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IoDirection {
     /// They are read.
@@ -19,15 +19,15 @@ pub enum IoDirection {
 /// One request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IoRequest {
-    /// Where it begins in the file.
+    /// Start offset in the file, in bytes.
     pub offset: u64,
-    /// Its length in bytes; shorter than a block only at the end of the file.
+    /// Length in bytes; shorter than a block only at the end of the file.
     pub length: usize,
-    /// What is done.
+    /// Direction of the request.
     pub turn: IoDirection,
 }
 
-/// What all threads of a job do together.
+/// Requests of all threads of a job.
 #[derive(Clone, Debug)]
 pub struct IoPlan {
     access: AccessPattern,
@@ -63,8 +63,8 @@ impl IoPlan {
         self.block.min(self.extent.max(1)) as usize
     }
 
-    /// Whether each request begins and ends with a multiple of so many bytes, but for the last of a
-    /// file.
+    /// Returns true if each request, except the last of a file, starts and ends at a multiple of
+    /// `to` bytes.
     pub const fn is_aligned(&self, to: u64) -> bool {
         let offsets = if self.access.is_random() {
             self.align
@@ -149,8 +149,8 @@ impl IoPlan {
         drawn || matches!(self.access, AccessPattern::RecordRewrite)
     }
 
-    /// Whether each block is visited once, at random: as fio's random map and IOzone do where they
-    /// are not told how many requests to make. Seeks are drawn one by one, as bonnie++ does.
+    /// Returns true if each block is visited once in random order, like fio's random map and like
+    /// IOzone without a number of requests. Seeks are drawn independently, as in bonnie++.
     const fn shuffles(&self) -> bool {
         let random = self.access.is_random() && !matches!(self.access, AccessPattern::Seek { .. });
         random && self.operations.is_none() && self.align == self.block
@@ -163,8 +163,8 @@ impl IoPlan {
         }
     }
 
-    /// Blocks of the part that is worked on, the last perhaps a short one; whole ones only where
-    /// offsets are drawn, but one at least.
+    /// Number of blocks in the used part of the file, including a short last one. If offsets are
+    /// drawn, only whole blocks count, but at least one.
     const fn blocks(&self) -> u64 {
         if self.access.is_random() && !self.shuffles() {
             let whole = self.extent / self.block;
@@ -185,12 +185,12 @@ impl IoPlan {
     }
 }
 
-/// `count · part / whole`, rounded down; nothing of an empty whole.
+/// Computes `count · part / whole`, rounded down; 0 if the whole is empty.
 fn proportion(count: u64, part: u64, whole: u64) -> u64 {
     (u128::from(count) * u128::from(part) / u128::from(whole.max(1))) as u64
 }
 
-/// A thread's share of a count; the first ones take one more where it does not divide evenly.
+/// A thread's share of a count; the first threads get one more if it does not divide evenly.
 const fn share(all: u64, thread: u64, threads: u64) -> u64 {
     all / threads + if thread < all % threads { 1 } else { 0 }
 }
@@ -442,7 +442,7 @@ mod tests {
         fn requests_cover_each_byte_exactly_once(
             job in jobs(), start in 0u64..10_000, extent in 1u64..500_000,
         ) {
-            // Random offsets off the blocks' bounds, or so many of them, may be drawn twice.
+            // Unaligned random offsets, or a fixed number of offsets, may be drawn twice.
             let job = Io { operations: None, align: None, ..job };
             let plan = IoPlan::new(&job, start, extent);
             let again = matches!(job.access, AccessPattern::Seek { .. } | AccessPattern::RecordRewrite);
@@ -465,7 +465,7 @@ mod tests {
         }
 
         #[test]
-        fn operations_are_counted_over_all_threads(job in jobs(), extent in 1u64..500_000) {
+        fn operations_are_counted_across_threads(job in jobs(), extent in 1u64..500_000) {
             let wanted = job.operations.unwrap_or(1);
             let job = Io { operations: Some(wanted), ..job };
             let plan = IoPlan::new(&job, 0, extent);
@@ -488,7 +488,7 @@ mod tests {
     }
 
     #[test]
-    fn each_order_is_what_its_name_says() {
+    fn each_access_has_its_documented_order() {
         let offsets = |access| {
             let job = Io::new("f", access, Bytes(10));
             let requests = IoPlan::new(&job, 0, 65).of_thread(0, 1);
@@ -513,7 +513,7 @@ mod tests {
     }
 
     #[test]
-    fn threads_draw_from_streams_of_their_own() {
+    fn threads_draw_from_separate_streams() {
         let job = Io {
             threads: 2,
             operations: Some(200),

@@ -1,9 +1,10 @@
-//! A set of files, directories or links: which entries there are, what each is called, where it lies,
-//! in which order it is visited; pure.
+//! A set of files, directories or links: its entries with their names, locations and visit order;
+//! pure.
 //!
-//! A set may have a million entries and more, so nothing here grows with their number. Names are
-//! functions of the index. What was made, renamed or truncated by a phase that ended early is known by
-//! how far each of its threads came in its order, and the order can be computed both ways.
+//! A set may have a million entries and more, so no structure here grows with their number. Names
+//! are functions of the index. The part that a phase created, renamed or truncated before it ended
+//! early is known from the progress of each thread along its order, and the order can be computed
+//! in both directions.
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -31,7 +32,7 @@ enum SetChangeKind {
     Truncated(u64),
 }
 
-/// Where a set's links lead.
+/// Targets of a set's links.
 #[derive(Clone, Debug)]
 pub struct LinkTargets {
     /// The set that is linked to.
@@ -42,38 +43,38 @@ pub struct LinkTargets {
     pub symbolic: bool,
 }
 
-/// What an entry is called, where it lies and how large it is.
+/// Name, location and size of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SetEntry {
-    /// Its number in the set.
+    /// Number in the set.
     pub index: u64,
-    /// How often it got a new name.
+    /// Number of renames within the directory.
     pub renamed: u64,
-    /// How often it went to the next directory.
+    /// Number of moves to the next directory.
     pub moved: u64,
-    /// Its size in bytes.
+    /// Size in bytes.
     pub size: u64,
 }
 
 /// A set that phases have made and changed.
 #[derive(Clone, Debug)]
 pub struct FileSet {
-    /// Its top directory.
+    /// Top directory.
     pub top: PathBuf,
-    /// What it is made of; links are files here.
+    /// Kind of the entries; links count as files.
     pub kind: EntryKind,
-    /// Where its entries lead, where they are links.
+    /// Link targets, if the entries are links.
     pub links: Option<LinkTargets>,
     /// Whether a file may be longer or shorter than the set knows, since links lead to it.
     pub sizes_unknown: bool,
-    /// How often permissions were changed: each time they become others.
+    /// Number of permission changes; each one sets a new value.
     pub permissions_changed: u64,
-    /// How often attributes were set: each time they become others.
+    /// Number of attribute changes; each one sets a new value.
     pub attributes_set: u64,
     name: String,
     seed: u64,
     names: NameGenerator,
-    /// Directories; with a directory for each thread, so many for each.
+    /// Number of directories, or of directories per thread if each thread has separate ones.
     directories: u64,
     depth: u32,
     sharing: FileSharing,
@@ -82,13 +83,13 @@ pub struct FileSet {
     sizes: SizeSampler,
     /// Where the share of each making thread begins, and the end of the last.
     starts: Vec<u64>,
-    /// Entries that came to be before those of each making thread, and all.
+    /// Number of entries created before those of each creating thread, followed by the total.
     before: Vec<u64>,
     changes: Vec<SetChange>,
 }
 
 impl FileSet {
-    /// The set that is to be made, complete.
+    /// Plans a complete set.
     pub fn new_planned(root: &Path, seed: u64, create: &Create) -> Self {
         let shares = split_evenly(create.entries, create.threads);
         Self {
@@ -117,8 +118,8 @@ impl FileSet {
         }
     }
 
-    /// The set of links to what there is of this one, made on these orders, in directories of the same
-    /// kind.
+    /// Plans a set of links to the entries of this one, created in the given orders, in directories
+    /// of the same layout.
     pub fn plan_links(
         &self,
         root: &Path,
@@ -148,7 +149,8 @@ impl FileSet {
         }
     }
 
-    /// Takes back what was planned and not made: each thread came so far in its share.
+    /// Reduces the set to the entries actually created, given the progress of each thread in its
+    /// share.
     pub fn truncate_to_created(&mut self, done: &[u64]) {
         self.before = boundaries(done.iter().copied());
     }
@@ -163,8 +165,8 @@ impl FileSet {
         self.starts.len() - 1
     }
 
-    /// The shares of so many threads and the order in which each visits its own: those that made the
-    /// entries of directories of their own, visit these.
+    /// Returns the shares of `threads` threads with their visit orders. If each thread created
+    /// entries in separate directories, each one visits the entries it created.
     pub fn visit_orders(&self, order: TraversalOrder, threads: u32) -> Vec<VisitOrder> {
         let as_made = self.sharing == FileSharing::Own && self.makers() == threads as usize;
         let ranges = if as_made {
@@ -175,7 +177,7 @@ impl FileSet {
         self.ordered(&ranges, order, "order")
     }
 
-    /// Ranges visited in the order asked for.
+    /// Returns visits of the ranges in the requested order.
     pub fn ordered(
         &self,
         ranges: &[Range<u64>],
@@ -241,7 +243,7 @@ impl FileSet {
         self.starts[self.starts.len() - 1]
     }
 
-    /// What the blocks of an entry say; its name and place do not matter.
+    /// Returns the origin of an entry's blocks, which is independent of its name and location.
     pub fn origin(&self, index: u64) -> BlockIdentity {
         BlockIdentity {
             file: file_id(&self.name) ^ index,
@@ -302,7 +304,7 @@ impl FileSet {
         self.directories > 1 || self.depth > 1 || matches!(self.sharing, FileSharing::Own)
     }
 
-    /// Threads with directories of their own, or one for all.
+    /// Number of threads with separate directories; 1 if all share them.
     fn owners(&self) -> u64 {
         match self.sharing {
             FileSharing::Shared => 1,
@@ -334,7 +336,7 @@ impl FileSet {
             FileSharing::Shared => 0,
             FileSharing::Own => self.starts.partition_point(|&s| s <= entry.index) - 1,
         };
-        // What came after all that was planned is with the last.
+        // Entries added after the planned ones belong to the last thread.
         let owner = owner.min(self.makers() - 1);
         // Threads without a share begin where their follower does, and own nothing.
         let first = (entry.index - self.starts[owner]) % self.directories;
@@ -410,7 +412,7 @@ const fn decimal_digits(number: u64) -> usize {
     }
 }
 
-/// Sums of what comes before each, and of all.
+/// Prefix sums: the sum before each length, followed by the total.
 fn boundaries(lengths: impl Iterator<Item = u64>) -> Vec<u64> {
     let sums = lengths.scan(0, |sum, length| {
         *sum += length;
@@ -463,7 +465,7 @@ mod tests {
         FileSet::new_planned(Path::new("/root"), 7, create)
     }
 
-    /// The set, of which each thread made only a share of its share.
+    /// A set in which each thread created only a part of its share.
     fn cut_short(create: &Create, share: f64) -> FileSet {
         let mut set = plan(create);
         let done: Vec<u64> = steps(&set.creation_orders(), share);
@@ -508,7 +510,7 @@ mod tests {
         }
 
         #[test]
-        fn what_was_visited_is_known(
+        fn visited_positions_are_known(
             create in create(), random: bool, threads in 1u32..9, share in 0.0f64..=1.0,
         ) {
             let set = plan(&create);
@@ -521,7 +523,7 @@ mod tests {
         }
 
         #[test]
-        fn paths_are_unique_and_as_deep_as_asked(create in create(), made in 0.0f64..=1.0) {
+        fn paths_are_unique_and_have_the_requested_depth(create in create(), made in 0.0f64..=1.0) {
             let set = cut_short(&create, made);
             let paths = paths(&set);
             let different: HashSet<&String> = paths.iter().collect();
@@ -535,7 +537,7 @@ mod tests {
         }
 
         #[test]
-        fn each_thread_has_directories_of_its_own(create in create(), made in 0.5f64..=1.0) {
+        fn each_thread_has_separate_directories(create in create(), made in 0.5f64..=1.0) {
             let create = Create { sharing: FileSharing::Own, ..create };
             let set = cut_short(&create, made);
             let mut owners = vec![None; set.directories() as usize];
@@ -548,7 +550,7 @@ mod tests {
         }
 
         #[test]
-        fn directories_hold_what_is_counted(
+        fn directories_contain_the_counted_entries(
             create in create(), made in 0.0f64..=1.0, moved in 0.0f64..=1.0, random: bool,
         ) {
             let mut set = cut_short(&create, made);
@@ -564,7 +566,7 @@ mod tests {
         }
 
         #[test]
-        fn a_renaming_changes_the_part_it_came_to_and_is_taken_back(
+        fn a_partial_rename_changes_only_its_part_and_can_be_undone(
             create in create(), random: bool, threads in 1u32..9, share in 0.0f64..=1.0, across: bool,
         ) {
             let mut set = plan(&create);

@@ -28,11 +28,11 @@ pub struct TreeLayout {
 }
 
 impl TreeLayout {
-    /// The tree of a seed.
+    /// Generates the tree of a seed.
     ///
-    /// Sizes follow a bounded Pareto distribution whose exponent is chosen so that the mean is the
-    /// one asked for: many small files, few large ones, as in real trees. The sum is met exactly
-    /// wherever the bounds allow it.
+    /// Sizes follow a bounded Pareto distribution whose exponent yields the requested mean: many
+    /// small files and few large ones, as in real trees. The requested sum is exact if the bounds
+    /// permit it.
     pub fn generate(spec: &TreeSpec, seed: u64) -> Self {
         let mut rng = SeededRng::substream(seed, "tree");
         let directories = directories(spec.directories as usize, &mut rng);
@@ -97,7 +97,8 @@ fn quantile(p: f64, a: f64, low: f64, high: f64) -> f64 {
     (l - p * (l - h)).powf(-1.0 / a).clamp(low, high)
 }
 
-/// Its mean, by the closed form; the two removable singularities are stepped around.
+/// Mean of the bounded Pareto distribution in closed form. The two removable singularities are
+/// avoided by a small offset.
 fn mean_of(a: f64, low: f64, high: f64) -> f64 {
     let a = if a.abs() < 1e-6 || (a - 1.0).abs() < 1e-6 {
         a + 2e-6
@@ -173,7 +174,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_tree_is_as_asked(
+        fn generated_trees_meet_their_specification(
             files in 0u64..300, directories in 0u64..60, seed: u64,
             smallest in 1u64..10_000, spread in 0u64..1_000_000, share in 0.0f64..1.0,
         ) {

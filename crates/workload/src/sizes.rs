@@ -1,7 +1,7 @@
-//! The sizes of the files of a set: all alike, or drawn from a distribution by the seed; pure.
+//! Sizes of the files of a set: equal, or drawn from a distribution by the seed; pure.
 //!
-//! A draw is one of so many quantiles, all equally probable, so that it costs next to nothing while a clock runs, the
-//! mean is the one asked for, and no file is without bounds.
+//! Each draw picks one of `QUANTILES` equally probable quantiles. This costs little during timed
+//! parts, gives the requested mean and bounds the size of every file.
 
 use std::sync::{Arc, LazyLock};
 
@@ -12,7 +12,7 @@ use statrs::distribution::{ContinuousCDF, Gamma, LogNormal};
 /// Quantiles of a distribution.
 const QUANTILES: usize = 1024;
 
-/// The shape of filebench's gamma distribution where a file set says nothing (`gamma=1500`, in thousandths).
+/// Default shape of filebench's gamma distribution of a file set (`gamma=1500`, in thousandths).
 const GAMMA_SHAPE: f64 = 1.5;
 /// The standard deviation of the logarithm of sizes.
 const SIGMA: f64 = 1.0;
@@ -30,7 +30,7 @@ static LOG_NORMAL: LazyLock<Quantiles> = LazyLock::new(|| {
     quantiles(&log_normal)
 });
 
-/// The middle of each of so many equally probable parts, scaled so that their mean is one.
+/// Returns the midpoints of `QUANTILES` equally probable parts, scaled to a mean of one.
 fn quantiles(of: &impl ContinuousCDF<f64, f64>) -> Quantiles {
     let middle = |number: usize| (number as f64 + 0.5) / QUANTILES as f64;
     let quantiles: Quantiles = (0..QUANTILES).map(|n| of.inverse_cdf(middle(n))).collect();
@@ -42,13 +42,13 @@ fn quantiles(of: &impl ContinuousCDF<f64, f64>) -> Quantiles {
 #[derive(Clone, Debug)]
 pub struct SizeSampler {
     mean: u64,
-    /// Absent where all are alike.
+    /// `None` if all files have the same size.
     drawn: Option<Arc<[u64]>>,
     salt: u64,
 }
 
 impl SizeSampler {
-    /// Those of a set of this name.
+    /// Creates the sizes of a set with this name.
     pub fn new(spread: SizeDistribution, mean: u64, seed: u64, set: &str) -> Self {
         let scaled = |quantiles: &Quantiles| -> Arc<[u64]> {
             let sizes = quantiles.iter().map(|q| (q * mean as f64).round() as u64);
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn the_mean_is_the_one_asked_for_and_the_spread_that_of_the_distribution() {
+    fn sizes_have_the_requested_mean_and_distribution() {
         assert!(
             drawn(SizeDistribution::Fixed)
                 .iter()
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn a_size_is_drawn_again_and_every_set_has_its_own() {
+    fn sizes_are_reproducible_and_differ_between_sets() {
         let of = |seed, set| {
             let sizes = SizeSampler::new(SizeDistribution::Gamma, MEAN, seed, set);
             (0..50).map(|i| sizes.size_of(i, 1)).collect::<Vec<_>>()

@@ -1,6 +1,6 @@
-//! Another disk that trees and files are copied from. It is only ever read: regular files and directories of one
-//! filesystem, found from one open directory downwards, so that no link and no mount leads out of it
-//! (openat2(2), `RESOLVE_BENEATH`). Everything else is left out and counted.
+//! Source disk of copied trees and files. It is read-only. Only regular files and directories of
+//! one filesystem are used; all are opened below one open directory, so that no link or mount leads
+//! outside (openat2(2), `RESOLVE_BENEATH`). Other entries are excluded and counted.
 
 use std::fs::File;
 use std::hash::Hasher;
@@ -21,13 +21,13 @@ use crate::error::OpError;
 use crate::shape::{TreeFile, TreeLayout};
 use crate::thread_stats::ThreadStats;
 
-/// A source as it was found.
+/// A source as found when it was opened.
 #[derive(Debug)]
 pub struct ScannedSource {
-    /// What errors call it.
+    /// Path used in error messages.
     path: PathBuf,
     root: File,
-    /// Where fsarena has filled it itself: what stands before the name of each tree and file.
+    /// Name prefix of each tree and file, if fsarena created the source.
     prefix: Option<String>,
     shape: TreeLayout,
     contents: SourceInventory,
@@ -64,15 +64,15 @@ impl ScannedSource {
         })
     }
 
-    /// What is in it.
+    /// Returns the contents found on opening.
     pub const fn contents(&self) -> &SourceInventory {
         &self.contents
     }
 
-    /// What is in it by now.
+    /// Surveys the source again and returns its current contents.
     ///
     /// # Errors
-    /// As for [`Source::open`].
+    /// Returns the errors of [`Source::open`].
     pub fn rescan(&self, tally: &mut ThreadStats) -> Result<SourceInventory, OpError> {
         Ok(Self::open(&self.path, None, tally)?.contents)
     }
@@ -80,14 +80,15 @@ impl ScannedSource {
     /// Asks the kernel to forget what was read of it.
     pub fn drop_cache(&self) {
         for file in &self.shape.files {
-            // One that is gone is found missing when it is copied.
+            // Ignore missing files: the copy reports them.
             if let Ok(open) = self.file(&file.path) {
                 let _ = caches::drop_clean_pages(&open);
             }
         }
     }
 
-    /// The tree that is copied under this name: all that there is, or what was put there for it.
+    /// Returns the tree that is copied under a name: the whole source, or the tree created for this
+    /// name.
     pub(crate) fn tree(&self, name: &str) -> SourceTree {
         let Some(prefix) = &self.prefix else {
             return SourceTree {
@@ -136,7 +137,7 @@ impl ScannedSource {
             .map_err(|errno| failed("openat2", &self.path.join(path), &errno.into()))
     }
 
-    /// What it is called where a file of it could not be read.
+    /// Returns the path of a file for error messages.
     pub(crate) fn label_for(&self, path: &Path) -> PathBuf {
         self.path.join(path)
     }
@@ -144,13 +145,13 @@ impl ScannedSource {
 
 /// A tree of a source.
 pub(crate) struct SourceTree {
-    /// Its top in the source.
+    /// Top directory within the source.
     pub top: PathBuf,
-    /// What is below.
+    /// Directories and files below the top.
     pub shape: TreeLayout,
 }
 
-/// A source that cannot be read is no fault of the filesystem that is measured.
+/// Builds the error of an unreadable source, which is not attributed to the measured filesystem.
 pub(crate) fn failed(call: &str, path: &Path, error: &io::Error) -> OpError {
     OpError::Source {
         reason: format!(
@@ -160,7 +161,7 @@ pub(crate) fn failed(call: &str, path: &Path, error: &io::Error) -> OpError {
     }
 }
 
-/// Opens something below a directory; without a note of the time of access, where that is allowed.
+/// Opens a path below a directory, without updating its access time if permitted.
 fn open_beneath(root: &impl AsFd, path: &Path, flags: OFlag) -> nix::Result<OwnedFd> {
     let resolve = ResolveFlag::RESOLVE_BENEATH
         | ResolveFlag::RESOLVE_NO_SYMLINKS
@@ -213,7 +214,7 @@ impl<'a> Survey<'a> {
         Ok(())
     }
 
-    /// Takes in what is in a directory, and gives the directories in it.
+    /// Adds the entries of a directory and returns its subdirectories.
     fn directory(&mut self, path: &Path) -> Result<Vec<PathBuf>, OpError> {
         let here = &self.path.join(path);
         let trouble = |call| move |errno: Errno| failed(call, here, &errno.into());
@@ -244,7 +245,7 @@ impl<'a> Survey<'a> {
         Ok(below)
     }
 
-    /// Takes in an entry; gives it back where it is a directory to look into.
+    /// Adds an entry. Returns its path if it is a directory to search.
     fn entry(&mut self, path: PathBuf, found: &FileStat) -> Option<PathBuf> {
         let kind = SFlag::from_bits_truncate(found.st_mode & SFlag::S_IFMT.bits());
         let is_here = found.st_dev == self.device;
@@ -299,7 +300,7 @@ mod tests {
         ScannedSource::open(path, None, &mut tally()).unwrap()
     }
 
-    /// A source with links to what is outside, and that.
+    /// Creates a source with links to files outside, and these files.
     fn with_links() -> (tempfile::TempDir, PathBuf) {
         let place = tempfile::tempdir().unwrap();
         fs::write(place.path().join("secret"), "of another").unwrap();
@@ -316,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn files_and_directories_are_found_and_links_are_left_out_and_counted() {
+    fn finds_files_and_directories_and_counts_excluded_links() {
         let (_place, path) = with_links();
         let source = open(&path);
         let SourceInventory {
@@ -332,9 +333,9 @@ mod tests {
         assert_eq!(source.largest("any").unwrap().path, Path::new("large"));
     }
 
-    /// Somebody may put a link in the place of what was a directory or file when the source was looked through.
+    /// A user may replace a file or directory by a link after the survey.
     #[test]
-    fn a_link_that_comes_later_leads_nowhere() {
+    fn does_not_follow_links_created_after_the_survey() {
         let (place, path) = with_links();
         let source = open(&path);
         for (was, to) in [("a/b", "../../others"), ("large", "../secret")] {
@@ -368,7 +369,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_put_there_for_a_tree_is_that_tree_and_nothing_else() {
+    fn a_prefixed_tree_contains_only_its_entries() {
         let place = tempfile::tempdir().unwrap();
         fs::create_dir_all(place.path().join("t.original/d")).unwrap();
         fs::create_dir_all(place.path().join("t.other")).unwrap();

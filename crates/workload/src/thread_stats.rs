@@ -1,5 +1,5 @@
-//! Counts what an operation does: calls, bytes, latency; says when its measured part begins, and when
-//! its time is over.
+//! Counts the calls, bytes and latencies of an operation, and defines the start and time limit of
+//! its timed part.
 
 use std::os::fd::OwnedFd;
 use std::path::Path;
@@ -14,11 +14,11 @@ use crate::error::{OpContext, OpError};
 use crate::latency::Latency;
 use crate::meter::PhaseMeter;
 
-/// How often a thread says how far it has come: often enough for a progress bar, and so seldom that
-/// threads do not contend for the counter.
+/// Interval at which a thread publishes its progress: short enough for a progress bar, long enough
+/// to avoid contention on the counter.
 const PROGRESS_INTERVAL: Nanos = Nanos(10_000_000);
 
-/// How far an operation has come; shared with whoever watches.
+/// Progress of an operation, shared with observers.
 #[derive(Debug, Default)]
 pub struct Progress {
     done: AtomicU64,
@@ -31,7 +31,7 @@ impl Progress {
         self.done.load(Ordering::Relaxed)
     }
 
-    /// Operations planned, where that is known.
+    /// Returns the planned number of operations, if known.
     pub fn total(&self) -> Option<u64> {
         Some(self.total.load(Ordering::Relaxed)).filter(|&n| n > 0)
     }
@@ -40,23 +40,23 @@ impl Progress {
         self.done.fetch_add(operations, Ordering::Relaxed);
     }
 
-    /// Begins to count anew.
+    /// Resets both counters.
     pub fn restart(&self) {
         self.done.store(0, Ordering::Relaxed);
         self.total.store(0, Ordering::Relaxed);
     }
 }
 
-/// What one thread has done in a phase.
+/// Counts of one thread in a phase.
 #[derive(Debug)]
 pub struct ThreadStats {
     /// Operations done.
     pub operations: u64,
-    /// Bytes moved, either way; each once where it is read and written back.
+    /// Bytes transferred in either direction; bytes read and written back count once.
     pub bytes: u64,
     /// Of these, bytes written.
     pub bytes_written: u64,
-    /// Bytes read that were compared with what was written.
+    /// Bytes read and compared with the expected content.
     pub verified: u64,
     /// Arrivals per second that an open loop intended.
     pub offered_rate: Option<u64>,
@@ -68,10 +68,10 @@ pub struct ThreadStats {
     closing: Latency,
     last: Nanos,
     at_most: Option<Nanos>,
-    /// The end of time where there is no limit: one comparison serves both.
+    /// Maximum value if there is no limit, so that one comparison handles both cases.
     deadline: Nanos,
     progress: Arc<Progress>,
-    /// Operations that `progress` has been told of.
+    /// Operations already added to `progress`.
     published: u64,
     publish_at: Nanos,
     /// Absent in the tally of a further thread.
@@ -106,9 +106,8 @@ impl ThreadStats {
         }
     }
 
-    /// The preparation is done and a timed part begins, of so many operations: the only call that
-    /// stands between making up names, sizes and data and the first system call. The time limit is
-    /// that of this part.
+    /// Starts a timed part of `operations` operations. Must be called after all names, sizes and
+    /// data are prepared, right before the first system call. The time limit applies to this part.
     pub fn start_timed(&mut self, operations: u64) {
         let planned = self.operations + operations;
         self.progress.total.store(planned, Ordering::Relaxed);
@@ -118,8 +117,8 @@ impl ThreadStats {
         self.start();
     }
 
-    /// A timed part is over. What comes until the next [`Tally::begin`] does not count, so that a phase
-    /// can be done several times with something untimed in between: results are sums over the parts.
+    /// Ends a timed part. Work until the next [`Tally::begin`] is not counted, so that a phase can
+    /// be repeated with untimed work in between. Results are sums over the parts.
     pub fn pause_timed(&mut self) {
         if let Some(meter) = &mut self.meter {
             meter.pause();
@@ -127,12 +126,12 @@ impl ThreadStats {
         self.publish();
     }
 
-    /// Elapsed time of the timed parts that are over ([`Tally::pause`]).
+    /// Returns the elapsed time of the finished timed parts ([`Tally::pause`]).
     pub fn elapsed(&self) -> Nanos {
         self.meter.as_ref().map_or(Nanos(0), PhaseMeter::elapsed)
     }
 
-    /// The last timed part is over, unless it was already: writes down what was counted in all of them.
+    /// Ends the last timed part if it is running, and stores the counts of all parts.
     pub fn finish(&mut self, result: &mut PhaseResult) {
         if let Some(meter) = &mut self.meter {
             meter.stop(None, result);
@@ -158,7 +157,7 @@ impl ThreadStats {
         fork
     }
 
-    /// Sets a further thread off where its tally was forked before the timed part began.
+    /// Starts the clock of a tally that was forked before the timed part began.
     pub fn start(&mut self) {
         self.last = clock::now();
         self.publish_at = self.last;
@@ -250,14 +249,15 @@ impl ThreadStats {
         self.finish_op();
     }
 
-    /// Says when the operation that is ended by the next [`Tally::lap`] began: with the timed part where
-    /// opening a file belongs to the first request on it; in an open loop, when it should have begun.
+    /// Sets the start of the operation that the next [`Tally::lap`] finishes: the start of the
+    /// timed part if opening a file belongs to its first request, or the intended start in an open
+    /// loop.
     pub const fn set_op_start(&mut self, at: Nanos) {
         self.last = at;
     }
 
-    /// Whether the phase's time is over before an operation that is to begin then; remembers that it
-    /// was cut short.
+    /// Returns true if the time limit is reached before an operation that starts at `at`, and marks
+    /// the phase as cut short.
     #[inline]
     pub const fn is_time_up_at(&mut self, at: Nanos) -> bool {
         let over = at.0 >= self.deadline.0;
@@ -265,12 +265,12 @@ impl ThreadStats {
         over
     }
 
-    /// The latencies counted so far, ascending, empty buckets left out.
+    /// Returns the latencies counted so far in ascending order, without empty buckets.
     pub fn latencies(&self) -> Vec<LatencyBucket> {
         self.latency.buckets()
     }
 
-    /// Whether the phase's time is over; remembers that it was cut short.
+    /// Returns true if the time limit has been reached, and marks the phase as cut short.
     #[inline]
     pub const fn is_time_up(&mut self) -> bool {
         let over = self.last.0 >= self.deadline.0;
@@ -286,7 +286,7 @@ impl ThreadStats {
     }
 }
 
-/// What some of the threads of a phase have done together, apart from the others.
+/// Totals of a group of threads in a phase.
 #[derive(Clone, Debug, Default)]
 pub struct ThreadTotals {
     operations: u64,
@@ -349,14 +349,14 @@ mod tests {
     }
 
     #[test]
-    fn progress_is_told_seldom_and_in_the_end_completely() {
+    fn progress_is_published_rarely_and_completely_at_the_end() {
         let mut tally = tally(None);
         tally.start_timed(5);
         let begun = tally.last();
         for i in 1..=4 {
             tally.record(begun, Nanos(begun.0 + i));
         }
-        assert_eq!(tally.progress.done(), 1, "the first tells that it moves");
+        assert_eq!(tally.progress.done(), 1, "the first operation is published");
         tally.record(begun, Nanos(begun.0 + 1 + PROGRESS_INTERVAL.0));
         assert_eq!(tally.progress.done(), 5);
         tally.finish_op();
@@ -391,7 +391,7 @@ mod tests {
     }
 
     #[test]
-    fn time_is_over_only_where_there_is_a_limit() {
+    fn time_runs_out_only_with_a_limit() {
         let mut endless = tally(None);
         endless.finish_op();
         assert!(!endless.is_time_up() && !endless.time_limited);

@@ -1,6 +1,7 @@
-//! In which order the threads of a phase visit what there is, and how far each came; pure.
+//! Order in which the threads of a phase visit positions, and the progress of each; pure.
 //!
-//! Nothing here grows with the number of positions: an order can be computed both ways.
+//! No structure here grows with the number of positions: an order can be computed in both
+//! directions.
 
 use std::ops::Range;
 
@@ -24,7 +25,7 @@ impl VisitOrder {
         }
     }
 
-    /// The same positions at random; the seed and the purpose give the order.
+    /// Shuffles the positions; the seed and the purpose determine the order.
     pub fn shuffled(self, seed: u64, purpose: &str) -> Self {
         Self {
             shuffled: Some(Permutation::new(seed, purpose, self.length)),
@@ -54,14 +55,14 @@ impl VisitOrder {
     }
 }
 
-/// Splits `0..total` evenly; the first ranges take one more where it does not divide.
+/// Splits `0..total` evenly; the first ranges get one more if it does not divide evenly.
 pub fn split_evenly(total: u64, threads: u32) -> Vec<Range<u64>> {
     let threads = u64::from(threads.max(1));
     let start = |i: u64| total / threads * i + i.min(total % threads);
     (0..threads).map(|i| start(i)..start(i + 1)).collect()
 }
 
-/// How far the threads of a phase came on their orders.
+/// Progress of the threads of a phase along their orders.
 #[derive(Clone, Debug, Default)]
 pub struct VisitProgress {
     orders: Vec<VisitOrder>,
@@ -69,7 +70,7 @@ pub struct VisitProgress {
 }
 
 impl VisitProgress {
-    /// So many steps were done on each of these orders.
+    /// Creates a part from visit orders and the number of finished steps in each.
     pub fn new(orders: Vec<VisitOrder>, done: Vec<u64>) -> Self {
         Self { orders, done }
     }
@@ -93,7 +94,7 @@ impl VisitProgress {
         position - order.start < order.length && order.step(position) < self.done[i]
     }
 
-    /// What was visited: ordinal and position, thread after thread.
+    /// Returns the visited ordinals and positions, thread after thread.
     pub fn visited(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
         let orders = self.orders.iter().zip(&self.done);
         orders.flat_map(|(order, &done)| {

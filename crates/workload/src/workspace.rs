@@ -1,4 +1,4 @@
-//! What the phases of a cell have made so far: files, sets of files, trees; and where.
+//! Files, sets of files and trees that the phases of a cell have created, with their locations.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -20,7 +20,7 @@ use crate::source::ScannedSource;
 /// A tree made by planting or by copying.
 #[derive(Clone, Debug)]
 pub struct PlantedTree {
-    /// Its directories and files.
+    /// Directories and files.
     pub shape: TreeLayout,
     /// The name under which it was first written; a copy's blocks carry it, too.
     pub planted_as: String,
@@ -30,22 +30,23 @@ pub struct PlantedTree {
 
 /// Runs the commands of phases, as they may be run where the engine is.
 pub trait CommandRunner: fmt::Debug + Send + Sync {
-    /// Runs a command in a directory to its end, and says just before that it begins.
+    /// Runs a command in a directory until it exits, and calls `begin` right before it starts.
     ///
     /// # Errors
-    /// [`OpError::Unsupported`] where its program is missing, [`OpError::Command`] where it did not succeed.
+    /// Returns [`OpError::Unsupported`] if the program is missing and [`OpError::Command`] if it
+    /// fails.
     fn run(&self, exec: &Exec, directory: &Path, begin: &mut dyn FnMut()) -> Result<(), OpError>;
 }
 
-/// The directory in which a cell works, and what is in it.
+/// Working directory of a cell with its contents.
 #[derive(Debug)]
 pub struct CellWorkspace {
     root: PathBuf,
     seed: u64,
     pattern: Option<Pattern>,
-    /// What is copied in, where that comes from another disk.
+    /// Source of copies from another disk, if any.
     pub(crate) source: Option<Arc<ScannedSource>>,
-    /// What runs commands, where there is such.
+    /// Runner of commands, if available.
     pub(crate) programs: Option<Arc<dyn CommandRunner>>,
     pub(crate) files: BTreeMap<String, ExpectedFile>,
     pub(crate) sets: BTreeMap<String, FileSet>,
@@ -53,18 +54,18 @@ pub struct CellWorkspace {
     pub(crate) mixed: BTreeMap<String, DynamicFileSet>,
     /// Bytes in the log of each role that has one.
     pub(crate) logs: BTreeMap<String, u64>,
-    /// What each role of the last mix has done.
+    /// Work of each role of the last mix.
     pub(crate) roles: BTreeMap<String, RoleTotals>,
     pub(crate) trees: BTreeMap<String, PlantedTree>,
     /// Files and trees that the last removal of that name took away, to make them again.
     pub(crate) removed_files: BTreeMap<String, ExpectedFile>,
     pub(crate) removed_trees: BTreeMap<String, PlantedTree>,
     pub(crate) removed_sets: BTreeMap<String, RemovedSet>,
-    /// Files that this filesystem cannot make, and what it said.
+    /// Files that this filesystem cannot create, with its error message.
     pub(crate) impossible_files: BTreeMap<String, String>,
-    /// Trees that this filesystem cannot hold, and what it said.
+    /// Trees that this filesystem cannot store, with its error message.
     impossible_trees: BTreeMap<String, String>,
-    /// Sets that this filesystem cannot hold, and what it said.
+    /// Sets that this filesystem cannot store, with its error message.
     pub(crate) impossible_sets: BTreeMap<String, String>,
 }
 
@@ -92,7 +93,7 @@ impl CellWorkspace {
         }
     }
 
-    /// The same with another disk to copy from.
+    /// Adds another disk as the source of copies.
     #[must_use]
     pub fn with_source(self, source: ScannedSource) -> Self {
         Self {
@@ -101,7 +102,7 @@ impl CellWorkspace {
         }
     }
 
-    /// The same with somebody who runs commands.
+    /// Adds a runner of commands.
     #[must_use]
     pub fn with_programs(self, programs: Arc<dyn CommandRunner>) -> Self {
         Self {
@@ -155,7 +156,7 @@ impl CellWorkspace {
         files.chain(trees).chain(in_sets).chain(mixed)
     }
 
-    /// The pattern, made once and long enough for requests of so many bytes.
+    /// Returns the pattern for requests of up to `longest_request` bytes, created on first use.
     pub(crate) fn pattern(&mut self, longest_request: usize) -> Pattern {
         let fits = self
             .pattern
@@ -178,7 +179,8 @@ impl CellWorkspace {
         }
     }
 
-    /// A file of an earlier phase that is to be copied: where it could not be made, its copy cannot be either.
+    /// Returns the state of a file to copy. If the file could not be created, its copy is marked as
+    /// impossible too.
     pub(crate) fn file_to_copy(&mut self, from: &str, to: &str) -> Result<ExpectedFile, OpError> {
         let found = self.file(from).cloned();
         if let Err(OpError::Unsupported { reason }) = &found {
@@ -196,9 +198,9 @@ impl CellWorkspace {
             .collect()
     }
 
-    /// Remembers that a file could not be made, and removes what may be there of it.
+    /// Marks a file as impossible to create and removes its remains.
     pub(crate) fn discard_failed_file(&mut self, name: &str, said: &str) {
-        // Where it was never made there is nothing to remove.
+        // Fails if the file was never created.
         let _ = std::fs::remove_file(self.path(name));
         self.impossible_files
             .insert(name.to_owned(), said.to_owned());
@@ -206,7 +208,7 @@ impl CellWorkspace {
 
     /// Remembers that a tree could not be made, and removes what there is of it.
     pub(crate) fn discard_failed_tree(&mut self, name: &str, said: &str) {
-        // Where nothing of it was made there is nothing to remove.
+        // Fails if no entry of the tree was created.
         let _ = std::fs::remove_dir_all(self.path(name));
         self.impossible_trees
             .insert(name.to_owned(), said.to_owned());

@@ -1,5 +1,5 @@
-//! A million files take no more memory than a few do. The only test of its program: what the process
-//! has ever held at most (VmHWM) is what the engine held.
+//! Checks that a million files need no more memory than a few. Must be the only test of its
+//! program, because the peak memory of the process (VmHWM) is taken as that of the engine.
 
 use std::fs;
 use std::path::Path;

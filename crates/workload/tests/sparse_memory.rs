@@ -1,5 +1,6 @@
-//! A file of 100 GiB that is written here and there takes no more memory than a small one. The only test
-//! of its program: what the process has ever held at most (VmHWM) is what the engine held.
+//! Checks that random writes to a file of 100 GiB need no more memory than a small file. Must be
+//! the only test of its program, because the peak memory of the process (VmHWM) is taken as that of
+//! the engine.
 
 use std::fs;
 use std::path::Path;
@@ -28,7 +29,7 @@ fn operations(ws: &mut CellWorkspace, op: &Op) -> ThreadStats {
 
 #[test]
 fn a_sparse_file_of_any_size_is_not_held_in_memory() {
-    // What is written on tmpfs is the kernel's memory, and none of the process.
+    // Data written to tmpfs is memory of the kernel, not of the process.
     let place = tempfile::tempdir_in(Path::new("/dev/shm")).unwrap();
     let mut ws = CellWorkspace::new(place.path(), 1);
     let sparse = Op::Sparse(Sparse {

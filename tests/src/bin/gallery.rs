@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use end_to_end::{Browser, Page, View};
 
-/// What is shown, by the name of its picture: the part of the page, and what is done to it first.
+/// Name of each picture, the part of the page, and the action before taking it.
 const PARTS: [(&str, &str, &str); 9] = [
     ("verdict", "header", ""),
     ("uses", "#uses", ""),
@@ -69,7 +69,8 @@ fn pictures(report: &Path, directory: &Path) -> std::io::Result<()> {
     Ok(())
 }
 
-/// The part of the page that a selector names, where there is one.
+/// Takes a picture of the part of the page that a selector names. Returns `None` if it does not
+/// exist.
 fn part_of(page: &mut Page<'_>, selector: &str, action: &str) -> Option<Vec<u8>> {
     let find = format!(
         "(() => {{ const node = document.querySelector('{selector}'); \

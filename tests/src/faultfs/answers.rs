@@ -17,7 +17,7 @@ use super::driver::{Driver, MAX_NAME, attributes_of, permissions};
 use super::faults::Call;
 use super::tree::{Errno, Kind, Node, Owner};
 
-/// How long the kernel may remember an answer; nobody else changes these files.
+/// Time for which the kernel may cache an answer. The files change only through this mount.
 const REMEMBERED: Duration = Duration::from_secs(60);
 const FIRST: Generation = Generation(0);
 
@@ -64,7 +64,7 @@ fn answer_attributes(reply: ReplyAttr, result: Result<FileAttr, Errno>) {
 
 impl Filesystem for Driver {
     fn destroy(&mut self) {
-        // Nobody listens any more; the next mount finds the files missing.
+        // An error cannot be reported at this point; the next mount finds the files missing.
         let _ = self.keep();
     }
 

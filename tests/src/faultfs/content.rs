@@ -1,4 +1,4 @@
-//! What is in a file of the fault driver: chunks in memory, with holes between them.
+//! Content of a file of the fault driver: chunks in memory, with holes between them.
 
 use std::collections::BTreeMap;
 
@@ -23,7 +23,7 @@ impl Content {
         self.chunks.len() as u64 * CHUNK
     }
 
-    /// Bytes that a write would take beside those taken already.
+    /// Returns the additional bytes that a write would allocate.
     pub fn growth(&self, offset: u64, length: u64) -> u64 {
         let missing = |&index: &u64| !self.chunks.contains_key(&index);
         pieces(offset, length)
@@ -33,7 +33,7 @@ impl Content {
             * CHUNK
     }
 
-    /// Reads up to so many bytes; holes are zeros, the end of the file ends the answer.
+    /// Reads up to `length` bytes. Holes are zeros, and the read ends at the end of the file.
     pub fn read(&self, offset: u64, length: u64) -> Vec<u8> {
         let length = length.min(self.size.saturating_sub(offset));
         let mut bytes = Vec::with_capacity(index(length));
@@ -67,13 +67,13 @@ impl Content {
         self.size = size;
     }
 
-    /// Its chunks, by their place in the file.
+    /// Returns the chunks with their indexes in the file.
     pub fn chunks(&self) -> impl ExactSizeIterator<Item = (u64, &[u8])> {
         self.chunks.iter().map(|(&i, chunk)| (i, chunk.as_slice()))
     }
 }
 
-/// A part of a request that lies in one chunk.
+/// The part of a request that falls into one chunk.
 struct Piece {
     index: u64,
     start: usize,

@@ -29,12 +29,12 @@ pub struct Driver {
     state: Mutex<State>,
 }
 
-/// What changes while it is mounted.
+/// State that changes while the driver is mounted.
 #[derive(Debug, Default)]
 pub struct State {
     /// All files.
     pub tree: Tree,
-    /// Directories being listed, as they were when the listing began.
+    /// Directories being listed, with their entries at the start of the listing.
     pub listings: BTreeMap<u64, Vec<Listed>>,
     next_listing: u64,
     bytes_read: u64,
@@ -46,7 +46,7 @@ pub struct State {
 pub struct Listed {
     /// The node.
     pub number: u64,
-    /// What it is.
+    /// Type of the node.
     pub kind: FileType,
     /// Its name.
     pub name: Vec<u8>,
@@ -56,7 +56,7 @@ impl Driver {
     /// A driver over the files of a device, which it keeps there again when it is unmounted.
     pub fn new(tree: Tree, faults: Faults, device: Option<PathBuf>, device_size: u64) -> Self {
         Self {
-            // Lists and holes need some space beside the files.
+            // Directory lists and holes need additional space.
             capacity: faults.capacity.unwrap_or(device_size - device_size / 8),
             faults,
             device,
@@ -67,7 +67,7 @@ impl Driver {
         }
     }
 
-    /// Writes all files to the device, where there is one.
+    /// Writes all files to the device, if there is one.
     pub fn keep(&self) -> std::io::Result<()> {
         match &self.device {
             Some(device) => image::save(&self.state().tree, device),
@@ -80,12 +80,12 @@ impl Driver {
         self.capacity
     }
 
-    /// What changes, for one caller at a time.
+    /// Locks the mutable state.
     pub fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().expect("no answer panics")
     }
 
-    /// Fails or hangs here where this call is to do so.
+    /// Fails or hangs if this call is configured to.
     pub fn enter(&self, call: Call) -> Result<(), Errno> {
         if self.faults.hang == Some(call) {
             hang();
@@ -202,7 +202,7 @@ const fn file_type(kind: &Kind) -> FileType {
     }
 }
 
-/// What `stat` says of a node.
+/// Returns the `stat` attributes of a node.
 pub fn attributes_of(tree: &Tree, number: u64) -> Result<FileAttr, Errno> {
     let node = tree.node(number)?;
     let (size, space) = match &node.kind {

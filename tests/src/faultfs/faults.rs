@@ -1,4 +1,4 @@
-//! What the fault driver is told to do wrong, as read from its mount options.
+//! The faults of the driver, parsed from its mount options.
 
 use std::collections::BTreeMap;
 
@@ -64,7 +64,7 @@ pub struct Faults {
     pub errors: BTreeMap<Call, i32>,
     /// The call that never returns.
     pub hang: Option<Call>,
-    /// Once so many bytes were read, every read has a wrong byte.
+    /// Number of read bytes after which every read returns a wrong byte.
     pub corrupt_after: Option<u64>,
     /// The byte at this offset of every file reads wrong.
     pub corrupt_byte_at: Option<u64>,
@@ -76,15 +76,15 @@ pub struct Faults {
     pub capacity: Option<u64>,
     /// Permissions are accepted and forgotten.
     pub forgets_permissions: bool,
-    /// What is written over something else is lost.
+    /// Overwrites of existing data are lost.
     pub stale: bool,
 }
 
 impl Faults {
-    /// Reads mount options: `nosuid,nodev,no-links,errno-on=fsync:EIO`.
+    /// Parses mount options: `nosuid,nodev,no-links,errno-on=fsync:EIO`.
     ///
     /// # Errors
-    /// The first option that is none, as a line for people.
+    /// Returns a message about the first unknown option.
     pub fn parse(options: &str) -> Result<Self, String> {
         let mut faults = Self::default();
         for option in options.split(',').filter(|o| !o.is_empty()) {
@@ -93,7 +93,7 @@ impl Faults {
                 Some((name, value)) => faults.set(name, value).is_some(),
             };
             if !known {
-                return Err(format!("`{option}` is no option of this driver"));
+                return Err(format!("unknown driver option `{option}`"));
             }
         }
         Ok(faults)
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn refuses_what_it_does_not_know() {
+    fn refuses_unknown_options() {
         for wrong in [
             "no-such-fault",
             "hang-on=never",

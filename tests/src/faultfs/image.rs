@@ -50,10 +50,10 @@ pub fn size_of(device: &Path) -> io::Result<u64> {
     File::open(device)?.seek(SeekFrom::End(0))
 }
 
-/// Writes all files to a device; what has no name any more is left out.
+/// Writes all files to a device. Files without a name are omitted.
 ///
 /// # Errors
-/// When the device cannot be written or is too small.
+/// Returns an error if the device is not writable or too small.
 pub fn save(tree: &Tree, device: &Path) -> io::Result<()> {
     let named = || tree.nodes().iter().filter(|(_, node)| node.links > 0);
     let records: Vec<Record> = named()
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_image_is_refused() {
+    fn loading_refuses_a_device_without_an_image() {
         let device = tempfile::NamedTempFile::new().unwrap();
         assert!(load(device.path()).is_err(), "empty");
         std::fs::write(device.path(), [7; 100]).unwrap();

@@ -1,8 +1,8 @@
-//! A FUSE driver that works, unless it is told not to.
+//! A FUSE driver with optional faults.
 //!
-//! Its files are in memory while it is mounted; it reads them from its device when it is mounted and
-//! writes them there when it is unmounted, as drivers with a large cache do. Its mount options say
-//! what it does wrong. It knows nothing of fsarena.
+//! Its files are in memory while it is mounted. It reads them from its device on mount and writes
+//! them back on unmount, as drivers with a large cache do. Mount options select its faults. It is
+//! independent of fsarena.
 
 mod answers;
 mod content;

@@ -1,10 +1,10 @@
-//! What the fault driver does to bytes on their way to a reader.
+//! Corruption of data on its way to a reader.
 
 use super::faults::Faults;
 
-/// Makes the bytes wrong that are to be wrong, in an answer that begins at this offset of its file.
+/// Corrupts the selected bytes of an answer that begins at this offset of its file.
 ///
-/// `read_before` counts the bytes that were read since the mount, before this answer.
+/// `read_before` is the number of bytes read since the mount, excluding this answer.
 pub fn damage(faults: &Faults, read_before: u64, offset: u64, answer: &mut [u8]) {
     if faults
         .corrupt_after

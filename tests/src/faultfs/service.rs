@@ -12,17 +12,17 @@ use super::faults::{Call, Faults};
 use super::image;
 use super::tree::Tree;
 
-/// What the child says when the kernel has its answer to the first request.
+/// Line that the child prints when the kernel has its answer to the first request.
 const MOUNTED: &str = "mounted";
 /// Size of a filesystem without a device.
 const UNBOUND: u64 = 1 << 40;
-/// A source that is no device: files are gone after the unmount.
+/// Source for a mount without a device: files are lost on unmount.
 const NONE: &str = "none";
 
-/// Starts the driver in the background and returns when it has mounted.
+/// Starts the driver in the background and returns when it is mounted.
 ///
 /// # Errors
-/// What kept the driver from mounting.
+/// Returns the reason if the driver did not mount.
 pub fn mount_in_background(options: &str, source: &str, mountpoint: &Path) -> Result<(), String> {
     let say = |error: io::Error| error.to_string();
     let program = std::env::current_exe().map_err(say)?;
@@ -44,7 +44,7 @@ pub fn mount_in_background(options: &str, source: &str, mountpoint: &Path) -> Re
     }
 }
 
-/// Is the driver: mounts, says so on standard output, and serves until it is unmounted.
+/// Runs the driver: mounts, prints a line on standard output, and serves until it is unmounted.
 pub fn serve(options: &str, source: &str, mountpoint: &Path) -> ExitCode {
     match try_to_serve(options, source, mountpoint) {
         Ok(()) => ExitCode::SUCCESS,

@@ -11,18 +11,18 @@ pub type Errno = i32;
 /// Number of the top directory, as FUSE demands.
 pub const ROOT: u64 = 1;
 
-/// What a node is.
+/// Type and content of a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// A regular file.
     File(Content),
     /// A directory: names and the nodes they stand for.
     Directory(BTreeMap<Vec<u8>, u64>),
-    /// A symbolic link and where it points.
+    /// A symbolic link and its target.
     Symlink(Vec<u8>),
 }
 
-/// Who owns a node and what they may do with it.
+/// Owner and permissions of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Owner {
     /// Permission bits.
@@ -36,9 +36,9 @@ pub struct Owner {
 /// A file, directory or symbolic link.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Node {
-    /// What it is.
+    /// Type and content.
     pub kind: Kind,
-    /// Whose it is.
+    /// Owner and permissions.
     pub owner: Owner,
     /// Names that stand for it.
     pub links: u32,
@@ -101,26 +101,26 @@ impl Tree {
         self.nodes.values().map(space).sum()
     }
 
-    /// A node.
+    /// Returns a node.
     ///
     /// # Errors
-    /// `ENOENT` where there is none of this number.
+    /// Returns `ENOENT` if the number is unknown.
     pub fn node(&self, number: u64) -> Result<&Node, Errno> {
         self.nodes.get(&number).ok_or(libc::ENOENT)
     }
 
-    /// A node, to change it.
+    /// Returns a node for changes.
     ///
     /// # Errors
-    /// `ENOENT` where there is none of this number.
+    /// Returns `ENOENT` if the number is unknown.
     pub fn node_mut(&mut self, number: u64) -> Result<&mut Node, Errno> {
         self.nodes.get_mut(&number).ok_or(libc::ENOENT)
     }
 
-    /// The content of a regular file.
+    /// Returns the content of a regular file.
     ///
     /// # Errors
-    /// `EISDIR` where the node is none, `ENOENT` where it does not exist.
+    /// Returns `EISDIR` if the node is not a regular file, `ENOENT` if it does not exist.
     pub fn content(&self, number: u64) -> Result<&Content, Errno> {
         match &self.node(number)?.kind {
             Kind::File(content) => Ok(content),
@@ -141,10 +141,10 @@ impl Tree {
         }
     }
 
-    /// The entries of a directory.
+    /// Returns the entries of a directory.
     ///
     /// # Errors
-    /// `ENOTDIR` where the node is none.
+    /// Returns `ENOTDIR` if the node is not a directory.
     pub fn entries(&self, number: u64) -> Result<&BTreeMap<Vec<u8>, u64>, Errno> {
         match &self.node(number)?.kind {
             Kind::Directory(entries) => Ok(entries),
@@ -216,10 +216,10 @@ impl Tree {
         Ok(())
     }
 
-    /// Gives an entry another name, in place of whatever has that name.
+    /// Renames an entry, replacing an existing target.
     ///
     /// # Errors
-    /// `ENOENT`, `ENOTDIR`, `ENOTEMPTY`.
+    /// Returns `ENOENT`, `ENOTDIR` or `ENOTEMPTY`.
     pub fn rename(&mut self, from: (u64, &[u8]), to: (u64, &[u8])) -> Result<(), Errno> {
         let number = self.look_up(from.0, from.1)?;
         match self.look_up(to.0, to.1) {
@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_lives_until_its_last_name_and_its_last_user_are_gone() {
+    fn a_file_lives_until_its_last_name_and_handle_are_closed() {
         let mut tree = Tree::default();
         let number = tree.add(ROOT, b"a", file()).unwrap();
         tree.link(number, ROOT, b"b").unwrap();
@@ -288,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn renaming_replaces_what_was_there() {
+    fn renaming_replaces_an_existing_file() {
         let mut tree = Tree::default();
         let number = tree.add(ROOT, b"a", file()).unwrap();
         let other = tree.add(ROOT, b"b", file()).unwrap();

@@ -1,4 +1,4 @@
-//! What is no fault of a filesystem is not told as one.
+//! Problems that are not the fault of a filesystem are not reported as its failures.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -41,7 +41,11 @@ fn an_orchestrator_that_is_stopped_for_longer_than_a_cell_may_be_silent() {
         .remarks
         .iter()
         .any(|remark| remark.contains("fsarena was stopped"));
-    assert!(told, "the reader of its times is told: {:?}", cell.remarks);
+    assert!(
+        told,
+        "the report mentions the interruption: {:?}",
+        cell.remarks
+    );
 }
 
 #[test]
@@ -71,7 +75,11 @@ fn an_agent_that_is_stopped_for_longer_than_a_cell_may_be_silent() {
     let cell = cells_of(&results, "gate")[0];
     assert_eq!(cell.status, Status::Ok, "{:?}", cell.failure);
     let told = cell.remarks.iter().any(|remark| remark.contains("SIGSTOP"));
-    assert!(told, "the reader of its times is told: {:?}", cell.remarks);
+    assert!(
+        told,
+        "the report mentions the interruption: {:?}",
+        cell.remarks
+    );
 }
 
 #[test]
@@ -93,7 +101,7 @@ fn a_step_that_keeps_the_device_busy_and_never_ends_is_hung() {
     sandbox.assert_clean();
 }
 
-/// A filesystem that competes as a mounted directory, and the lines of what the campaign does.
+/// A filesystem that competes as a mounted directory, with the events of the campaign.
 struct Mounted {
     sandbox: Sandbox,
 }
@@ -126,7 +134,7 @@ impl Drop for Mounted {
 }
 
 #[test]
-fn a_directory_whose_filesystem_is_unmounted_in_the_middle() {
+fn a_filesystem_is_unmounted_during_a_directory_campaign() {
     let mounted = Mounted::new();
     let sandbox = &mounted.sandbox;
     let mut command = sandbox.fsarena();
@@ -166,7 +174,7 @@ fn a_directory_whose_filesystem_is_unmounted_in_the_middle() {
     assert_eq!(
         fs::read_dir(sandbox.path("srv")).unwrap().count(),
         0,
-        "nothing was done below it"
+        "no files were created below it"
     );
     let results = sandbox.results();
     let done: Vec<_> = results
@@ -179,7 +187,7 @@ fn a_directory_whose_filesystem_is_unmounted_in_the_middle() {
 }
 
 #[test]
-fn a_work_directory_that_is_taken_away_in_the_middle() {
+fn a_work_directory_is_removed_during_a_campaign() {
     let sandbox = Sandbox::new();
     let gate = Gate::new(&sandbox);
     let child = sandbox

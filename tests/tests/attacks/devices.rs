@@ -1,4 +1,5 @@
-//! Somebody uses, replaces or writes to the device of a campaign while that runs: nothing of it is lost.
+//! Another user uses, replaces or writes to the device of a running campaign, whose data must not
+//! be lost.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -10,7 +11,7 @@ use nix::sys::stat::{Mode, SFlag, mknod};
 
 const SIZE: u64 = 96 << 20;
 
-/// A campaign of two rounds on a device that has come to a contender which waits.
+/// Starts a campaign of two rounds on a device and waits until a contender blocks.
 fn campaign(sandbox: &Sandbox, device: &Path) -> (BlockedContender, Child) {
     let gate = Gate::new(sandbox);
     let mut command = sandbox.campaign(&["ext4", "gate"], "trial");
@@ -20,14 +21,15 @@ fn campaign(sandbox: &Sandbox, device: &Path) -> (BlockedContender, Child) {
     (gate.reached(), child)
 }
 
-/// It ends with the code of a refusal, and says so in its last line, which is returned.
+/// Checks that the campaign ends with the exit code of a refusal, and returns its last line with
+/// the reason.
 fn refused(child: Child) -> String {
     let ended = CommandOutput::from(child.wait_with_output().unwrap()).assert_code(3);
     let last = ended.stderr.trim_end().lines().next_back().unwrap();
     assert!(last.starts_with("fsarena: "), "{}", ended.stderr);
     assert!(
         last.contains("fsarena resume 1"),
-        "says how to go on: {last}"
+        "the message names the command to continue: {last}"
     );
     last.to_owned()
 }
@@ -46,7 +48,7 @@ fn bytes(device: &LoopDevice) -> Vec<u8> {
 }
 
 #[test]
-fn a_filesystem_that_somebody_makes_and_mounts_between_two_cells() {
+fn another_filesystem_is_created_and_mounted_between_two_cells() {
     let sandbox = Sandbox::new();
     let device = LoopDevice::new(&sandbox.path("disk"), SIZE);
     let (waiting, child) = campaign(&sandbox, device.path());
@@ -72,7 +74,7 @@ fn a_filesystem_that_somebody_makes_and_mounts_between_two_cells() {
 }
 
 #[test]
-fn data_that_somebody_writes_between_two_cells() {
+fn other_data_is_written_between_two_cells() {
     let sandbox = Sandbox::new();
     let device = LoopDevice::new(&sandbox.path("disk"), SIZE);
     let (waiting, child) = campaign(&sandbox, device.path());
@@ -82,7 +84,7 @@ fn data_that_somebody_writes_between_two_cells() {
     let line = refused(child);
     assert!(line.contains("was written to"), "{line}");
     assert!(bytes(&device) == before, "not a byte was changed");
-    // Whoever has looked at it may give it up.
+    // The user may erase the device after inspecting it.
     let word = device.path().to_str().unwrap();
     let mut resume = sandbox.fsarena();
     run(resume.args(["resume", "1"])).assert_code(3);
@@ -135,7 +137,7 @@ fn another_disk_under_the_same_name() {
     renamed.lead_to(&other);
     waiting.release();
     let line = refused(child);
-    assert!(line.contains("not the disk that it was"), "{line}");
+    assert!(line.contains("no longer the same disk"), "{line}");
     assert!(bytes(&other) == before, "not a byte was changed");
 }
 
@@ -146,7 +148,7 @@ fn a_device_that_is_detached_in_the_middle() {
     let device = LoopDevice::new(&sandbox.path("disk"), SIZE);
     let (waiting, child) = campaign(&sandbox, device.path());
     let mut losetup = Command::new("losetup");
-    // The kernel takes note, and detaches it when its last user is gone.
+    // The kernel defers the detach until the last user closes the device.
     succeed(losetup.arg("--detach").arg(device.path()));
     let other = sandbox.path("other");
     fs::write(&other, vec![7; 1 << 20]).unwrap();
@@ -191,7 +193,7 @@ fn a_second_campaign_on_the_same_device() {
 
 /// A person at a terminal is asked; a script has said it twice already.
 #[test]
-fn a_terminal_is_asked_before_anything_is_erased() {
+fn a_terminal_asks_before_data_is_erased() {
     let sandbox = Sandbox::new();
     let device = LoopDevice::new(&sandbox.path("disk"), SIZE);
     let mut label = Command::new("mke2fs");

@@ -1,4 +1,5 @@
-//! Another user of the machine prepares links, files and directories where root is going to write.
+//! Another user of the machine prepares links, files and directories in places to which root will
+//! write.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt, chown, lchown, symlink};
@@ -11,7 +12,8 @@ use end_to_end::{CommandOutput, Sandbox, run};
 const NOBODY: u32 = 65_534;
 const LETTER: &str = "precious";
 
-/// A directory in which everybody may make files, as `/tmp` is, and a file of root's that must not change.
+/// A directory in which all users may create files, as in `/tmp`, and a file of root that must not
+/// change.
 struct Common {
     sandbox: Sandbox,
 }
@@ -30,7 +32,7 @@ impl Common {
         self.sandbox.path("tmp").join(name)
     }
 
-    /// What the other user makes there.
+    /// Creates a link of the other user.
     fn link(&self, name: &str) {
         let path = self.path(name);
         symlink(self.sandbox.path("letter"), &path).unwrap();
@@ -82,7 +84,7 @@ impl Common {
         self.assert_whole();
     }
 
-    /// A database where nobody else makes files.
+    /// Returns a database in a directory that other users cannot write.
     fn own(&self) -> PathBuf {
         self.sandbox.path("own/fsarena.db")
     }
@@ -113,11 +115,11 @@ impl Drop for Unprotected {
     }
 }
 
-/// What the other user does beforehand.
+/// Preparation by the other user.
 type Preparation<'a> = &'a dyn Fn(&Common);
 
 #[test]
-fn links_and_directories_in_a_place_where_all_may_write() {
+fn links_and_directories_in_a_world_writable_directory() {
     let _unprotected = Unprotected::new();
     let prepared: [Preparation<'_>; 2] = [
         &|there| {
@@ -143,13 +145,13 @@ fn links_and_directories_in_a_place_where_all_may_write() {
     }
 }
 
-/// Another user could put a journal beside it, which SQLite would roll back.
+/// Another user could create a journal next to the database, and SQLite would roll it back.
 #[test]
-fn a_database_where_others_make_files_is_not_written_to() {
+fn a_database_in_a_world_writable_directory_is_not_written() {
     let there = Common::new(0o1777);
     there.campaign(&there.own()).assert_code(0);
     let database = there.path("fsarena.db");
-    there.assert_refused(&database, "anybody can make files");
+    there.assert_refused(&database, "all users can create files");
     assert!(!database.exists());
     fs::copy(there.own(), &database).unwrap();
     let before = fs::read(&database).unwrap();
@@ -171,7 +173,7 @@ fn a_database_where_others_make_files_is_not_written_to() {
 }
 
 #[test]
-fn a_place_in_which_everybody_may_rename_what_others_made() {
+fn a_directory_in_which_all_users_may_rename_files() {
     let there = Common::new(0o777);
     there.assert_refused(&there.own(), "mode 777");
     chown(there.sandbox.path("tmp"), Some(NOBODY), None).unwrap();

@@ -1,5 +1,5 @@
-//! Attacks that once destroyed data of others, or had a filesystem blamed for what it did not do. SECURITY.md says
-//! against whom fsarena protects what.
+//! Attacks that once destroyed data of others, or had a filesystem blamed for a failure that it did
+//! not cause. SECURITY.md lists the threats against which fsarena protects.
 
 mod blame;
 mod devices;

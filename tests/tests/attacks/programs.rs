@@ -8,7 +8,7 @@ use model::Status;
 
 const SIZE: u64 = 64 << 20;
 
-/// Another device, filled with what must not be lost.
+/// Returns another device, filled with data that must not be lost.
 fn precious(sandbox: &Sandbox) -> LoopDevice {
     let device = LoopDevice::new(&sandbox.path("precious"), SIZE);
     fs::write(device.path(), vec![7; SIZE as usize]).unwrap();
@@ -43,7 +43,8 @@ fn a_word_among_the_options_that_names_a_device() {
         (format!("[{name:?}]"), 2),
         (format!("[\"-b\", \"1024\", {name:?}]"), 2),
         (format!("[\"-q\", {:?}]", device.path()), 2),
-        // The value of an option, for all that can be known; there is nothing of that name where mkfs runs.
+        // This could be the value of an option. No file of this name exists in the directory of
+        // mkfs.
         (format!("[\"-q\", {name:?}]"), 0),
     ] {
         let mut command = sandbox.fsarena();
@@ -65,7 +66,7 @@ fn a_word_among_the_options_that_names_a_device() {
     sandbox.assert_clean();
 }
 
-/// Programs of a filesystem see one device, whatever they are told, and write to no file.
+/// Programs of a filesystem see only one device, despite their arguments, and cannot write files.
 #[test]
 fn a_program_that_wants_another_device_or_file() {
     let sandbox = Sandbox::new();
@@ -92,7 +93,7 @@ fn a_program_that_wants_another_device_or_file() {
     ];
     for (number, attempt) in attempts.iter().enumerate() {
         let name = format!("hostile-{number}");
-        // What succeeds in it is seen: then, and only then, there is a filesystem.
+        // The test detects a successful attempt: the filesystem is only created in that case.
         let script = format!("({attempt}) && mke2fs -q -F -t ext4 \"$1\"");
         let line = ["sh", "-c", &script, "sh", "{device}"];
         sandbox.add(&Entry::ext4(&name).mkfs(&line));
@@ -152,7 +153,7 @@ fn a_program_that_mounts_another_device_by_its_number() {
 }
 
 #[test]
-fn a_working_directory_full_of_devices_is_not_where_programs_run() {
+fn programs_do_not_run_in_a_working_directory_full_of_devices() {
     let sandbox = Sandbox::new();
     let script = "pwd && ls -A && mke2fs -q -F -t ext4 \"$1\"";
     sandbox.add(&Entry::ext4("where").mkfs(&["sh", "-c", script, "sh", "{device}"]));
@@ -166,7 +167,7 @@ fn a_working_directory_full_of_devices_is_not_where_programs_run() {
     assert_eq!(lines, ["/run/fsarena-empty"], "an empty directory");
 }
 
-/// An error of a filesystem that is to be compared is no reason to lose the machine.
+/// An error of a compared filesystem must not bring down the machine.
 #[test]
 fn an_option_that_lets_an_error_end_the_machine() {
     let sandbox = Sandbox::new();

@@ -1,4 +1,5 @@
-//! `fsarena trace record`: what real commands do below a directory, held to what they are known to do and to strace.
+//! `fsarena trace record`: operations of real commands below a directory, compared with their known
+//! operations and with strace.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -14,11 +15,11 @@ use nix::unistd::Pid;
 use tempfile::TempDir;
 use trace::{EntryKind, Errno, PathId, SyncEvent, Syscall, SyscallResult, Trace, TraceRecord};
 
-/// Each kind of call, and what is to be recorded of it.
+/// All kinds of calls, and their expected recording.
 const CALLS: &str = include_str!("calls.c");
 const CALLS_RECORDED: &str = include_str!("calls.txt");
 
-/// A directory to record, and one beside it.
+/// A directory to record, and another one outside it.
 struct Place {
     directory: TempDir,
 }
@@ -63,7 +64,7 @@ impl Place {
         (self.trace(), ended)
     }
 
-    /// A program of C, made beside the recorded directory.
+    /// Compiles a C program outside the recorded directory.
     fn compiled(&self, source: &str) -> PathBuf {
         let (code, program) = (self.beside("program.c"), self.beside("program"));
         fs::write(&code, source).unwrap();
@@ -96,7 +97,7 @@ fn path(trace: &Trace, operation: &TraceRecord) -> String {
     String::from_utf8(bytes).unwrap()
 }
 
-/// Where an operation of this name on this path is, and what it is.
+/// Returns the first operation with this name and path, and its position.
 #[track_caller]
 fn find<'a>(trace: &'a Trace, call: &str, on: &str) -> (usize, &'a TraceRecord) {
     let is_it = |o: &&TraceRecord| o.call.name() == call && path(trace, o) == on;
@@ -136,7 +137,7 @@ fn path_of(trace: &Trace, path: PathId) -> String {
 }
 
 #[test]
-fn only_what_lies_below_the_directory_by_its_real_path_is_recorded() {
+fn only_files_whose_real_path_is_below_the_directory_are_recorded() {
     let place = Place::new();
     fs::create_dir(place.beside("other")).unwrap();
     symlink("../top", place.beside("other/in")).unwrap();
@@ -156,13 +157,13 @@ fn only_what_lies_below_the_directory_by_its_real_path_is_recorded() {
 }
 
 #[test]
-fn what_the_command_is_given_opened_is_part_of_the_recording() {
+fn files_that_the_command_inherits_open_are_recorded() {
     let place = Place::new();
     let output = fs::File::create(place.top().join("said")).unwrap();
     let mut recorder = place.recorder(&["sh", "-c", "echo 1; echo 22"]);
     assert!(recorder.stdout(output).status().unwrap().success());
     let trace = place.trace();
-    // A shell may look at where it is.
+    // A shell may call stat on its working directory.
     let written = trace.operations.iter().filter(|o| o.call.name() != "stat");
     let calls: Vec<_> = written.map(|o| named(&trace, &o.call)).collect();
     let expected = [
@@ -243,7 +244,7 @@ fn a_ctrl_c_is_the_commands_and_the_trace_is_written() {
 }
 
 #[test]
-fn what_a_command_leaves_behind_is_recorded_to_its_end() {
+fn background_processes_of_a_command_are_recorded_to_their_end() {
     let place = Place::new();
     let script = "(while [ ! -e go ]; do sleep 0.02; done; echo x >late) & exit 3";
     let mut recorder = place.recorder(&["sh", "-c", script]);
@@ -258,7 +259,7 @@ fn what_a_command_leaves_behind_is_recorded_to_its_end() {
 }
 
 #[test]
-fn a_recorder_that_is_killed_leaves_no_process_behind() {
+fn a_killed_recorder_leaves_no_processes() {
     let place = Place::new();
     let mut recorder = place.recorder(&["sh", "-c", "echo $$; sleep 600 & wait"]);
     let mut recorder = recorder.stdout(Stdio::piped()).spawn().unwrap();
@@ -295,7 +296,8 @@ const WORK: &str = "mkdir -p tree/a/b && for i in 1 2 3 4 5 6 7 8; do seq $i >tr
                     mkdir u && tar xf t.tar -C u && cp -r u v && ln v/tree/a/b/f1 hard && ln -s hard soft && cat soft && \
                     mv v w && ls -lR w && find u -name 'f*' && touch w/new && chmod 600 w/new && cat missing; rm -r u w";
 
-/// Calls of strace, by what a trace calls them, so far as both count them alike: descriptors are copied by the shell.
+/// Names of calls in a trace and the corresponding calls of strace, limited to calls that both
+/// count equally. Descriptors are copied by the shell.
 const ALIKE: &[(&str, &[&str])] = &[
     ("open", &["open", "openat", "creat"]),
     ("read", &["read", "pread64"]),
@@ -316,7 +318,7 @@ const ALIKE: &[(&str, &[&str])] = &[
     ("copy_file_range", &["copy_file_range"]),
 ];
 
-/// Calls of strace's text on what lies below a directory, by the names that a trace has for them.
+/// Counts the calls in strace's output for files below a directory, by their names in a trace.
 fn counted(strace: &str, top: &str) -> BTreeMap<&'static str, u64> {
     let mut counts = BTreeMap::new();
     for line in strace.lines().filter(|line| !line.contains("resumed>")) {
@@ -333,7 +335,7 @@ fn counted(strace: &str, top: &str) -> BTreeMap<&'static str, u64> {
             .filter(|_| !arguments.contains("<pipe"));
         let by_name = text.filter(|_| !["read", "write"].contains(kind));
         let is_below = match by_name {
-            // By which tar means its directories.
+            // tar uses these paths for its directories.
             Some(text) if text.starts_with("/proc/self/fd/") => true,
             Some(text) if text.starts_with('/') => text.starts_with(top),
             Some(text) if !text.is_empty() => {
@@ -390,7 +392,7 @@ fn strace_counts_the_same_calls_below_the_directory() {
 }
 
 #[test]
-fn a_recorded_tree_is_told_before_and_after() {
+fn a_recorded_tree_is_listed_before_and_after() {
     let place = Place::new();
     fs::write(place.top().join("kept"), "12345").unwrap();
     fs::hard_link(place.top().join("kept"), place.top().join("too")).unwrap();
@@ -423,7 +425,7 @@ fn a_recorded_tree_is_told_before_and_after() {
 }
 
 #[test]
-fn a_directory_that_cannot_be_read_is_told_in_a_line() {
+fn an_unreadable_directory_is_reported_in_one_line() {
     let mut recorder = Command::new(program::fsarena());
     recorder.args([
         "trace", "record", "-o", "x", "--below", "/missing", "--", "true",

@@ -1,4 +1,4 @@
-//! One phase measured: its cache state, its operation or step, and what an error of it means.
+//! Measures one phase: sets the cache state, runs the operation or step, and classifies errors.
 
 use model::op::VolumeStep;
 use model::{
@@ -12,8 +12,8 @@ use super::{PhaseError, Session};
 use crate::iterations::Iterations;
 use crate::volume::MountedVolume;
 
-/// Whether the programs that a remount runs are told of: between the passes of a phase they would be
-/// the same lines over and over.
+/// Whether to record the programs of a remount. Between passes of a phase, the same lines would
+/// repeat.
 #[derive(Clone, Copy)]
 enum RemountReporting {
     On,
@@ -52,7 +52,7 @@ impl Session<'_> {
         self.measure_operation(phase, result)
     }
 
-    /// Brings about the cache state that a phase asks for, and says which one it became.
+    /// Sets the cache state that a phase requests and returns the actual one.
     fn prepare_cache(
         &mut self,
         wanted: CacheState,
@@ -74,7 +74,7 @@ impl Session<'_> {
                     })?;
                 Ok(CacheState::Cold)
             }
-            // What lives in memory alone cannot be cold.
+            // A filesystem in memory cannot have a cold cache.
             (CacheState::Cold, Some(_)) => Ok(CacheState::Warm),
             (CacheState::Cold, None) | (CacheState::FadviseDontNeed, _) => {
                 for file in self.workspace.content_files() {
@@ -143,13 +143,13 @@ impl Session<'_> {
         outcome
     }
 
-    /// Brings about what the phase began with; false where that cannot be had any more.
+    /// Restores the initial state of the phase. Returns false if that is impossible.
     fn restore(&mut self, phase: &Phase) -> Result<bool, PhaseError> {
         match workload::undo(&phase.op, &mut self.workspace) {
             Err(OpError::Unsupported { .. }) => return Ok(false),
             other => other.map_err(|error| self.judge(&error))?,
         }
-        // What a pass has left in memory is not to be written at the cost of the next.
+        // Write cached data now, so that its cost is not added to the next pass.
         self.sync().map_err(|error| self.judge(&error))?;
         self.prepare_cache(phase.cache, RemountReporting::Off)?;
         Ok(true)
@@ -229,7 +229,7 @@ impl Session<'_> {
 /// Why a step cannot be asked of a volume at all.
 fn impossible(step: VolumeStep, volume: &MountedVolume<'_>) -> Option<&'static str> {
     match step {
-        VolumeStep::Mkfs if !volume.has_mkfs() => Some("there is nothing to make"),
+        VolumeStep::Mkfs if !volume.has_mkfs() => Some("no mkfs program exists"),
         VolumeStep::Fsck if !volume.has_fsck() => Some("no checker exists"),
         VolumeStep::Unmount if !volume.has_device() => {
             Some("it lives in memory: an unmount ends it")

@@ -20,37 +20,39 @@ use crate::collected::ended;
 use crate::result_file::MAX_RESULT_FILE_SIZE;
 use crate::{Batch, BatchError, EntryRange, ResultDirectory, ResultState, RunKind};
 
-/// How often Ctrl-C is noticed.
+/// Interval between checks for Ctrl-C.
 const STOP_POLL_INTERVAL: Duration = Duration::from_millis(100);
-/// How long a host is left alone that went away.
+/// Delay before a lost host is contacted again.
 const PAUSE: Duration = Duration::from_secs(2);
-/// How long is waited for one to come back where none is left: a cable is plugged in again in that time.
+/// Maximum time without any available host, long enough to plug in a cable again.
 const NO_HOST_TIMEOUT: Duration = Duration::from_secs(60);
-/// How long workers may take to end once their input has.
+/// Maximum time for workers to exit after their input is closed.
 const WORKER_EXIT_TIMEOUT: Duration = Duration::from_secs(20);
-/// How long the first answer of a host is waited for where another host has answered: it copies what is planned meanwhile.
+/// Maximum wait for the first answer of a host after another host has answered; copying the plan
+/// takes time.
 const FIRST_ANSWER: Duration = Duration::from_secs(30);
-/// Cells that are handed over before they can run: their results come in another order.
+/// Cells submitted in advance, because results arrive out of order.
 const QUEUE_DEPTH: usize = 1000;
 /// With this a command ends whose connection did (ssh(1)), or whose worker was killed.
 const LOST: i32 = 255;
 
 /// A host that runs entries.
 pub trait WorkerHost: Send + Sync {
-    /// Its name, which the results bear.
+    /// Returns the name of the host, which is stored with its results.
     fn name(&self) -> &str;
 
-    /// Brings what is planned to it, where it is not there yet.
+    /// Copies the plan to the host if it is not there yet.
     ///
     /// # Errors
-    /// Why it cannot be reached, in a line.
+    /// Returns a one-line reason if the host cannot be reached.
     fn prepare(&self) -> Result<ReadyHost, String>;
 
-    /// The command that runs entries there. It writes each result to its standard output as its file would be, and ends
-    /// when its standard input does: with 0 where all are there, with 255 where nobody knows.
+    /// Returns the command that runs entries on the host. It writes each result to its standard
+    /// output in the format of a result file, and exits when its standard input closes: with 0 if
+    /// all results were sent, with 255 if that is unknown.
     ///
     /// # Errors
-    /// Why it cannot be started, in a line.
+    /// Returns a one-line reason if the command cannot be started.
     fn start_worker(&self, part: EntryRange) -> Result<Command, String>;
 
     /// Removes what was brought, where the host can be reached.
@@ -62,7 +64,7 @@ pub trait WorkerHost: Send + Sync {
 pub struct ReadyHost {
     /// Tasks that it runs at a time.
     pub slots: u32,
-    /// What tells its machine from all others.
+    /// Unique identifier of the machine.
     pub machine: String,
 }
 
@@ -77,9 +79,9 @@ pub enum HostsError {
     Batch(#[from] BatchError),
 }
 
-/// What the threads say that wait for hosts.
+/// A message from a thread that waits for a host.
 enum HostMessage {
-    /// A host is there, or is not.
+    /// A host became available, or could not be reached.
     Ready(usize, Result<ReadyHost, String>),
     /// A worker has sent a result.
     Result(u64, Vec<u8>),
@@ -103,7 +105,7 @@ pub struct HostPool<'r, 'a> {
     results: &'r mut ResultDirectory<'a>,
     hosts: Vec<Arc<dyn WorkerHost>>,
     board: Scheduler,
-    /// The machines behind the hosts that were reached.
+    /// Machine identifier of each host that was reached.
     machines: BTreeMap<usize, String>,
     /// Why each host gets no entries that gets none.
     reasons: BTreeMap<usize, String>,
@@ -113,11 +115,11 @@ pub struct HostPool<'r, 'a> {
     checks: BTreeMap<CellId, u32>,
     news: VecDeque<CellUpdate>,
     stop: StopFlag,
-    /// The command that goes on where this ends.
+    /// The command that resumes the campaign.
     go_on: String,
     say: Sender<HostMessage>,
     said: Receiver<HostMessage>,
-    /// Since when no host runs anything though something is to be run.
+    /// The time since which entries are waiting and no host is running any.
     idle: Option<Instant>,
     pause: Duration,
     alone: Duration,
@@ -125,10 +127,11 @@ pub struct HostPool<'r, 'a> {
 }
 
 impl<'r, 'a> HostPool<'r, 'a> {
-    /// The cells of a directory on hosts, `most` tasks at a time; brings what is planned to each of them.
+    /// Creates the backend, which runs the cells of a directory on hosts, at most `most` tasks at a
+    /// time. Copies the plan to each host.
     ///
     /// # Errors
-    /// When none can be reached, or there are too few of them for the checks.
+    /// Returns an error if no host can be reached, or if there are too few hosts for the checks.
     pub fn new(
         batch: &'a Batch,
         results: &'r mut ResultDirectory<'a>,
@@ -164,14 +167,15 @@ impl<'r, 'a> HostPool<'r, 'a> {
             said,
         };
         if batch.plan().checks > 0 && all.hosts.len() < 2 {
-            let why = "cells are to be checked on a second host, and there is one: name another, or plan with --check 0%";
+            let why = "the plan has checks, which need a second host: name another host, or plan with --check 0%";
             return Err(HostsError::NoHosts(why.to_owned()));
         }
         all.reach()?;
         Ok(all)
     }
 
-    /// Waits so long before a host is asked again that went away, and so long for one to come back where none is left.
+    /// Sets the delay before a lost host is contacted again and the maximum time without any
+    /// available host.
     #[must_use]
     pub const fn with_retry_delay(mut self, pause: Duration, alone: Duration) -> Self {
         (self.pause, self.alone) = (pause, alone);
@@ -211,25 +215,25 @@ impl<'r, 'a> HostPool<'r, 'a> {
         }
     }
 
-    /// Has a thread bring what is planned to a host.
+    /// Starts a thread that prepares a host after a pause.
     fn prepare(&self, number: usize, pause: Duration) {
         let (host, say) = (Arc::clone(&self.hosts[number]), self.say.clone());
-        // One that sleeps keeps nothing of a host that is given up.
+        // A weak reference, so that a sleeping thread does not keep a dropped host alive.
         let host = Arc::downgrade(&host);
         thread::spawn(move || {
             thread::sleep(pause);
             let Some(host) = host.upgrade() else { return };
-            // Where nobody listens any more, nobody wants to know.
+            // The receiver may have been dropped.
             let _ = say.send(HostMessage::Ready(number, host.prepare()));
         });
     }
 
-    /// Processors of the hosts that are there.
+    /// Returns the number of tasks that the available hosts can run at a time.
     pub fn slots(&self) -> u32 {
         self.board.slots()
     }
 
-    /// Removes what was brought to the hosts; one that has just gone away is not waited for.
+    /// Removes the copied plans from the hosts, except hosts that are currently unreachable.
     pub fn clear(&mut self) {
         self.end_workers();
         let brought = self.machines.keys();
@@ -290,7 +294,7 @@ impl<'r, 'a> HostPool<'r, 'a> {
         self.news.push_back(CellUpdate::Note(text));
     }
 
-    /// Keeps what a worker has sent, and tells what that ends.
+    /// Stores a result sent by a worker and reports the cells that it completes.
     fn take(&mut self, task: u64, text: &[u8]) -> Result<(), HostsError> {
         let Some(worker) = self.workers.get(&task) else {
             return Ok(());
@@ -357,7 +361,7 @@ impl<'r, 'a> HostPool<'r, 'a> {
         self.news.extend(news);
     }
 
-    /// What became of cells that have begun.
+    /// Reports started cells that are now complete.
     fn tell(&mut self) {
         let results = &*self.results;
         let ready = self.begun.keys().copied();
@@ -368,19 +372,19 @@ impl<'r, 'a> HostPool<'r, 'a> {
                     self.begun.remove(&cell);
                     self.news.push_back(news);
                 }
-                // Somebody has removed the file.
+                // The file has been removed.
                 None => self.board.mark_missing(self.begun[&cell].0),
             }
         }
     }
 
-    /// Starts workers where there is room.
+    /// Starts workers on hosts with free slots.
     fn start_workers(&mut self) {
         loop {
             let (results, hosts) = (&*self.results, &self.hosts);
             let ran = |check: u32| {
                 let name = results.first_run_host(check)?;
-                // One of an earlier session may not be among them.
+                // A host of an earlier session may be missing from this one.
                 let host = hosts.iter().position(|host| host.name() == name);
                 Some(host.unwrap_or(usize::MAX))
             };
@@ -464,7 +468,7 @@ impl<'r, 'a> HostPool<'r, 'a> {
                  with --check 0%",
                 self.begun.len()
             ),
-            false => format!("no host is left that could go on{reasons}"),
+            false => format!("no host is available to run the remaining cells{reasons}"),
         }
     }
 
@@ -477,7 +481,8 @@ impl<'r, 'a> HostPool<'r, 'a> {
         }
     }
 
-    /// Has all workers end, and waits for them for a while; what they send meanwhile is kept.
+    /// Stops all workers and waits up to `CLEARING` for them; results sent during that time are
+    /// stored.
     fn end_workers(&mut self) {
         self.workers
             .values_mut()
@@ -485,7 +490,7 @@ impl<'r, 'a> HostPool<'r, 'a> {
         let until = Instant::now() + WORKER_EXIT_TIMEOUT;
         while !self.workers.is_empty() && Instant::now() < until {
             if let Ok(said) = self.said.recv_timeout(STOP_POLL_INTERVAL) {
-                // What cannot be kept is run again.
+                // A result that cannot be stored is measured again.
                 let _ = self.hear(said);
             }
         }
@@ -503,11 +508,11 @@ fn next_result(output: &mut impl BufRead) -> Option<Vec<u8>> {
         let mut limited = output.by_ref().take(MAX_RESULT_FILE_SIZE);
         limited.read_until(b'\n', &mut text).ok()?;
     }
-    // What is cut off is no result, and what follows it neither.
+    // A truncated result is discarded, as is everything after it.
     (text.ends_with(b"\n")).then_some(text)
 }
 
-/// Why a worker has ended, as far as it has said so.
+/// Returns the reason a worker ended: the last line of its log, if any.
 fn last_words(worker: &Worker) -> String {
     let text = std::fs::read_to_string(&worker.log).unwrap_or_default();
     let line = text.lines().rev().find(|line| !line.trim().is_empty());

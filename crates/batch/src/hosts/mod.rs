@@ -1,7 +1,8 @@
-//! Hosts run the cells, each reached by a command of its own: no scheduler and no directory that they share.
+//! Runs cells on individual hosts, each reached by a separate command, without a scheduler or a
+//! shared directory.
 //!
-//! Which host runs which entries is decided in `board`, which is pure; [`Hosts`] starts the workers and takes what they send.
-//! How a host is reached, [`Host`] says.
+//! `board` decides which host runs which entries and is pure. [`Hosts`] starts the workers and
+//! receives their results. [`Host`] defines how a host is reached.
 
 mod backend;
 mod scheduler;

@@ -1,19 +1,20 @@
-//! Which host runs which entries, whatever hosts go away in whatever order. Pure.
+//! Assigns entries to hosts and reassigns them when hosts are lost. Pure.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::EntryRange;
 use crate::slurm::cells_per_task;
 
-/// After so many hosts or workers that went away with it, an entry is not handed to a further one.
+/// Maximum number of losses of a host or worker while running an entry, after which the entry is
+/// withdrawn.
 pub const MAX_LOSSES: u32 = 5;
 
 /// Whether a host gets entries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HostState {
-    /// It is not reached, or no more; it may come back.
+    /// The host is unreachable but may return.
     Unreachable,
-    /// It runs so many tasks at a time.
+    /// The host runs this many tasks at a time.
     Ready(u32),
     /// It cannot run what is planned.
     Excluded,
@@ -22,29 +23,29 @@ pub enum HostState {
 /// How a task ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TaskEnd {
-    /// Its worker says that all is done.
+    /// The worker reported success.
     Done,
-    /// Nothing is heard of its host any more.
+    /// The host no longer responds.
     Lost,
-    /// Its worker says that it cannot go on there.
+    /// The worker reported that it cannot continue on this host.
     Refused,
 }
 
 /// A task that runs.
 struct RunningTask {
     host: usize,
-    /// Its entries that have no result.
+    /// Entries of the task without a result.
     left: BTreeSet<u32>,
 }
 
 /// Entries and hosts of a session.
 pub struct Scheduler {
-    /// How many entries are cells; those behind them are checks.
+    /// Number of cells; entries from this index are checks.
     cells: u32,
     /// Tasks at a time, at most.
     most: u32,
     hosts: Vec<HostState>,
-    /// Entries that have no result and that nobody runs.
+    /// Entries without a result that are not running.
     waiting: BTreeSet<u32>,
     running: BTreeMap<u64, RunningTask>,
     losses: BTreeMap<u32, u32>,
@@ -52,7 +53,8 @@ pub struct Scheduler {
 }
 
 impl Scheduler {
-    /// So many hosts, none of which is reached yet, and entries that have no result.
+    /// Creates a board for `hosts` hosts, none of them reached yet, and the entries without a
+    /// result.
     pub fn new(hosts: usize, cells: u32, missing: BTreeSet<u32>, most: Option<u32>) -> Self {
         Self {
             cells,
@@ -70,7 +72,7 @@ impl Scheduler {
         self.hosts[host]
     }
 
-    /// A host has come, or is not to be asked any more.
+    /// Sets the state of a host.
     pub fn set_host_state(&mut self, host: usize, standing: HostState) {
         self.hosts[host] = standing;
     }
@@ -89,8 +91,9 @@ impl Scheduler {
         !self.running.is_empty()
     }
 
-    /// The next task: its number, its host, its entries; the host with the largest share of room gets it. A check goes to
-    /// another host than `ran` says of its cell, and waits until that is known.
+    /// Returns the next task: number, host and entries. Prefers the host with the largest share of
+    /// free slots. `ran` returns the host that ran the cell of a check; the check goes to another
+    /// host and waits until that host is known.
     pub fn next(&mut self, ran: &dyn Fn(u32) -> Option<usize>) -> Option<(u64, usize, EntryRange)> {
         if self.running.len() >= self.most as usize {
             return None;
@@ -109,7 +112,7 @@ impl Scheduler {
         Some((self.tasks, host, part))
     }
 
-    /// How much of a host's room is taken; nothing where it has none.
+    /// Returns the fraction of a host's slots in use, or `None` if the host has no free slot.
     fn load(&self, host: usize) -> Option<f64> {
         let HostState::Ready(slots) = self.hosts[host] else {
             return None;
@@ -119,7 +122,8 @@ impl Scheduler {
         (tasks < slots as usize).then(|| tasks as f64 / f64::from(slots))
     }
 
-    /// Checks first: a host that comes to something else is to be found before much is believed.
+    /// Selects entries for a host. Checks come first, so that a host with different results is
+    /// found early.
     fn part_for(&self, host: usize, ran: &dyn Fn(u32) -> Option<usize>) -> Option<EntryRange> {
         let mut checks = self.waiting.range(self.cells..);
         let check = checks.find(|check| ran(**check).is_some_and(|other| other != host));
@@ -159,7 +163,7 @@ impl Scheduler {
         };
         match ending {
             TaskEnd::Done if left.is_empty() => {}
-            // It says that it has done what it has not.
+            // A worker that reports success with entries missing is not trusted.
             TaskEnd::Done | TaskEnd::Refused => self.hosts[host] = HostState::Excluded,
             TaskEnd::Lost => {
                 if self.hosts[host] != HostState::Excluded {
@@ -183,7 +187,7 @@ mod tests {
 
     use super::*;
 
-    /// What happens to a campaign on hosts.
+    /// An event of a simulated campaign.
     #[derive(Clone, Debug)]
     enum Event {
         /// A host comes, or comes back.
@@ -265,7 +269,7 @@ mod tests {
             }
         }
 
-        /// Two hosts are there, and nothing more goes wrong.
+        /// Makes both hosts available and stops causing failures.
         fn calm(&mut self) {
             for host in 0..2 {
                 self.board.set_host_state(host, HostState::Ready(2));
@@ -282,7 +286,7 @@ mod tests {
         /// Whichever hosts go away, whenever, and come back: each entry is taken once, none runs at two places, and no host
         /// checks itself. Only what went away with too many hosts is given up, and with it the check of it.
         #[test]
-        fn whatever_hosts_go_away_each_entry_is_taken_once(
+        fn each_entry_gets_one_result_although_hosts_are_lost(
             cells in 1..80u32,
             share in 0..3u32,
             events in proptest::collection::vec(event(), 0..120),
@@ -309,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn a_host_that_cannot_run_them_gets_no_more_and_the_others_do() {
+    fn a_refusing_host_gets_no_more_entries() {
         let mut campaign = Campaign::new(40, 0);
         campaign.board.set_host_state(0, HostState::Ready(1));
         campaign.board.set_host_state(1, HostState::Ready(1));
@@ -329,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn what_takes_every_host_with_it_is_given_up() {
+    fn gives_up_an_entry_after_too_many_losses() {
         let mut board = Scheduler::new(1, 1, [0].into(), None);
         for round in 1..=MAX_LOSSES {
             board.set_host_state(0, HostState::Ready(1));
@@ -342,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn no_more_tasks_run_than_were_asked_for_and_the_first_is_the_largest() {
+    fn respects_the_task_limit_and_starts_with_the_largest_task() {
         let mut board = Scheduler::new(2, 1000, (0..1000).collect(), Some(3));
         board.set_host_state(0, HostState::Ready(4));
         board.set_host_state(1, HostState::Ready(4));

@@ -1,13 +1,13 @@
-//! Which task of which job array runs which entries. Pure.
+//! Distribution of entries over the tasks of Slurm job arrays. Pure.
 
 use std::collections::BTreeSet;
 
-/// Cells of a task at most: a node that dies loses no more.
+/// Maximum number of cells per task, which limits the loss when a node fails.
 const MAX_OF_A_TASK: u32 = 64;
 /// Tasks for each processor, so that the last ones end together.
 const TASKS_PER_CPU: u32 = 8;
 
-/// What a cluster takes.
+/// Limits of the cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClusterLimits {
     /// `MaxArraySize` of slurm.conf(5): each task of an array has a smaller number.
@@ -27,22 +27,22 @@ pub struct Array {
     pub tasks: Vec<u32>,
 }
 
-/// A task: its first entry, and how many it runs.
+/// A task, given by its first entry and its size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ArrayTask {
-    /// Its first entry.
+    /// First entry of the task.
     pub first: u32,
-    /// How many it runs.
+    /// Maximum number of entries of the task.
     pub entries: u32,
 }
 
-/// How many cells a task runs, of so many on so many processors.
+/// Returns the number of cells per task for a total number of cells and processors.
 pub fn cells_per_task(cells: u32, processors: u32) -> u32 {
     let tasks = processors.max(1).saturating_mul(TASKS_PER_CPU);
     cells.div_ceil(tasks).clamp(1, MAX_OF_A_TASK)
 }
 
-/// The tasks that run these entries, which lie from `from` on, so many each.
+/// Returns the tasks of size `each` that contain these entries, counting from entry `from`.
 pub fn tasks(entries: impl IntoIterator<Item = u32>, from: u32, each: u32) -> BTreeSet<ArrayTask> {
     let task = |entry: u32| ArrayTask {
         first: from + (entry - from) / each * each,
@@ -51,7 +51,8 @@ pub fn tasks(entries: impl IntoIterator<Item = u32>, from: u32, each: u32) -> BT
     entries.into_iter().map(task).collect()
 }
 
-/// Arrays of tasks that lie from `from` on, as far as the cluster takes them while so many are queued.
+/// Groups tasks into arrays, counting from entry `from`, up to the limit of the cluster with
+/// `queued` tasks already queued.
 pub fn arrays(
     tasks: &BTreeSet<ArrayTask>,
     from: u32,
@@ -95,7 +96,7 @@ mod tests {
 
     use super::*;
 
-    /// Debian's, but for the size of arrays, whose default is that.
+    /// The limits of Debian, except for the array size, which is Slurm's default.
     const USUAL: ClusterLimits = ClusterLimits {
         array: 1001,
         queued: 5000,
@@ -137,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_later_is_in_arrays_of_its_own() {
+    fn missing_entries_get_separate_arrays() {
         let limits = ClusterLimits {
             array: 10,
             queued: 100,

@@ -16,22 +16,22 @@ use super::queue;
 use crate::collected::ended;
 use crate::{Batch, ResultDirectory, ResultState, RunKind};
 
-/// How long the queue and the directory are left alone between two looks.
+/// Interval between checks of the queue and the directory.
 const PAUSE: Duration = Duration::from_millis(500);
-/// How often Ctrl-C is noticed meanwhile.
+/// Interval between checks for Ctrl-C.
 const ATTENTION: Duration = Duration::from_millis(100);
 /// After how many looks at the queue a task that is not in it has ended: a name in a directory on NFS takes a moment to be
 /// seen by other hosts.
 const MISSING_POLLS_UNTIL_ENDED: u32 = 3;
-/// Cells that are handed over before they can run: their results come in another order.
+/// Cells submitted in advance, because results arrive out of order.
 const AHEAD: usize = 1000;
 
-/// What became of an entry's task.
+/// State of the task of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum TaskState {
-    /// It is to be submitted.
+    /// Not submitted yet.
     NotSubmitted,
-    /// It is in the queue, or was a moment ago; so many looks have not found it.
+    /// In the queue, or missing from it for this number of checks.
     Queued(u32),
     /// It has left the queue without a result.
     Finished,
@@ -53,9 +53,9 @@ pub struct SlurmBackend<'r, 'a> {
     tasks: BTreeMap<u32, String>,
     news: VecDeque<CellUpdate>,
     stop: StopFlag,
-    /// The command that goes on where this ends.
+    /// The command that resumes the campaign.
     go_on: String,
-    /// What was said last that Slurm complains of.
+    /// The last error of Slurm that was reported.
     complaint: Option<String>,
 }
 
@@ -95,8 +95,7 @@ impl<'r, 'a> SlurmBackend<'r, 'a> {
             results,
         };
         if batch.plan().checks > 0 && slurm.cluster.nodes.len() < 2 {
-            let why =
-                "cells are to be checked on a second node, and there is one: plan with --check 0%";
+            let why = "the plan has checks, which need a second node: add a node, or plan with --check 0%";
             return Err(SlurmError::NoNode(why.to_owned()));
         }
         let queued = slurm.cluster.queued(slurm.plan())?;
@@ -107,7 +106,8 @@ impl<'r, 'a> SlurmBackend<'r, 'a> {
             );
             slurm.news.push_back(CellUpdate::Note(note));
         }
-        // What an earlier session submitted and what this one submits is cut in the same places, so that none overlap.
+        // Tasks of an earlier session and of this one have the same boundaries, so that they do not
+        // overlap.
         let mut of_cells = queued.iter().map(|one| one.task);
         if let Some(task) = of_cells.find(|task| task.first < batch.plan().cells) {
             slurm.each = task.entries;
@@ -130,7 +130,7 @@ impl<'r, 'a> SlurmBackend<'r, 'a> {
         self.batch.plan_id().short()
     }
 
-    /// The entries of a task that are no others' and have no result.
+    /// Returns the entries of a task that have no result.
     fn entries_of(&self, task: ArrayTask) -> Vec<u32> {
         let end = match task.first < self.batch.plan().cells {
             true => self.batch.plan().cells,
@@ -141,7 +141,7 @@ impl<'r, 'a> SlurmBackend<'r, 'a> {
         entries.map(|(entry, _)| *entry).collect()
     }
 
-    /// Takes in what is in the queue.
+    /// Updates the state of all entries from the queue.
     fn see(&mut self, queued: &[queue::QueuedTask]) {
         let mut seen = BTreeSet::new();
         for one in queued {
@@ -163,15 +163,15 @@ impl<'r, 'a> SlurmBackend<'r, 'a> {
         }
     }
 
-    /// One look at everything: what came, what is queued, what is to be submitted.
+    /// Updates results and queue, and submits waiting entries.
     fn look(&mut self) -> Result<(), SlurmError> {
         let queued = self.cluster.queued(self.plan())?;
-        // Behind the look at the queue: what has left it since is there.
+        // Read after the queue: results of tasks that left the queue are now visible.
         self.results.refresh()?;
         let results = &*self.results;
         self.places.retain(|entry, _| !results.has(*entry));
         for entry in results.missing() {
-            // A result that was there may have been damaged.
+            // A result that existed before may have been damaged.
             self.places.entry(entry).or_insert(TaskState::NotSubmitted);
         }
         let held: Vec<String> = queued
@@ -185,7 +185,7 @@ impl<'r, 'a> SlurmBackend<'r, 'a> {
         self.submit(queued.len())
     }
 
-    /// What became of cells that have begun.
+    /// Reports started cells that are now complete or lost.
     fn tell(&mut self) {
         let begun: Vec<CellId> = self.begun.keys().copied().collect();
         for cell in begun {
@@ -206,7 +206,7 @@ impl<'r, 'a> SlurmBackend<'r, 'a> {
         }
     }
 
-    /// Why an entry has no result, as far as its task has said so.
+    /// Returns the reason an entry has no result, from the log of its task.
     fn last_words(&self, entry: u32) -> String {
         let Some(task) = self.tasks.get(&entry) else {
             return format!("Slurm's task of entry {entry} ended without a result");
@@ -218,7 +218,7 @@ impl<'r, 'a> SlurmBackend<'r, 'a> {
         format!("Slurm's task {task} ended without a result of entry {entry}: {line}")
     }
 
-    /// Submits what waits, as far as the cluster takes it.
+    /// Submits waiting entries, up to the limits of the cluster.
     fn submit(&mut self, queued: usize) -> Result<(), SlurmError> {
         let mut queued = u32::try_from(queued).unwrap_or(u32::MAX);
         let waits = |(entry, place): (&u32, &TaskState)| {
@@ -279,7 +279,7 @@ impl<'r, 'a> SlurmBackend<'r, 'a> {
     /// The user asked to stop.
     fn stop(&mut self) {
         if let Err(error) = self.cancel() {
-            let note = format!("{error}; what is in the queue goes on: scancel ends it");
+            let note = format!("{error}; queued tasks continue to run: stop them with scancel");
             self.news.push_back(CellUpdate::Note(note));
         }
         for (cell, _) in std::mem::take(&mut self.begun) {

@@ -23,7 +23,7 @@ pub enum SlurmError {
     NoCommand {
         /// The command.
         command: &'static str,
-        /// What the kernel said.
+        /// The error of the operating system.
         source: std::io::Error,
     },
     /// A command failed.
@@ -31,7 +31,7 @@ pub enum SlurmError {
     Failed {
         /// The command.
         command: &'static str,
-        /// What it wrote.
+        /// The error message of the command.
         complaint: String,
     },
     /// No node can run anything.
@@ -42,7 +42,7 @@ pub enum SlurmError {
     Batch(#[from] BatchError),
 }
 
-/// What the user asks for.
+/// Options given by the user.
 #[derive(Clone, Debug, Default)]
 pub struct SubmitOptions {
     /// The partition.
@@ -57,22 +57,22 @@ pub struct SubmitOptions {
     pub worker: Vec<String>,
 }
 
-/// A cluster, as it was found.
+/// A cluster and its resources.
 pub struct Cluster {
     options: SubmitOptions,
-    /// What it takes.
+    /// Limits on arrays and queued tasks.
     pub limits: ClusterLimits,
-    /// Processors of those that are up.
+    /// Processors of the nodes that are up.
     pub processors: u32,
     /// Nodes on which tasks may run, those among them that are down now.
     pub nodes: Vec<String>,
     /// Nodes of the partition that are not to be used.
     excluded: Vec<String>,
-    /// What a task takes of memory, where the cluster counts that.
+    /// Memory requested per task, if the cluster accounts for memory.
     memory: Option<Bytes>,
 }
 
-/// What an array of workers needs to be told.
+/// Parameters of an array of workers.
 pub struct Submission<'a> {
     /// The array.
     pub array: &'a Array,
@@ -91,19 +91,19 @@ pub struct Submission<'a> {
 }
 
 impl Cluster {
-    /// Demands, before anything is planned, that there is a cluster.
+    /// Checks that a cluster is available before a campaign is planned.
     ///
     /// # Errors
-    /// When its commands are not there, or its controller does not answer.
+    /// Returns an error if the Slurm commands are missing or the controller does not respond.
     pub fn require() -> Result<(), SlurmError> {
         run("sbatch", &["--version"])?;
         run("scontrol", &["ping"]).map(drop)
     }
 
-    /// The cluster of this machine; a task takes so much memory.
+    /// Finds the cluster of this machine. `memory` is the memory of one task.
     ///
     /// # Errors
-    /// When there is none, or none of its nodes can run anything.
+    /// Returns an error if there is no cluster, or if none of its nodes can run tasks.
     pub fn find(options: &SubmitOptions, memory: Bytes) -> Result<Self, SlurmError> {
         let config = run("scontrol", &["show", "config"])?;
         let mut words = vec!["--Node", "--noheader", "--format", queue::NODES];
@@ -134,7 +134,7 @@ impl Cluster {
         let (used, excluded): (Vec<Node>, Vec<Node>) = all.into_iter().partition(is_wanted);
         let up = || used.iter().filter(|node| node.is_up);
         if up().next().is_none() {
-            let why = "no node of the cluster can run anything now: `sinfo` says why";
+            let why = "no node of the cluster can run tasks at present: `sinfo` shows the reason";
             return Err(SlurmError::NoNode(why.to_owned()));
         }
         let processors = up().map(|node| node.processors).sum();
@@ -160,10 +160,10 @@ impl Cluster {
         Ok(queue::queued(&run("squeue", &words)?, plan))
     }
 
-    /// Submits an array, and says which number it got.
+    /// Submits an array and returns its job number.
     ///
     /// # Errors
-    /// When Slurm does not take it.
+    /// Returns an error if Slurm rejects the array.
     pub fn submit(&self, submission: &Submission<'_>) -> Result<String, SlurmError> {
         let failed = |source| SlurmError::NoCommand {
             command: "sbatch",
@@ -177,12 +177,12 @@ impl Cluster {
             .stderr(Stdio::piped());
         let mut child = command.spawn().map_err(failed)?;
         if let Some(mut input) = child.stdin.take() {
-            // Where it has ended already, it says why.
+            // If sbatch has already exited, its output has the reason.
             let _ = input.write_all(script(submission).as_bytes());
         }
         let output = child.wait_with_output().map_err(failed)?;
         let said = said("sbatch", output)?;
-        // The name of the cluster may stand behind it.
+        // The job number may be followed by the name of the cluster.
         Ok(said.split(';').next().unwrap_or_default().to_owned())
     }
 
@@ -218,15 +218,15 @@ impl Cluster {
         self.options.worker.clone()
     }
 
-    /// Whether so many tasks at a time were asked for, at most.
+    /// Returns true if the number of concurrent tasks is limited.
     pub const fn is_limited(&self) -> bool {
         self.options.max_running_tasks.is_some()
     }
 
-    /// Cancels tasks: whole arrays where no number is given.
+    /// Cancels tasks, or whole arrays if no task number is given.
     ///
     /// # Errors
-    /// When Slurm does not.
+    /// Returns an error if Slurm cannot cancel them.
     pub fn cancel(&self, jobs: &[String]) -> Result<(), SlurmError> {
         /// Longer command lines the kernel does not take.
         const MAX_IDS_PER_COMMAND: usize = 1000;
@@ -238,7 +238,7 @@ impl Cluster {
     }
 }
 
-/// What each task runs. A node goes by the name that Slurm gives it.
+/// Returns the batch script of a task. The host is named after its Slurm node.
 fn script(submission: &Submission<'_>) -> String {
     let Array {
         first,
@@ -267,7 +267,7 @@ fn run(command: &'static str, words: &[&str]) -> Result<String, SlurmError> {
     )
 }
 
-/// What a command has printed, unless it failed.
+/// Returns the standard output of a command, or its error if it failed.
 fn said(command: &'static str, output: Output) -> Result<String, SlurmError> {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_owned();
     if output.status.success() {
@@ -315,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn sbatch_is_told_all_of_it() {
+    fn passes_all_options_to_sbatch() {
         let (plain, script) = words(SubmitOptions::default(), None);
         assert_eq!(
             plain,

@@ -1,10 +1,11 @@
-//! Slurm runs the cells: job arrays of workers, followed to their end.
+//! Runs the cells with Slurm, as job arrays of workers.
 //!
-//! Which task runs which entries, and how many are submitted at once, is decided in `arrays`, which is pure; what Slurm says
-//! is read in `queue`; `cluster` runs its commands. [`Slurm`] puts them together to a backend.
+//! `arrays` decides which task runs which entries and how many are submitted at a time; it is pure.
+//! `queue` parses the output of Slurm and `cluster` runs its commands. [`Slurm`] combines them into
+//! a backend.
 //!
-//! Slurm itself starts a task again whose node died (`--requeue`). A task that has left the queue without its results is
-//! lost, and `orchestrate` decides whether its cells run once more.
+//! Slurm restarts a task when its node fails (`--requeue`). A task that has left the queue without
+//! results is lost, and `orchestrate` decides whether its cells run again.
 
 mod arrays;
 mod backend;

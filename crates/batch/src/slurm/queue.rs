@@ -1,10 +1,10 @@
-//! What Slurm prints: the queue, its limits, its nodes. Pure.
+//! Parser for the output of Slurm: queue, limits and nodes. Pure.
 
 use super::arrays::{ArrayTask, ClusterLimits};
 
-/// What `squeue --format` is asked for: number of the array, number of the task, state, node, reason, name.
+/// Format of `squeue`: array number, task number, state, node, reason, name.
 pub const FORMAT: &str = "%F|%K|%T|%N|%r|%j";
-/// What `sinfo --Node --format` is asked for: node, processors, memory in MiB, state.
+/// Format of `sinfo --Node`: node, processors, memory in MiB, state.
 pub const NODES: &str = "%N|%c|%m|%T";
 
 /// A task of ours in the queue.
@@ -12,11 +12,11 @@ pub const NODES: &str = "%N|%c|%m|%T";
 pub struct QueuedTask {
     /// The number of its array.
     pub job: String,
-    /// Its number in that.
+    /// Number of the task in the array.
     pub number: u32,
-    /// What it runs.
+    /// The entries that the task runs.
     pub task: ArrayTask,
-    /// Why it will never begin, where it will not.
+    /// The reason the task is held and will never start, if it is.
     pub held: Option<String>,
 }
 
@@ -27,18 +27,19 @@ pub struct Node {
     pub name: String,
     /// Its processors.
     pub processors: u32,
-    /// Its memory in MiB; 1 where the cluster does not say.
+    /// Memory in MiB; 1 if the cluster does not account for memory.
     pub memory: u64,
     /// Whether jobs can run there.
     pub is_up: bool,
 }
 
-/// What an array of a plan is called: what its tasks run stands in its name, so that it is known again.
+/// Returns the job name of an array, which contains its entries so that a later session recognises
+/// it.
 pub fn name(plan: &str, first: u32, each: u32) -> String {
     format!("fsarena-{plan}-{first}-{each}")
 }
 
-/// The tasks of a plan in what squeue(1) prints.
+/// Parses the output of squeue(1) and returns the tasks of a plan.
 pub fn queued(text: &str, plan: &str) -> Vec<QueuedTask> {
     text.lines().filter_map(|line| one(line, plan)).collect()
 }
@@ -64,7 +65,7 @@ fn one(line: &str, plan: &str) -> Option<QueuedTask> {
     })
 }
 
-/// The limits in what `scontrol show config` prints; those of slurm.conf(5) where it says none.
+/// Parses the output of `scontrol show config`. Missing limits have the defaults of slurm.conf(5).
 pub fn limits(text: &str) -> ClusterLimits {
     let value = |key: &str| {
         let mut lines = text.lines().filter_map(|line| line.split_once('='));
@@ -77,7 +78,7 @@ pub fn limits(text: &str) -> ClusterLimits {
     }
 }
 
-/// The nodes in what sinfo(1) prints, each once.
+/// Parses the output of sinfo(1) and returns each node once.
 pub fn nodes(text: &str) -> Vec<Node> {
     let mut nodes: Vec<Node> = text.lines().filter_map(node).collect();
     nodes.sort_by(|a, b| a.name.cmp(&b.name));
@@ -95,7 +96,8 @@ fn node(line: &str) -> Option<Node> {
         name: name.to_owned(),
         processors,
         memory,
-        // One that does not answer (`*`) may be about to, as after a restart of the controller.
+        // A node that does not respond (`*`) may do so soon, for example after a restart of the
+        // controller.
         is_up: !DOWN.iter().any(|word| state.contains(word)),
     })
 }
@@ -145,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn nodes_are_up_unless_they_say_otherwise() {
+    fn nodes_are_up_unless_their_state_is_down() {
         let text = "n1|2|1|idle\nn2|64|256000+|drained\nn3|4|1|mixed\nn3|4|1|mixed\nn4|4|1|idle*\nn5|4|1|down*\n";
         let nodes = nodes(text);
         let up: Vec<_> = nodes.iter().filter(|n| n.is_up).map(|n| &*n.name).collect();
@@ -155,7 +157,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_text_is_read_or_passed_over(text in "(\\PC|\n){0,200}") {
+        fn arbitrary_text_never_panics(text in "(\\PC|\n){0,200}") {
             queued(&text, "abc");
             nodes(&text);
             limits(&text);

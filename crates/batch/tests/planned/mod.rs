@@ -9,7 +9,7 @@ use guest::GuestCopy;
 use model::{Campaign, Cell, CellResult, Nanos, Test};
 use orchestrate::in_memory;
 
-/// Two contenders in so many rounds.
+/// Returns a campaign of two contenders in `rounds` rounds.
 fn campaign(rounds: u32) -> Campaign {
     let catalog = Catalog::builtin().unwrap();
     let contenders = ["ext4", "xfs"].map(|name| catalog.contender(name).unwrap());
@@ -50,7 +50,7 @@ pub fn plan_in(directory: &Path, rounds: u32, checked: u32) -> Batch {
     Batch::create(&directory.join("it"), &planned).unwrap()
 }
 
-/// What a cell comes to in virtual time: a function of the cell.
+/// Simulated result in virtual time: a function of the cell.
 pub fn outcome(cell: &Cell, test: &Test) -> CellResult {
     let mut result = in_memory::ok_result(test);
     result.phases[0].elapsed = Nanos(1000 + u64::from(cell.id.0));

@@ -1,4 +1,4 @@
-//! Options of what spreads a campaign over hosts: `plan`, `work`, `collect`, and `run --on`.
+//! Options for distributing a campaign over hosts: `plan`, `work`, `collect`, and `run --on`.
 
 use std::path::PathBuf;
 
@@ -15,7 +15,8 @@ const MAX_BATCH_ARGS: u32 = 1_000_000;
 
 /// Options of `plan`.
 #[derive(Clone, Debug, Args)]
-// What is planned runs in guests in virtual time, so many rounds, by whatever is started: other options are refused.
+// A plan runs in guests, in virtual time, with a fixed number of rounds, under any scheduler. Other
+// options are rejected.
 #[command(mut_arg("budget", |a| a.hide(true)), mut_arg("sessions", |a| a.hide(true)), mut_arg("exclusive", |a| a.hide(true)), mut_arg("until_width", |a| a.hide(true)), mut_arg("until_share", |a| a.hide(true)), mut_arg("max_rounds", |a| a.hide(true)), mut_arg("max_time", |a| a.hide(true)), mut_arg("max_written", |a| a.hide(true)), mut_arg("host", |a| a.hide(true)), mut_arg("directories", |a| a.hide(true)), mut_arg("device", |a| a.hide(true)), mut_arg("erase", |a| a.hide(true)), mut_arg("yes", |a| a.hide(true)), mut_arg("dry_run", |a| a.hide(true)), mut_arg("on", |a| a.hide(true)), mut_arg("hosts", |a| a.hide(true)), mut_arg("plan", |a| a.hide(true)), mut_arg("divide", |a| a.hide(true)), mut_arg("partition", |a| a.hide(true)), mut_arg("nodes", |a| a.hide(true)), mut_arg("at_once", |a| a.hide(true)), mut_arg("sbatch", |a| a.hide(true)))]
 pub struct PlanArgs {
     /// The directory that hosts share: empty, or not there yet.
@@ -26,17 +27,17 @@ pub struct PlanArgs {
     pub run: RunArgs,
 }
 
-/// How much is run twice.
+/// Share of cells to run twice.
 #[derive(Clone, Debug, Default, Args)]
 pub struct CheckArgs {
-    /// Run this share of the cells on two hosts, which must come to the same; 0% where there is one host alone
-    /// [default: 5%].
+    /// Run this share of the cells on two hosts, whose results must be equal; use 0% with a single
+    /// host [default: 5%].
     #[arg(long, value_name = "PERCENT", value_parser = share, help_heading = OVER_HOSTS)]
     pub check: Option<f64>,
 }
 
 impl CheckArgs {
-    /// Of a thousand cells, how many run on two hosts.
+    /// Returns the number of cells per thousand to run on two hosts.
     pub fn per_mille(&self) -> u32 {
         const USUAL: f64 = 0.05;
         (self.check.unwrap_or(USUAL).min(1.0) * 1000.0).round() as u32
@@ -52,7 +53,7 @@ pub struct WorkArgs {
     /// Run this entry, from 0 on.
     #[arg(long, value_name = "N", required_unless_present = "all")]
     pub index: Option<u32>,
-    /// Run so many entries from there on.
+    /// Run this many entries, starting at --index.
     #[arg(long, value_name = "N", default_value_t = 1, requires = "index", value_parser = int_up_to(MAX_BATCH_ARGS))]
     pub count: u32,
     /// Run all that is left to be run.
@@ -68,10 +69,10 @@ pub struct WorkArgs {
     /// Run this many cells in parallel [default: the number of processors].
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub jobs: Option<u32>,
-    /// Whose results of identical cells are taken instead; checks are always run.
+    /// Options of the result cache. Check cells always run.
     #[command(flatten)]
     pub shared: SharedCache,
-    /// A directory of this host's own for what guests need while they run [default: TMPDIR, or /tmp].
+    /// Directory on this host for temporary guest files [default: TMPDIR, or /tmp].
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, value_parser = path())]
     pub work_dir: Option<PathBuf>,
 }
@@ -85,15 +86,15 @@ pub struct CollectArgs {
     /// Exit with 1 if any cell is not ok.
     #[arg(long)]
     pub strict: bool,
-    /// Whose results of identical cells workers take instead; checks are always run.
+    /// Options of the result cache used by workers. Check cells always run.
     #[command(flatten)]
     pub shared: SharedCache,
-    /// What runs the cells that have no result.
+    /// Options of the engine that runs the cells without a result.
     #[command(flatten)]
     pub engine: SchedulerArgs,
 }
 
-/// What runs cells on other hosts.
+/// Options for running cells on other hosts.
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = OVER_HOSTS)]
 pub struct SchedulerArgs {
@@ -108,7 +109,7 @@ pub struct SchedulerArgs {
     /// The partition [default: the cluster's].
     #[arg(long, value_name = "NAME", requires = "on", value_parser = text)]
     pub partition: Option<String>,
-    /// Use these nodes alone, as Slurm writes them (n[1-4,7]) [default: all of the partition].
+    /// Use only these nodes, in Slurm syntax (n[1-4,7]) [default: all nodes of the partition].
     #[arg(long, value_name = "LIST", requires = "on", value_parser = text)]
     pub nodes: Option<String>,
     /// Run at most this many tasks at a time; each takes one processor [default: no limit].
@@ -124,7 +125,7 @@ pub struct SchedulerArgs {
     pub sbatch: Vec<String>,
 }
 
-/// What runs cells on other hosts.
+/// Engine that runs cells on other hosts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExternalScheduler {
     /// Slurm.

@@ -1,4 +1,4 @@
-//! The command line: what can be asked, with examples; nothing is done here.
+//! Definition of the command line, with examples. This module only parses.
 
 use std::path::PathBuf;
 
@@ -30,20 +30,20 @@ use crate::args::trace_args::TraceArgs;
     after_help = "\
 Examples:
   sudo fsarena run                             every filesystem this machine supports
-  sudo fsarena run -c ext4 -c xfs -s bonnie    two of them, one suite
+  sudo fsarena run -c ext4 -c xfs -s bonnie    two filesystems, one suite
   fsarena run --dir /mnt/a --dir /mnt/b        two mounted directories, without root
   fsarena run --backend vm                     in guests: many more filesystems, without root
   fsarena report --format html -o report.html  the latest campaign as a page
-  fsarena advise --use file-server             which contender suits a file server
-  fsarena compare 3 4 --threshold 5%           what changed; 1 on a regression
+  fsarena advise --use file-server             the best contender for a file server
+  fsarena compare 3 4 --threshold 5%           list changes; exit with 1 on a regression
 
 Exit codes:
-  0    done; a contender that failed is a result
-  1    done, but some cell is not ok and --strict was given; or `guard` or `compare --threshold` found a regression
-  2    bad input: one line says what and where
-  3    refused, or something is missing: root, space, a tool, a device that is free, rounds enough for --detect
+  0    success; a failed contender is a result
+  1    a cell is not ok and --strict was given; or `guard` or `compare --threshold` found a regression
+  2    usage error, explained in one line
+  3    refused, or a requirement is missing: root, space, a tool, a free device, enough rounds for --detect
   4    internal error
-  130  interrupted and cleaned up; `fsarena resume` goes on"
+  130  interrupted and cleaned up; continue with `fsarena resume`"
 )]
 pub struct Cli {
     /// Options of every command.
@@ -64,7 +64,7 @@ pub struct GlobalArgs {
     /// Filesystems and suites of your own, added to the built-in ones.
     #[arg(long, global = true, value_name = "DIR", value_hint = ValueHint::DirPath, value_parser = path())]
     pub catalog: Option<PathBuf>,
-    /// Write JSON for programs instead of text for people.
+    /// Write JSON.
     #[arg(long, global = true)]
     pub json: bool,
     /// Print only results and errors.
@@ -81,12 +81,12 @@ pub enum Command {
     /// Run a campaign: contenders × suites × rounds.
     #[command(after_help = "\
 Examples:
-  sudo fsarena run --profile smoke                    a first look, seconds a contender
+  sudo fsarena run --profile smoke                    a first look, a few seconds per contender
   sudo fsarena run -c ext4 -c ext4:data=journal       one filesystem, two mount options
-  sudo fsarena run my-campaign.toml                   as the file says
+  sudo fsarena run my-campaign.toml                   a campaign file
   sudo fsarena run -c ext4 -c again=ext4              one filesystem twice: the noise floor
   sudo fsarena run -c ext4 -c xfs --until-width 5% --max-time 2h
-                                                      rounds until results are known to 5 %
+                                                      add rounds until results are within 5 %
   fsarena run -s iozone --profile study --dry-run     show the plan and its cost; run nothing
   sudo fsarena run -c xfs --device /dev/sdb           on a real device, which must be empty
   fsarena run --dir /srv/data -s tree                 in a mounted directory, without root
@@ -95,16 +95,16 @@ Examples:
   fsarena run --backend vm -c xfs --on slurm --plan /shared/it
                                                       on the nodes of a cluster
   fsarena run --backend vm -c xfs --on ssh --hosts n1,n2 --plan it
-                                                      on hosts that ssh reaches, in virtual time
+                                                      on hosts reached through ssh, in virtual time
   fsarena run -c ext4 -c xfs --hosts n1,n2,n3 --name shop --exclusive
-                                                      in real time on each, then over all of them
-  fsarena run --backend vm -c zfs --disks 1,2,4       each test over one, two and four disks
-  sudo fsarena run -s disk-scaling -c ext4 -c btrfs   write, rewrite, read over more and more images
-  sudo fsarena run -c ext4 -c xfs@memory=64MiB        one of them with little memory
+                                                      in real time on each host, with combined results
+  fsarena run --backend vm -c zfs --disks 1,2,4       each test with one, two and four disks
+  sudo fsarena run -s disk-scaling -c ext4 -c btrfs   write, rewrite, read on an increasing number of images
+  sudo fsarena run -c ext4 -c xfs@memory=64MiB        one contender with little memory
   sudo fsarena run -c ext4 -c xfs -c ext2 --group journaling=ext4,xfs
-                                                      two of them as a group of reports")]
+                                                      two contenders as a group in reports")]
     Run(Box<RunArgs>),
-    /// Go on with a campaign that was killed or interrupted.
+    /// Resume a killed or interrupted campaign.
     #[command(after_help = "\
 Examples:
   sudo fsarena resume       the latest campaign
@@ -113,20 +113,20 @@ Examples:
     /// Plan a campaign into a directory whose cells any number of hosts run, in virtual time.
     #[command(after_help = "\
 Examples:
-  fsarena plan --backend vm -c ext4 -c xfs -o /shared/it   into a directory that all hosts see
+  fsarena plan --backend vm -c ext4 -c xfs -o /shared/it   write to a directory shared by all hosts
   seq 0 99 | parallel -S n1,n2 /shared/it/fsarena work /shared/it --index {}
-  fsarena collect /shared/it                               results into the store; says what is left
+  fsarena collect /shared/it                               store the results and list missing cells
 
-Any program that starts processes will do: docs/many-machines.md has Slurm, HyperQueue, GNU parallel, Kubernetes and HTCondor.")]
+Any program that starts processes works: see docs/many-machines.md for Slurm, HyperQueue, GNU parallel, Kubernetes and HTCondor.")]
     Plan(Box<PlanArgs>),
     /// Run cells that were planned, and write a file for each result (started on each host).
     #[command(after_help = "\
 Examples:
   /shared/it/fsarena work /shared/it --index 7             one entry
-  /shared/it/fsarena work /shared/it --index 40 --count 8  eight of them
-  /shared/it/fsarena work /shared/it --all                 all that is left, here
+  /shared/it/fsarena work /shared/it --index 40 --count 8  eight entries
+  /shared/it/fsarena work /shared/it --all                 all remaining entries, on this host
 
-What has a valid result is not run again. Exit codes: 0 if the results are there; 3 if something is missing here.")]
+Cells with a valid result are skipped. Exit codes: 0 if the results exist; 3 if a requirement is missing on this host.")]
     Work(WorkArgs),
     /// Take the results of planned cells into the store, and say what is left to be run.
     #[command(after_help = "\
@@ -152,58 +152,58 @@ Examples:
 Examples:
   fsarena show                the latest campaign, cell by cell
   fsarena show study bonnie-linux-2011
-                              the figures of a published comparison, and what is doubtful of them
+                              the figures of a published comparison, and their known problems
   fsarena show 7 --cell 12    cell 12 of campaign 7: phases, command lines, kernel log")]
     Show(ShowArgs),
     /// Judge what published comparisons conclude, claim by claim, by their own figures.
     #[command(after_help = "\
 Examples:
-  fsarena claims                              how many claims of each study hold
+  fsarena claims                              number of claims that hold, for each study
   fsarena claims bonnie-linux-2011            each claim, the verdict, and the numbers that decide it
   fsarena claims debian-file-server-2006 --verdict partly
-                                              those that hold in part
+                                              only claims that hold in part
   fsarena claims all --json                   every claim of every study, with its statements
 
-Verdicts: supported; partly: for some of the figures, or with another size; contradicted; undecidable: no figure says,
-and why. docs/claims.md has the language in which claims are written.")]
+Verdicts: supported; partly (for some of the figures, or with another size); contradicted; undecidable (no figure
+decides it; the reason is shown). docs/claims.md describes the claim language.")]
     Claims(ClaimsArgs),
     /// Run a published comparison again, and say which of its claims hold now.
     #[command(after_help = "\
 Examples:
   fsarena replicate bonnie-linux-2011 --profile quick --backend vm
-                                            its filesystems and tests in small, in guests in virtual time
+                                            its filesystems and tests at small size, in guests in virtual time
   sudo fsarena replicate debian-file-server-2006
-                                            in its own sizes, with its volume and its memory, on this machine
+                                            with its original sizes, volume and memory, on this machine
   fsarena replicate bonnie-linux-2011 --campaign 7 -o page.html
-                                            campaign 7 beside the study, and the page `then and now`
+                                            compare campaign 7 with the study, and write the `then and now` page
 
-Claims are judged by what was published and by what was measured: with one round in real time, or where intervals overlap,
-the verdict is `not enough rounds`. Seconds of then are never set against seconds of now, only orders and ratios.")]
+Claims are checked against both the published and the measured results. With one round in real time, or if intervals
+overlap, the verdict is `not enough rounds`. Only orders and ratios are compared, never published times with new times.")]
     Replicate(Box<ReplicateArgs>),
     /// Watch a campaign that runs: results so far, failures and the time left, drawn on the terminal.
     #[command(after_help = "\
 Examples:
-  fsarena watch               the campaign that runs
+  fsarena watch               the running campaign
   fsarena watch 7             campaign 7
   ssh -t server fsarena watch --db /srv/fsarena.db
                               on another machine
 
-It looks only, at a database that another process writes to, and draws twice a second. Arrow keys scroll; q, Esc and
-Ctrl-C leave, and the campaign goes on. When the campaign ends it ends, too, and what it showed last stays on the
-terminal. A number in the grid is what a contender's phases cost beside those of the best so far: 1.00 is the best in
-every phase, 2.00 takes twice as long. What is certain by then, reports say.")]
+Reads the database while another process writes to it, and draws twice a second. Arrow keys scroll; q, Esc and Ctrl-C
+leave without stopping the campaign. The display ends with the campaign, and its last state remains on the terminal.
+A number in the grid is the cost of a contender's phases relative to the best so far: 1.00 is the best in every phase,
+2.00 takes twice as long. Use `fsarena report` to see which differences are significant.")]
     Watch(WatchArgs),
-    /// Say what a simulated disk was asked for in a cell, and where the time went.
+    /// Show the requests to a simulated disk in a cell, and the time spent in each part of them.
     #[command(after_help = "\
 Examples:
   fsarena journal                            the first cell of the latest campaign, phase by phase
   fsarena journal 7 --cell 12                cell 12 of campaign 7
   fsarena journal 7 --cell 12 --phase tree-in --format csv
-                                             every request of a phase with the parts of its time
+                                             every request of a phase with its time components
   fsarena journal --format blkparse -o it.txt
-                                             the same for what reads the output of blkparse
+                                             every request, for programs that read blkparse output
   fsarena journal --phase tree-in --format map -o map.svg
-                                             a picture: place on the disk over time")]
+                                             a picture: location on the disk over time")]
     Journal(JournalArgs),
     /// Explain where the difference between two contenders comes from, in virtual time.
     #[command(after_help = "\
@@ -221,8 +221,8 @@ is kept. A campaign to explain: fsarena run --backend vm --disk hdd-2003-7200 -s
 Examples:
   fsarena replay                             the first cell of the latest campaign, on every disk
   fsarena replay 7 --cell 12 --disk sata-ssd,sata-ssd-steady
-                                             a disk that is new, and one that was overwritten for long
-  fsarena replay it.csv --disk all --open    requests come when they came, however slow the disk")]
+                                             a new disk, and one after a long series of overwrites
+  fsarena replay it.csv --disk all --open    send requests at their recorded times, even to a slow disk")]
     Replay(ReplayArgs),
     /// Hold simulated disks against what is published of the disks that they stand for.
     #[command(after_help = "\
@@ -297,28 +297,28 @@ run is not run again. With --on slurm --plan DIR, nodes run the cells.
 Exit codes: 1 if the last is worse by more than --threshold, or fails where the first does not; 3 if --detect cannot be
 kept.")]
     Guard(Box<GuardArgs>),
-    /// Show one result over all campaigns, with the points where its level changed.
+    /// Show one result over all campaigns, and the points at which its level changed.
     #[command(after_help = "\
 Examples:
   fsarena history bonnie-block/write               of each contender
   fsarena history bonnie-block/write:latency-p99 -c ext4
   fsarena history 'tree/*' -c xfs --json           every phase of a test")]
     History(HistoryArgs),
-    /// Take in what other programs measured, or the campaigns of another database.
+    /// Import results of other programs or campaigns of another database.
     #[command(after_help = "\
 Examples:
-  fsarena import bonnie.csv                   what bonnie++ printed: a contender for each machine name in it
-  fsarena import ext4=a.json xfs=b.json       what fio printed on two filesystems, as one campaign
+  fsarena import bonnie.csv                   output of bonnie++: one contender per machine name in it
+  fsarena import ext4=a.json xfs=b.json       output of fio on two filesystems, as one campaign
   fsarena import -c ext4 1.txt 2.txt 3.txt    three runs of one program: three rounds
   iozone -Ra | fsarena import -c ext4 -       from standard input
   fsarena import other.db                     every campaign of another machine's database
-  fsarena import composite.xml --dry-run      say what it holds, and store nothing
+  fsarena import composite.xml --dry-run      show the contents, and store nothing
 
-Read are bonnie++ (CSV), IOzone, fio (JSON, json+), tiobench, fs_mark, IOR, mdtest, the Phoronix Test Suite (XML), hyperfine
-(JSON), filebench, dbench, and what fsarena itself wrote: reports in CSV and JSON, databases. Which it is, the content says.
-All files that hold no campaign of fsarena's become one; of what is damaged, nothing is stored.")]
+Supported: bonnie++ (CSV), IOzone, fio (JSON, json+), tiobench, fs_mark, IOR, mdtest, the Phoronix Test Suite (XML), hyperfine
+(JSON), filebench, dbench, and reports (CSV, JSON) and databases of fsarena. The format is detected from the content.
+All files except fsarena's own are combined into one campaign. Damaged files are not imported.")]
     Import(ImportArgs),
-    /// Show which filesystems run here, and what the others need.
+    /// Show the filesystems that run here and the requirements of the others.
     #[command(after_help = "\
 Examples:
   fsarena doctor
@@ -327,9 +327,9 @@ Examples:
     /// Measure harness overhead, and the raw device.
     #[command(after_help = "\
 Examples:
-  sudo fsarena calibrate                      an image where `run` would make one
-  sudo fsarena calibrate --device /dev/sdb    a real device, which must be empty and stays so
-  fsarena calibrate --overhead                harness overhead alone, without root")]
+  sudo fsarena calibrate                      an image, as `run` would create it
+  sudo fsarena calibrate --device /dev/sdb    a real device, which must be empty and remains empty
+  fsarena calibrate --overhead                only the harness overhead, without root")]
     Calibrate(CalibrateArgs),
     /// Make an empty AFFS or HPFS, for which Linux has no mkfs.
     #[command(after_help = "\
@@ -365,7 +365,7 @@ Examples:
   fsarena man | man -l -
   fsarena man > /usr/local/share/man/man1/fsarena.1")]
     Man,
-    /// Do the work of one cell (started by the orchestrator, not by people).
+    /// Run one cell (started by fsarena itself).
     #[command(hide = true)]
     Agent(AgentArgs),
 }
@@ -392,7 +392,7 @@ pub struct DoctorArgs {
 /// Options of `calibrate`.
 #[derive(Clone, Debug, Args)]
 pub struct CalibrateArgs {
-    /// Measure harness overhead alone; needs no root.
+    /// Measure only the harness overhead; does not need root.
     #[arg(long, conflicts_with_all = ["size", "device", "work_dir"])]
     pub overhead: bool,
     /// Size of the image, such as 512M, 1G or 700MB [default: 256 MiB].
@@ -409,22 +409,22 @@ pub struct CalibrateArgs {
 /// Options of `format`.
 #[derive(Clone, Debug, Args)]
 pub struct FormatArgs {
-    /// What to make.
+    /// Filesystem to create.
     #[arg(value_enum, value_name = "FILESYSTEM")]
     pub filesystem: MkfsKind,
     /// A block device or an image; refused if it holds anything.
     #[arg(value_name = "DEVICE", value_hint = ValueHint::FilePath, value_parser = path())]
     pub device: PathBuf,
-    /// The same device again, to say that what it holds may be lost.
+    /// Confirm that the contents of this device may be erased; repeat the value of DEVICE.
     #[arg(long, value_name = "DEVICE", value_hint = ValueHint::FilePath, value_parser = path())]
     pub erase: Option<PathBuf>,
-    /// Do not ask before a device is erased, nor look at what it holds.
+    /// Erase the device without asking and without checking its contents.
     #[arg(short, long, requires = "erase")]
     pub yes: bool,
-    /// Makes an image of this size, which must not be there yet.
+    /// Create an image of this size; the file must not exist.
     #[arg(long, value_name = "SIZE", value_parser = size, conflicts_with = "erase")]
     pub size: Option<Bytes>,
-    /// What the volume is called: up to 30 characters for AFFS, 11 for HPFS.
+    /// Set the volume label: at most 30 characters for AFFS, 11 for HPFS.
     #[arg(long, value_name = "TEXT", default_value = "fsarena")]
     pub label: String,
     /// AFFS only: letters with accents are compared without regard to case, too.
@@ -432,7 +432,7 @@ pub struct FormatArgs {
     pub international: bool,
 }
 
-/// What `format` makes.
+/// Filesystems that `format` creates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum MkfsKind {
     /// The fast filesystem of the Amiga.
@@ -454,10 +454,10 @@ pub struct CompletionsArgs {
 /// Options of `agent`.
 #[derive(Clone, Debug, Args)]
 pub struct AgentArgs {
-    /// Move into namespaces of its own first.
+    /// Move into new namespaces first.
     #[arg(long)]
     pub isolate: bool,
-    /// Be restricted to the cell's device, in namespaces of its own.
+    /// Restrict access to the cell's device, in new namespaces.
     #[arg(long, conflicts_with = "isolate")]
     pub restricted: bool,
     /// Be the first process of a guest.
@@ -469,7 +469,7 @@ pub struct AgentArgs {
     /// Do what an orchestrator asks for on standard input, until that closes.
     #[arg(long, conflicts_with_all = ["isolate", "guest"])]
     pub machine: bool,
-    /// Say what is in a source, in mounts of its own.
+    /// Describe the contents of a source, in a new mount namespace.
     #[arg(long, conflicts_with_all = ["isolate", "guest", "guest_shell"])]
     pub survey: bool,
 }
@@ -485,7 +485,7 @@ mod tests {
         Cli::command().debug_assert();
     }
 
-    /// Every option and argument of every command that is a path, with the words that lead to it.
+    /// Returns every path option and argument of every command, with the arguments that precede it.
     fn paths(command: &clap::Command, words: &[String]) -> Vec<(Vec<String>, String)> {
         let is_path = |arg: &&clap::Arg| {
             arg.get_value_parser().type_id() == std::any::TypeId::of::<PathBuf>()

@@ -1,4 +1,4 @@
-//! Values of options that have a form of their own: shares, and one of some words.
+//! Parsers of option values with a special form: shares, and choices from a list of words.
 
 use std::fmt::Debug;
 use std::path::PathBuf;
@@ -16,7 +16,7 @@ pub fn percent(text: &str) -> Result<f64, String> {
     share.ok_or_else(expected)
 }
 
-/// Reads how full an aged filesystem is to be.
+/// Parses the fill of an aged filesystem.
 pub fn fill(text: &str) -> Result<PerMille, String> {
     AgeingSpec::parse_fill(text)
 }
@@ -32,8 +32,8 @@ where
     })
 }
 
-/// Reads a path. It must be UTF-8: campaigns, which are stored, and what is written for programs hold nothing
-/// else.
+/// Parses a path. It must be UTF-8, because stored campaigns and JSON output cannot contain other
+/// bytes.
 pub fn path() -> impl TypedValueParser<Value = PathBuf> {
     PathBufValueParser::new().try_map(|path| match path.to_str() {
         Some(_) => Ok(path),
@@ -76,7 +76,7 @@ pub fn time(text: &str) -> Result<Nanos, String> {
     }
 }
 
-/// Reads a text that says something.
+/// Parses a text that is not blank.
 pub fn text(text: &str) -> Result<String, String> {
     match text.trim() {
         "" => Err("expected a text".to_owned()),
@@ -104,7 +104,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn shares_are_per_cent_and_say_so() {
+    fn shares_need_a_percent_sign() {
         assert_eq!(share("5%"), Ok(0.05));
         assert_eq!(share("2.5 %"), Ok(0.025));
         for wrong in ["5", "", "%", "-1%", "nan%", "inf%", "five%"] {
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_of_campaigns_and_cells_say_where_they_are_found() {
+    fn invalid_numbers_name_the_list_command() {
         assert_eq!(campaign_number("12"), Ok(12));
         assert_eq!(cell_number("0"), Ok(0));
         for wrong in ["abc", "0", "-1", "1.5", "99999999999999999999"] {

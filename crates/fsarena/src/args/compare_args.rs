@@ -62,15 +62,16 @@ pub struct AgreeArgs {
 
 /// Options of `guard`.
 #[derive(Clone, Debug, Args)]
-// The contenders are positional, and a file stands behind them; two are in one campaign.
+// The contenders are positional and may be followed by a file; a campaign needs two of them.
 #[command(mut_arg("contenders", |a| a.hide(true)), mut_arg("directories", |a| a.hide(true)), mut_arg("sessions", |a| a.hide(true)), mut_arg("file", |a| a.long("campaign").hide(true)))]
 pub struct GuardArgs {
-    /// The contender that is known and the one that must not be worse; more in the order in which they came; with --over
-    /// one. A campaign file (….toml) may stand behind them.
+    /// Name the known contender and the one that must not be worse, or more in chronological order
+    /// (with --over: one). A campaign file (….toml) may follow.
     #[arg(value_name = "CONTENDER", required = true, num_args = 1..)]
     pub versions: Vec<String>,
-    /// Guard one contender over versions of what it runs on, in the order in which they came: releases of Debian's kernel
-    /// (6.1, 6.12.107), or directories with a kernel and its modules or with programs such as mkfs; NAME=DIR names one.
+    /// Guard one contender over software versions in chronological order: releases of Debian's
+    /// kernel (6.1, 6.12.107), or directories that contain a kernel and its modules or programs
+    /// such as mkfs; NAME=DIR sets the name.
     #[arg(long, value_name = "VERSION,…", value_delimiter = ',', value_parser = text, help_heading = "Guard")]
     pub over: Vec<String>,
     /// Exit with 1 if a result of the last surely costs at least this much more, or fails and does not with the first.

@@ -10,12 +10,12 @@ use crate::args::cli_values::{path, release, size};
 /// Options of `guest`.
 #[derive(Clone, Debug, Args)]
 pub struct GuestArgs {
-    /// What to do.
+    /// Action to perform.
     #[command(subcommand)]
     pub action: GuestAction,
 }
 
-/// What can be done with guests.
+/// Actions on guests.
 #[derive(Clone, Debug, Subcommand)]
 pub enum GuestAction {
     /// Build a guest from Debian's packages, unless it is up to date.
@@ -30,11 +30,11 @@ Examples:
     /// with all processors busy, in another environment and with cold caches.
     #[command(after_help = "\
 Examples:
-  fsarena guest selftest                  tree on ext4; exit code 1 where a result differs
+  fsarena guest selftest                  tree on ext4; exit code 1 if a result differs
   fsarena guest selftest hpfs jfs --test lifecycle
   fsarena guest selftest --under busy --under stopped --runs 50
   fsarena guest selftest --kernel bzImage --modules DIR
-  fsarena guest selftest --leak           on a disk outside the guest: this must be found out")]
+  fsarena guest selftest --leak           on a disk outside the guest: the test must detect this")]
     Selftest(SelftestArgs),
     /// Open a shell in a guest, with a fresh filesystem on /mnt.
     #[command(after_help = "\
@@ -45,7 +45,7 @@ Examples:
     Shell(ShellArgs),
 }
 
-/// What a guest is made of, where it is not Debian's packages alone.
+/// Components of a guest that replace or extend Debian's packages.
 #[derive(Clone, Debug, Default, Args)]
 pub struct BuildOptions {
     /// Get Debian's packages from this mirror instead of the ones apt is configured with.
@@ -62,11 +62,11 @@ pub struct BuildOptions {
     /// A kernel of your own: bzImage, or an ELF file built with CONFIG_PVH.
     #[arg(long, value_name = "FILE", requires = "modules", conflicts_with = "debian_kernel", value_parser = path())]
     pub kernel: Option<PathBuf>,
-    /// Its modules: what `make modules_install INSTALL_MOD_PATH=DIR` made.
+    /// Use the modules of that kernel, installed with `make modules_install INSTALL_MOD_PATH=DIR`.
     #[arg(long, value_name = "DIR", requires = "kernel", value_parser = path())]
     pub modules: Option<PathBuf>,
-    /// Where that kernel was built, or where packages of its headers were unpacked: the driver of simulated disks is built
-    /// against it [default: where DIR/build of its modules leads].
+    /// Use this build directory or unpacked headers of that kernel to build the driver of simulated
+    /// disks [default: the target of DIR/build of its modules].
     #[arg(long, value_name = "DIR", requires = "kernel", value_parser = path())]
     pub headers: Option<PathBuf>,
     /// A directory laid out as a root filesystem; its programs go before Debian's.
@@ -95,40 +95,40 @@ pub struct SelftestArgs {
     /// Run the cell once and print its result as JSON; the test itself starts this.
     #[arg(long, hide = true)]
     pub once: bool,
-    /// What the guest is made of.
+    /// Components of the guest.
     #[command(flatten)]
     pub made_of: BuildOptions,
 }
 
-/// What this machine does while a guest runs that ran before without it.
+/// Condition of this machine while a guest runs again that ran undisturbed before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum SelftestCondition {
-    /// The same again.
+    /// No change.
     Again,
     /// All its processors are busy.
     Busy,
-    /// A third of its free memory is taken and given back, again and again.
+    /// A third of its free memory is repeatedly allocated and freed.
     Memory,
     /// QEMU is stopped and continued at random moments.
     Paused,
     /// QEMU's main loop is woken for nothing, thousands of times a second.
     Suspended,
-    /// Another working directory, another place for files, a larger environment.
+    /// Different working directory, different location of files, larger environment.
     OtherHost,
-    /// Its caches were dropped; needs root.
+    /// Page cache dropped; needs root.
     Cold,
 }
 
 /// Options of `guest shell`.
 #[derive(Clone, Debug, Args)]
 pub struct ShellArgs {
-    /// A filesystem of the catalog, with mount options behind a colon.
+    /// Filesystem of the catalog, optionally with `:` and mount options.
     #[arg(value_name = "CONTENDER")]
     pub contender: String,
     /// Size of its disk.
     #[arg(long, value_name = "SIZE", value_parser = size, default_value = "512 MiB")]
     pub size: Bytes,
-    /// What the guest is made of.
+    /// Components of the guest.
     #[command(flatten)]
     pub made_of: BuildOptions,
 }

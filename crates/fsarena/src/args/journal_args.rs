@@ -20,11 +20,12 @@ pub struct JournalArgs {
     /// Number of the cell (see `fsarena show`) [default: the first with a simulated disk].
     #[arg(long, value_name = "N", value_parser = cell_number)]
     pub cell: Option<u32>,
-    /// Requests of this phase alone.
+    /// Show only requests of this phase.
     #[arg(long, value_name = "PHASE")]
     pub phase: Option<String>,
-    /// The format: `table` says of each phase where the time went, `regions` where on the disk, `csv`,
-    /// `blkparse` and `parquet` list every request, `map` is a picture (SVG) of place over time.
+    /// Set the format: `table` shows the time components of each phase, `regions` the time per disk
+    /// region; `csv`, `blkparse` and `parquet` list every request; `map` is a picture (SVG) of disk
+    /// location over time.
     #[arg(long, value_name = "FORMAT", default_value = FORMATS[0], value_parser = PossibleValuesParser::new(FORMATS))]
     pub format: String,
     /// Write to a file instead of standard output.
@@ -49,8 +50,8 @@ pub struct ReplayArgs {
         default_value = "all"
     )]
     pub disk: Vec<String>,
-    /// Send each request when the journal says, however long the disk takes [default: whoever waited for a request
-    /// in the journal waits for it here].
+    /// Send each request at its recorded time, even if the disk is slower [default: keep the
+    /// dependencies between requests].
     #[arg(long)]
     pub open: bool,
 }
@@ -68,7 +69,7 @@ pub struct ExplainArgs {
     /// Do not reuse results of identical cells.
     #[arg(long)]
     pub no_cache: bool,
-    /// What the campaign's guest was made of, where that was said when it began.
+    /// Components of the campaign's guest, if they were specified when it started.
     #[command(flatten)]
     pub build: BuildOptions,
 }

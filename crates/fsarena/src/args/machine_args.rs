@@ -20,7 +20,8 @@ pub struct SharedCache {
     pub cache_key: Option<PathBuf>,
 }
 
-/// What a guest is; what is not given comes from the campaign file, then from what this machine can do.
+/// Options that describe a guest. Omitted ones default to the campaign file, then to the
+/// capabilities of this machine.
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Options of the vm backend")]
 pub struct MachineArgs {
@@ -51,10 +52,10 @@ pub struct MachineArgs {
     /// Do not reuse results of identical cells.
     #[arg(long, conflicts_with = "cache")]
     pub no_cache: bool,
-    /// Whose results are reused.
+    /// Options of the result cache.
     #[command(flatten)]
     pub shared: SharedCache,
-    /// What the guest is made of.
+    /// Components of the guest.
     #[command(flatten)]
     pub build: BuildOptions,
 }

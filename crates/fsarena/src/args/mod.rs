@@ -1,4 +1,4 @@
-//! What may stand on the command line, as clap is told of it.
+//! Definitions of the command line for clap.
 
 pub mod batch_args;
 pub mod cli;

@@ -1,4 +1,4 @@
-//! Options of commands that say what came of a campaign: `report`, `site`, `advise`.
+//! Options of commands that present the results of a campaign: `report`, `site`, `advise`.
 
 use std::path::PathBuf;
 

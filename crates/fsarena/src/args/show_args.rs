@@ -7,7 +7,7 @@ use crate::args::cli_values::{campaign_number, cell_number};
 /// Options of `list`.
 #[derive(Clone, Debug, Args)]
 pub struct ListArgs {
-    /// What to list.
+    /// List these objects.
     #[arg(value_enum, default_value_t = ListTarget::Filesystems)]
     pub target: ListTarget,
     /// Show origin, readers, boot loaders and limits of each filesystem, with sources.
@@ -15,7 +15,7 @@ pub struct ListArgs {
     pub long: bool,
 }
 
-/// What can be listed.
+/// Objects that can be listed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum ListTarget {
     /// The catalog.
@@ -26,7 +26,7 @@ pub enum ListTarget {
     Profiles,
     /// Published comparisons that can be run again.
     Studies,
-    /// What `advise` can advise on.
+    /// Use cases that `advise` supports.
     Uses,
     /// Models of disks, for guests.
     Disks,
@@ -34,9 +34,9 @@ pub enum ListTarget {
     Ages,
     /// Machines of published studies, for guests in virtual time.
     Machines,
-    /// Aged states that are kept (`run --keep-aged`), where they lie and what they take.
+    /// Stored aged states (`run --keep-aged`), their location and size.
     Aged,
-    /// What was run.
+    /// Stored campaigns.
     Campaigns,
 }
 
@@ -54,12 +54,12 @@ pub struct ShowArgs {
     pub cell: Option<u32>,
 }
 
-/// What `show` shows.
+/// Objects that `show` displays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ShowTarget {
     /// The campaign of a number.
     Campaign(i64),
-    /// A published comparison, which is named behind it.
+    /// A published comparison, named by the next argument.
     Study,
 }
 

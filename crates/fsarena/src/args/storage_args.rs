@@ -1,4 +1,4 @@
-//! Options that say on which device something is done, or where an image for it is made.
+//! Options that select a device, or the directory of an image.
 
 use std::path::PathBuf;
 
@@ -7,7 +7,7 @@ use clap::{Args, ValueHint};
 use crate::args::cli_values::path;
 use crate::output::erase_question::EraseConsent;
 
-/// A device of the user's, or an image of fsarena's own.
+/// A device of the user, or an image created by fsarena.
 #[derive(Clone, Debug, Default, Args)]
 pub struct StorageArgs {
     /// A block device to use instead of an image; refused if it holds anything.
@@ -19,13 +19,13 @@ pub struct StorageArgs {
     /// Erase without asking.
     #[arg(short, long, requires = "erase")]
     pub yes: bool,
-    /// The directory for the image [default: beside the database].
+    /// Create the image in this directory [default: the directory of the database].
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, value_parser = path())]
     pub work_dir: Option<PathBuf>,
 }
 
 impl StorageArgs {
-    /// What the user gives up.
+    /// Returns the data that the user allows to erase.
     pub fn consent(&self) -> EraseConsent {
         EraseConsent {
             erase: self.erase.clone(),

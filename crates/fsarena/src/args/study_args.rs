@@ -26,7 +26,7 @@ pub struct ReplicateArgs {
     /// The study: `fsarena list studies` has all.
     #[arg(value_name = "STUDY")]
     pub study: String,
-    /// Set this campaign beside the study, which ran already, in place of running one.
+    /// Compare this existing campaign with the study instead of running one.
     #[arg(long, value_name = "ID", value_parser = campaign_number, help_heading = "Replicate")]
     pub campaign: Option<i64>,
     /// Write the page `then and now` to this file.

@@ -11,22 +11,22 @@ use crate::args::run_args::RunArgs;
 /// Options of `trace`.
 #[derive(Clone, Debug, Args)]
 pub struct TraceArgs {
-    /// What is done with traces.
+    /// Action to perform.
     #[command(subcommand)]
     pub command: TraceCommand,
 }
 
-/// What can be done with traces.
+/// Actions on traces.
 #[derive(Clone, Debug, Subcommand)]
 pub enum TraceCommand {
     /// Run a command and record what it does below a directory.
     #[command(after_help = "\
 Examples:
   fsarena trace record -o untar.trace -- tar xf linux.tar.xz         below the current directory
-  fsarena trace record -o build.trace --below src -- make -C src     below another one
+  fsarena trace record -o build.trace --below src -- make -C src     below another directory
   fsarena trace record -o mail.trace --anonymise -- sh -c 'cp *.eml Maildir/new'
 
-Exits as the command does, with 128 and its number where a signal has killed it.")]
+Exits with the status of the command, or with 128 plus the signal number if a signal killed it.")]
     Record(RecordArgs),
     /// Record the traces of the suite `traces`: builds, packages, mail, databases, backups.
     #[command(after_help = "\
@@ -36,7 +36,7 @@ Examples:
   sudo fsarena run --suite traces          then replay them all on every filesystem
   sudo fsarena run --suite traces/mail     or one")]
     Make(MakeArgs),
-    /// Make a trace of what strace or fio has recorded.
+    /// Convert a recording of strace or fio to a trace.
     #[command(after_help = "\
 Examples:
   cd src && strace -f -ttt -T -y -s 256 -o /tmp/make.strace make
@@ -51,7 +51,7 @@ Examples:
   fsarena trace show mail                  one that `fsarena trace make` has recorded
   fsarena trace show make.trace --json")]
     Show(ShowTraceArgs),
-    /// Replace the names in a trace, so that it can be given away.
+    /// Replace the names in a trace, so that it can be shared.
     #[command(after_help = "\
 Examples:
   fsarena trace anonymise make.trace -o public.trace")]
@@ -78,7 +78,7 @@ pub struct RecordArgs {
     /// The directory that is recorded [default: the current one].
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, value_parser = path())]
     pub below: Option<PathBuf>,
-    /// Replace names, so that the trace can be given away.
+    /// Replace names, so that the trace can be shared.
     #[arg(long)]
     pub anonymise: bool,
     /// The command with its arguments.
@@ -92,7 +92,7 @@ pub struct MakeArgs {
     /// Traces by name [default: all].
     #[arg(value_name = "NAME")]
     pub names: Vec<String>,
-    /// Where they are written [default: where campaigns look for them].
+    /// Write traces to this directory [default: the directory in which campaigns find them].
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, value_parser = path())]
     pub into: Option<PathBuf>,
     /// List the Debian packages that their programs come from, and record nothing.
@@ -103,33 +103,34 @@ pub struct MakeArgs {
 /// Options of `trace import`.
 #[derive(Clone, Debug, Args)]
 pub struct ImportArgs {
-    /// What strace or fio has written.
+    /// Read this output file of strace or fio.
     #[arg(value_name = "FILE", value_hint = ValueHint::FilePath, value_parser = path())]
     pub file: PathBuf,
     /// The trace to write.
     #[arg(short, long, value_name = "OUT", value_hint = ValueHint::FilePath, value_parser = path())]
     pub output: PathBuf,
-    /// The directory that is traced; what lies elsewhere is left out [default: where the program began].
+    /// Trace this directory; operations elsewhere are omitted [default: the directory in which the
+    /// program started].
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, value_parser = path())]
     pub below: Option<PathBuf>,
-    /// Who has written it [default: found out].
+    /// Set the program that wrote the file [default: detected].
     #[arg(long, value_enum, value_name = "FORMAT")]
     pub format: Option<TraceSource>,
 }
 
-/// What can be imported.
+/// Formats that can be imported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum TraceSource {
     /// The text of `strace -f -ttt -T -y -s 256 -o FILE`.
     Strace,
-    /// What `fio --write_iolog=FILE` wrote, version 2 or 3.
+    /// Output of `fio --write_iolog=FILE`, version 2 or 3.
     Iolog,
 }
 
 /// Options of `trace show`.
 #[derive(Clone, Debug, Args)]
 pub struct ShowTraceArgs {
-    /// The trace, a file or the name of one that was made.
+    /// Show this trace: a file, or the name of a recorded trace.
     #[arg(value_name = "FILE", value_hint = ValueHint::FilePath, value_parser = path())]
     pub file: PathBuf,
 }
@@ -152,13 +153,13 @@ pub struct AnonymiseArgs {
 #[derive(Clone, Debug, Args)]
 #[command(mut_arg("suites", |a| a.hide(true)), mut_arg("study", |a| a.hide(true)))]
 pub struct ReplayArgs {
-    /// The trace, a file or the name of one that was made.
+    /// Replay this trace: a file, or the name of a recorded trace.
     #[arg(value_name = "FILE", value_hint = ValueHint::FilePath, value_parser = path())]
     pub trace: PathBuf,
     /// When operations begin.
     #[arg(long, value_enum, value_name = "PACE", default_value_t = ReplaySpeedArg::Closed)]
     pub pace: ReplaySpeedArg,
-    /// How many times faster than recorded, with `--pace scaled`.
+    /// Replay this many times faster than recorded, with `--pace scaled`.
     #[arg(long, value_name = "FACTOR", value_parser = factor)]
     pub speed: Option<f64>,
     /// The campaign.
@@ -173,7 +174,7 @@ pub enum ReplaySpeedArg {
     Closed,
     /// When they did in the recording.
     Recorded,
-    /// The same, `--speed` times faster.
+    /// At the recorded times, `--speed` times faster.
     Scaled,
 }
 

@@ -89,7 +89,7 @@ pub fn run(args: &AdviseArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> 
     } else if by_disk.is_empty() {
         print(&report::advice_text(&of(&analysis)?, &analysis, &results))?;
     } else {
-        // Who is on another disk is no alternative.
+        // A contender on another disk is not an alternative.
         for (number, (part, advice)) in by_disk.iter().enumerate() {
             let gap = if number == 0 { "" } else { "\n" };
             let text = report::advice_text(advice, &part.analysis, &results);

@@ -1,11 +1,11 @@
-//! `fsarena agent`: the side of a cell that does the work; started by the orchestrator, not by people.
+//! `fsarena agent`: runs the work of a cell. Started by the orchestrator.
 
 use std::process::ExitCode;
 
 use crate::args::cli::AgentArgs;
 use crate::stop;
 
-/// Runs the agent: as the first process of a guest, in namespaces of its own, or as it is.
+/// Runs the agent as the first process of a guest, in new namespaces, or in the current ones.
 pub fn run(args: &AgentArgs) -> anyhow::Result<ExitCode> {
     if args.guest {
         return Err(agent::run_guest_init(guest::CHANNEL).into());

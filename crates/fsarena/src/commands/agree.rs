@@ -50,8 +50,9 @@ pub fn run(args: &AgreeArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitReason::Success.into())
 }
 
-/// Both with contenders that are called without their disks, where each filesystem is on one disk in either: what is on a real
-/// disk in one campaign is on a simulated one in the other.
+/// Returns both campaigns with disk names removed from contender names, if each filesystem is on
+/// only one disk in either. A filesystem is on a real disk in one campaign and on a simulated one
+/// in the other.
 fn called_alike(first: CampaignResults, second: CampaignResults) -> [CampaignResults; 2] {
     match (strip_disk_suffix(&first), strip_disk_suffix(&second)) {
         (Some(first), Some(second)) => [first, second],
@@ -59,7 +60,7 @@ fn called_alike(first: CampaignResults, second: CampaignResults) -> [CampaignRes
     }
 }
 
-/// What the sides are called: by their clocks where these differ, else as campaigns.
+/// Returns the names of the sides: their clocks if these differ, else their campaigns.
 fn names(first: &CampaignResults, second: &CampaignResults) -> [String; 2] {
     let clock = |results: &CampaignResults| results.campaign.clock.name().to_owned();
     match first.campaign.clock == second.campaign.clock {
@@ -75,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_contender_on_a_disk_of_its_own_is_the_one_without() {
+    fn matches_contenders_that_differ_only_in_their_disk() {
         let real = plain();
         let simulated = on_disks(plain(), &["ideal"; 3]);
         let both = called_alike(real.clone(), simulated);

@@ -1,4 +1,5 @@
-//! `fsarena calibrate`: what fsarena itself costs, and what a device can do without a filesystem.
+//! `fsarena calibrate`: measures the overhead of the harness and the speed of a device without a
+//! filesystem.
 
 use std::process::ExitCode;
 
@@ -16,8 +17,7 @@ use crate::output::text::{print, print_json};
 use crate::paths;
 use crate::stop;
 
-/// Size of the image, unless the user says otherwise: no cache of a disk holds it all, and it is
-/// written in moments.
+/// Default size of the image: larger than the cache of any disk, but written within seconds.
 const SIZE: Bytes = Bytes::mib(256);
 /// With less, there is no sequential request.
 const MIN_SIZE: Bytes = Bytes::mib(1);
@@ -25,7 +25,7 @@ const MIN_SIZE: Bytes = Bytes::mib(1);
 /// Measures and writes what was found.
 pub fn run(args: &CalibrateArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
     let stop = stop::install_handlers()?;
-    // Standard output is for the result alone, with --json, too.
+    // Standard output contains only the result, also with --json.
     let progress = Progress::choose(false, globals.quiet || globals.json);
     let reach = paths::transport(args.host.as_deref())?;
     let what = what(args, globals)?;
@@ -49,7 +49,7 @@ pub fn run(args: &CalibrateArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCod
     Ok(ExitReason::Success.into())
 }
 
-/// What is measured, by the rules of `run`.
+/// Returns the measurement to run, checked by the rules of `run`.
 fn what(args: &CalibrateArgs, globals: &GlobalArgs) -> anyhow::Result<CalibrationSubject> {
     if args.overhead {
         return Ok(CalibrationSubject::Overhead);

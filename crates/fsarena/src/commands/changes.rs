@@ -1,4 +1,5 @@
-//! `fsarena report --campaigns`: a page over several campaigns, with what changed and the history of every result.
+//! `fsarena report --campaigns`: a page about several campaigns, with the changes and the history
+//! of every result.
 
 use std::collections::BTreeSet;
 use std::process::ExitCode;
@@ -20,7 +21,7 @@ use crate::output::output_file;
 use crate::output::text::{print_json, print_unwrapped};
 use crate::paths;
 
-/// Writes the page, or what it says as JSON.
+/// Writes the page, or its contents as JSON.
 pub fn run(args: &ReportArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
     let store = paths::existing_store(globals)?;
     let ids: BTreeSet<i64> = args.campaigns.iter().copied().collect();
@@ -67,7 +68,8 @@ struct Found {
     history: History,
 }
 
-/// What is known of the campaigns. The first and the last are in memory together, and one of the others at a time.
+/// Loads and compares the campaigns. Keeps the first and the last in memory, plus one of the others
+/// at a time.
 fn found(store: &Store, ids: &[CampaignId], relevant: Option<f64>) -> anyhow::Result<Found> {
     let ends = [ids[0], ids[ids.len() - 1]].map(|id| store.load(id));
     let [first, last] = ends;
@@ -89,7 +91,7 @@ fn found(store: &Store, ids: &[CampaignId], relevant: Option<f64>) -> anyhow::Re
         collector.add(campaign);
         campaigns.push(CampaignHead::from_results(results));
     };
-    // The latest comes first, for it says what is comparable.
+    // The latest comes first, because it defines comparability.
     take(&last, sides[1]);
     for id in ids[1..ids.len() - 1].iter().rev() {
         let results = store.load(*id)?;

@@ -30,7 +30,7 @@ use crate::paths::{self, shell_path};
 use crate::ssh_host::SshHost;
 use crate::stop;
 
-/// Takes what is there, or has a scheduler run the rest and follows that.
+/// Collects existing results, or has a scheduler run the remaining cells and collects theirs.
 pub fn run(args: &CollectArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
     let stop = stop::install_handlers()?;
     let progress = Progress::choose(globals.json, globals.quiet);
@@ -39,7 +39,7 @@ pub fn run(args: &CollectArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode>
     follow(&batch, engine, args.strict, globals, &progress, &stop)
 }
 
-/// What is to run the cells that have no result.
+/// Scheduler that runs the cells without a result.
 pub enum SelectedScheduler {
     /// Slurm.
     Slurm(SubmitOptions),
@@ -55,7 +55,7 @@ pub enum SelectedScheduler {
 }
 
 impl SelectedScheduler {
-    /// The command that goes on with a directory.
+    /// Returns the command that resumes a plan directory.
     fn go_on(wanted: Option<&Self>, batch: &Batch) -> String {
         let on = match wanted {
             None => String::new(),
@@ -81,15 +81,15 @@ pub fn follow(
     }
 }
 
-/// What became of a campaign over hosts.
+/// Outcome of a campaign over hosts.
 pub enum CollectEnd {
     /// It is complete, in this store and under this number.
     Complete(Store, CampaignId),
-    /// Results are missing, which was said.
+    /// Results are missing, as already reported.
     Incomplete(ExitCode),
 }
 
-/// The same without a report.
+/// Collects or runs the cells of an open plan directory, without a report.
 pub fn followed(
     batch: &Batch,
     wanted: Option<SelectedScheduler>,
@@ -150,7 +150,8 @@ fn campaign_of(store: &Store, batch: &Batch) -> anyhow::Result<Option<CampaignId
     Ok(None)
 }
 
-/// The campaign, which is stored when something of it can run: what has no session would be resumed on this machine.
+/// Returns the campaign. Stores it on first use, once a cell can run: a stored campaign without a
+/// session would be resumed on this machine.
 fn begun(
     store: &mut Store,
     id: &mut Option<CampaignId>,
@@ -173,7 +174,7 @@ struct Run<'r, 'a> {
     results: &'r mut ResultDirectory<'a>,
     asked: &'r EraseConfirmation<'r>,
     stop: &'r StopFlag,
-    /// The command that goes on with it.
+    /// The command that resumes the campaign.
     go_on: &'r str,
 }
 
@@ -190,13 +191,13 @@ impl Run<'_, '_> {
         Ok(missing.map(|c| c.cell.id).collect())
     }
 
-    /// Takes the results that are there.
+    /// Collects existing results.
     fn collect(&mut self) -> anyhow::Result<CampaignEnd> {
         let missing = self.missing()?;
         if missing.is_empty() {
             return Ok(CampaignEnd::Complete);
         }
-        // A session in which nothing is taken is none.
+        // Do not create a session without results.
         let is_ready = |cell: &CellId| self.results.state(*cell) == ResultState::Ready;
         if !missing.iter().any(is_ready) {
             return Ok(CampaignEnd::Interrupted);
@@ -229,13 +230,13 @@ impl Run<'_, '_> {
         let store = &mut *self.store;
         let ended = campaign::cells(store, id, &mut slurm, &limits, asked, self.stop, self.go_on);
         if ended.is_err() {
-            // Nobody waits for what is in the queue any more.
+            // The results of queued tasks are no longer needed.
             slurm.cancel()?;
         }
         ended
     }
 
-    /// The same with hosts that ssh reaches.
+    /// Runs the remaining cells on hosts reached through ssh, and collects their results.
     fn on_hosts(
         &mut self,
         hosts: &[String],
@@ -267,7 +268,7 @@ impl Run<'_, '_> {
         Ok(ended)
     }
 
-    /// From what the time left is estimated; nothing where nothing is left.
+    /// Returns the limits and the inputs of the time estimate. Returns `None` if no cells remain.
     fn limits(&self) -> anyhow::Result<Option<RunLimits>> {
         if self.missing()?.is_empty() {
             return Ok(None);
@@ -283,7 +284,7 @@ impl Run<'_, '_> {
     }
 }
 
-/// Says who runs how much at a time.
+/// Reports the number of cells, hosts and parallel tasks.
 fn says(asked: &EraseConfirmation<'_>, id: CampaignId, batch: &Batch, who: &str, tasks: u32) {
     let cells = counted(u64::from(batch.plan().cells), "cell");
     let directory = batch.path().display();
@@ -292,12 +293,13 @@ fn says(asked: &EraseConfirmation<'_>, id: CampaignId, batch: &Batch, who: &str,
     ));
 }
 
-/// What the user wants to run the cells, where that is not whoever is there.
+/// Returns the scheduler that the user selected. Returns `None` if other programs start the
+/// workers.
 pub fn engine(
     engine: &SchedulerArgs,
     shared: &SharedCache,
 ) -> anyhow::Result<Option<SelectedScheduler>> {
-    // A key that cannot be used is told here, and not by each task.
+    // Reports an unusable key once here, not in each task.
     guest_command::shared_cells(shared)?;
     let Some(on) = engine.on else {
         return Ok(None);
@@ -343,7 +345,7 @@ pub fn engine(
     }
 }
 
-/// What a task takes: its guest's memory, the disks in it, and QEMU itself.
+/// Returns the memory of a task: the guest's memory, its disks, and QEMU.
 fn memory(campaign: &Campaign) -> Bytes {
     const BESIDE: u64 = 512 << 20;
     let machine = |machine: GuestConfig| {
@@ -353,7 +355,7 @@ fn memory(campaign: &Campaign) -> Bytes {
     Bytes(most.unwrap_or(0).saturating_add(BESIDE))
 }
 
-/// Says what is left, and what runs it.
+/// Reports the missing results and the commands that produce them.
 fn left(
     store: &Store,
     id: Option<CampaignId>,
@@ -364,7 +366,7 @@ fn left(
 ) -> anyhow::Result<ExitCode> {
     if asked.stop.load(Ordering::SeqCst) {
         print_note(&format!(
-            "interrupted; what is in the queue is cancelled. To go on: {go_on}"
+            "interrupted; queued tasks were cancelled. Resume with: {go_on}"
         ));
         return Ok(ExitReason::Interrupted.into());
     }
@@ -411,7 +413,8 @@ fn left(
     .into())
 }
 
-/// What to do where every cell has run and only checks are left, which no host that ran the cells can do.
+/// Returns the advice for a campaign that lacks only checks. A check cannot run on the host that
+/// ran its cell.
 fn only_checks(checks: &[u32], ran: BTreeSet<&str>, run: &str, directory: &Path) -> String {
     let ran: Vec<&str> = ran.into_iter().collect();
     let other = match &ran[..] {
@@ -444,7 +447,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_left_to_check_is_to_be_run_elsewhere() {
+    fn missing_checks_need_another_host() {
         let told = only_checks(
             &[7, 8],
             BTreeSet::from(["n1"]),

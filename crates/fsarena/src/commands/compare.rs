@@ -16,7 +16,7 @@ use crate::output::exit::{EnvironmentError, ExitReason, UsageError};
 use crate::output::text::{line, print_json, print_styled};
 use crate::settings::select_campaign;
 
-/// Writes the comparison; ends with 1 where a threshold is given and passed.
+/// Writes the comparison. Exits with 1 if a threshold is given and exceeded.
 pub fn run(args: &CompareArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
     require_order(args.threshold, args.detect)?;
     let wanted = CompareFilter {
@@ -40,7 +40,7 @@ pub fn run(args: &CompareArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode>
     Ok(ExitReason::Success.into())
 }
 
-/// Refuses a guard that is to see what it does not look for.
+/// Rejects a `--detect` value below the threshold, because smaller differences are not reported.
 pub fn require_order(threshold: Option<f64>, detect: Option<f64>) -> Result<(), UsageError> {
     match threshold.zip(detect) {
         Some((threshold, detect)) if detect < threshold => Err(UsageError(
@@ -50,13 +50,12 @@ pub fn require_order(threshold: Option<f64>, detect: Option<f64>) -> Result<(), 
     }
 }
 
-/// Whether all that was to be found would have been.
+/// Returns an error if the comparison could have missed a difference of the size `--detect`.
 pub fn require_power(detect: Option<f64>, found: &CampaignComparison) -> anyhow::Result<()> {
     let seen = found.minimum_detectable_effect().unwrap_or(f64::INFINITY);
     match detect {
         Some(wanted) if seen > wanted => Err(EnvironmentError(format!(
-            "a result that costs {} % more might be missed in so few rounds: take more of them, or compare fewer results \
-             (--only)",
+            "too few rounds to detect a result that costs {} % more; add rounds, or compare fewer results (--only)",
             (1000.0 * wanted).round() / 10.0
         ))
         .into()),
@@ -64,13 +63,13 @@ pub fn require_power(detect: Option<f64>, found: &CampaignComparison) -> anyhow:
     }
 }
 
-/// What is of no relevance: below the threshold of a guard nothing is.
+/// Returns the margin of relevance. With a threshold, it is the threshold.
 fn margin(args: &CompareArgs) -> Margin {
     let share = args.threshold.or(args.relevant);
     share.map_or_else(Margin::default, Margin)
 }
 
-/// What was compared, and what its sides are called.
+/// The differences and the names of both sides.
 type Compared = (CampaignComparison, String, String);
 
 fn campaigns(
@@ -87,7 +86,7 @@ fn campaigns(
         );
         return Err(UsageError(why).into());
     }
-    // In virtual time every session says the same.
+    // In virtual time all sessions are equal.
     if before[0].campaign.clock == Clock::Virtual {
         before.truncate(1);
         after.truncate(1);
@@ -164,14 +163,15 @@ fn contenders(
     Ok((found, line(&args.before), line(&args.after)))
 }
 
-/// What must not be mixed is refused; what is not there was asked for by mistake.
+/// Converts the error: a refusal for campaigns that must not be mixed, a usage error for names that
+/// do not exist.
 pub fn refused(error: IncomparableCampaigns) -> anyhow::Error {
     let text = match &error {
         IncomparableCampaigns::NoContender(name) => {
             format!("there is no contender `{}` to compare", line(name))
         }
         IncomparableCampaigns::Clocks(..) => {
-            format!("{error}; `fsarena agree` says how far they agree on who is better")
+            format!("{error}; use `fsarena agree` to compare their rankings")
         }
         _ => error.to_string(),
     };

@@ -36,7 +36,7 @@ mod tests {
     use clap_complete::Shell;
 
     #[test]
-    fn no_shell_offers_what_is_hidden() {
+    fn completions_omit_hidden_commands_and_options() {
         for shell in [Shell::Bash, Shell::Zsh, Shell::Fish] {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut visible(), "fsarena", &mut script);

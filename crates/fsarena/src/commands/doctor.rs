@@ -66,8 +66,8 @@ pub fn run(args: &DoctorArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> 
     Ok(ExitReason::Success.into())
 }
 
-/// What campaigns that were killed have left on the machine, a line each. Where there is no database, or none that can be
-/// read, others say so.
+/// Returns one line per leftover directory of killed campaigns on the machine. An unreadable
+/// database is ignored here, because other commands report it.
 fn left(reach: &dyn AgentTransport, args: &DoctorArgs, globals: &GlobalArgs) -> Vec<String> {
     let store = paths::store_if_any(globals).ok().flatten();
     let host = args.host.as_deref();
@@ -86,7 +86,8 @@ fn left(reach: &dyn AgentTransport, args: &DoctorArgs, globals: &GlobalArgs) -> 
         .collect()
 }
 
-/// This machine with its guest, where one was made; or why that cannot be found out.
+/// Returns this machine with its guest, if one was built, and the reason if the guest cannot be
+/// examined.
 fn with_guest(catalog: &Catalog, machine: HostInfo) -> (HostInfo, Option<String>) {
     let (guest, trouble) = match guest_command::find(catalog) {
         Ok(guest) => (guest.map(|g| guest_command::contents(catalog, &g)), None),
@@ -107,7 +108,8 @@ fn here(catalog: &Catalog, machine: &HostInfo) -> String {
     table(["contender", "loop", "what it needs, or why not"], &rows)
 }
 
-/// What runs where; then a row for each filesystem here, and for those that do not run in guests.
+/// Returns a summary of backends, then a row for each filesystem on this machine, and for those
+/// that do not run in guests.
 fn text(catalog: &Catalog, machine: &HostInfo, trouble: Option<&str>) -> String {
     let emulator = storage::emulator(machine).map_or_else(String::new, |need| {
         let (what, command) = (line(&need.description), line(&need.command));
@@ -124,7 +126,7 @@ fn text(catalog: &Catalog, machine: &HostInfo, trouble: Option<&str>) -> String 
     )
 }
 
-/// How many filesystems run on each backend, and what would make more.
+/// Returns the number of filesystems per backend, and the command that would add more.
 fn summary(catalog: &Catalog, machine: &HostInfo, trouble: Option<&str>) -> String {
     let run = |backend| {
         let filesystems = catalog.filesystems();
@@ -148,13 +150,13 @@ fn summary(catalog: &Catalog, machine: &HostInfo, trouble: Option<&str>) -> Stri
         ),
     };
     format!(
-        "Of {all} filesystems {} run here, on images and devices (--backend loop); {guests}; any in a directory where it is \
-         mounted, without root (--dir DIR).",
+        "{} of {all} filesystems run here, on images and devices (--backend loop); {guests}; any mounted filesystem in its directory, without root (--dir DIR).",
         run(BackendKind::Loop)
     )
 }
 
-/// Who runs in a guest, and a line for each who does not; nothing where there is no guest.
+/// Returns the list of filesystems that run in a guest, and a row for each other one. Returns an
+/// empty string without a guest.
 fn guests(catalog: &Catalog, machine: &HostInfo) -> String {
     let Some(guest) = &machine.guest else {
         return String::new();
@@ -216,7 +218,7 @@ fn value(catalog: &Catalog, machine: &HostInfo) -> Value {
     contenders.chain(suites).collect()
 }
 
-/// What those suites lack that run by default, and those of the user's own.
+/// Returns the missing requirements of default suites and of the user's suites.
 fn suites<'a>(catalog: &'a Catalog, machine: &HostInfo) -> Vec<(&'a str, MissingRequirement)> {
     let builtin = Catalog::builtin().ok();
     let by_default = catalog.default_suites(SizeProfile::Quick);
@@ -234,7 +236,7 @@ fn suites<'a>(catalog: &'a Catalog, machine: &HostInfo) -> Vec<(&'a str, Missing
     wanted.filter_map(missing).collect()
 }
 
-/// The packages that are missing for those who would compete if they were there, and for suites.
+/// Returns the missing packages of suites, and of filesystems that would be contenders by default.
 fn packages(catalog: &Catalog, machine: &HostInfo) -> BTreeSet<String> {
     let would_compete = catalog
         .filesystems()

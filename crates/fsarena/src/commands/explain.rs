@@ -31,14 +31,14 @@ use crate::{paths, stop, traces};
 
 /// The shortest time between two samples: a sample takes the guest 4 µs itself.
 const SHORTEST_PERIOD: Nanos = Nanos(20_000);
-/// So many samples tell a function that takes a thousandth from one that takes nothing; more would make a long phase
-/// longer.
+/// Number of samples that can distinguish a function that uses 0.1 % of the time from one that uses
+/// none. More samples would slow down a long phase.
 const SAMPLES: u64 = 50_000;
 
 /// A sampled run that takes by so much more or less than the bare one did something else.
 const SAMPLING_SHIFT_LIMIT: f64 = 0.3;
 
-/// What is asked.
+/// Contenders and phase to explain.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Question {
     campaign: Option<i64>,
@@ -47,7 +47,7 @@ struct Question {
     contenders: [String; 2],
 }
 
-/// One of the two: what the campaign found.
+/// Results of one of the two contenders in the campaign.
 struct Side<'a> {
     cell: &'a CellRecord,
     phase: &'a PhaseResult,
@@ -114,14 +114,14 @@ fn caveats(analysis: &Analysis, contest: &Question) -> Vec<String> {
     apart
         .map(|name| {
             format!(
-                "{} does less than it is asked for: its syncs never reach the disk, and what they wrote is not durable.\n",
+                "{} does less work than requested: its syncs never reach the disk, and synced data is not durable.\n",
                 line(name)
             )
         })
         .collect()
 }
 
-/// What came of two contenders in one phase.
+/// Explanation of two contenders in one phase.
 struct Explained {
     explanation: Explanation,
     pictures: Vec<PathBuf>,
@@ -275,8 +275,9 @@ fn contests(results: &CampaignResults, question: &Question) -> Result<Vec<Questi
     }
 }
 
-/// The question about the contenders on each disk that are called so, with the disk or without. Contenders are given by their
-/// disk and what they are called without that, and by their names.
+/// Returns one question per disk that has both contenders. A contender matches by its full name or
+/// by its name without the disk. `on_disks` contains the disk and short name of each contender,
+/// `names` the full name.
 fn on_each_disk(
     on_disks: &[(Option<String>, String)],
     names: &[&str],
@@ -388,7 +389,7 @@ fn require_ok(phase: &PhaseResult, contender: &str) -> Result<(), UsageError> {
     match phase.status {
         Status::Ok => Ok(()),
         status => Err(UsageError(format!(
-            "{} of {} is {status}: nothing of it can be explained but why (`fsarena report`)",
+            "cannot explain {} of {}: it is {status}; see `fsarena report` for the reason",
             line(&phase.phase),
             line(contender)
         ))),
@@ -402,7 +403,7 @@ fn forced(journal: Option<&Journal>) -> u64 {
     forced.count() as u64
 }
 
-/// How the processor is sampled in a phase that takes so long.
+/// Returns the sampling parameters for a phase of this duration.
 pub fn sampling(phase: &str, longest: Nanos) -> Sampling {
     Sampling {
         period: SHORTEST_PERIOD.max(Nanos(longest.0 / SAMPLES)),
@@ -421,7 +422,7 @@ fn sampled(
     stop: &StopFlag,
 ) -> anyhow::Result<Vec<CellResult>> {
     let mut note = |text: &str| asked.progress.note(text);
-    // As JSON there is one answer, and no line before it.
+    // JSON output is a single value, without a preceding line.
     if !globals.json {
         note("running both once more in guests, with the processor sampled");
     }
@@ -461,13 +462,13 @@ fn again<'a>(
     Ok([of(0)?, of(1)?])
 }
 
-/// A name for a file, of letters, digits and `-` alone.
+/// Returns a file name of letters, digits and `-`.
 fn file_name(text: &str) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
     text.chars().map(plain).collect()
 }
 
-/// Writes the pictures, each behind the same beginning of its name.
+/// Writes the pictures, whose names share a prefix.
 fn draw(
     explanation: &Explanation,
     again: &[(&PhaseResult, &CpuProfile); 2],
@@ -497,7 +498,7 @@ fn draw(
     Ok(pictures.into_iter().map(|(path, _)| path).collect())
 }
 
-/// What the numbers are of.
+/// Returns the notes on the origin of the numbers.
 fn notes(
     id: CampaignId,
     sides: &[Side<'_>; 2],
@@ -510,7 +511,7 @@ fn notes(
     });
     let shifted = match shifted {
         true => {
-            " Sampling changed what happened: take the functions for a hint, and the times above for what was measured."
+            " Sampling changed the run time: use the functions only as a hint, and the times above as the measurement."
         }
         false => "",
     };
@@ -535,7 +536,7 @@ mod tests {
     }
 
     #[test]
-    fn a_campaign_may_stand_first() {
+    fn campaign_number_may_come_first() {
         let first = asked("tree/within xfs ext4").unwrap();
         assert_eq!(
             (first.campaign, first.test.as_str(), first.phase.as_str()),
@@ -554,7 +555,7 @@ mod tests {
     }
 
     #[test]
-    fn who_does_not_reach_the_disk_is_said_to_do_less() {
+    fn warns_about_syncs_that_never_reach_the_disk() {
         let mut analysis = stats::analyse(&stats::fixture::plain());
         let question = asked("file/write fast slow").unwrap();
         assert_eq!(caveats(&analysis, &question), [""; 0]);
@@ -603,7 +604,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_in_virtual_time_is_refused_with_the_command_that_is() {
+    fn real_time_campaigns_are_refused_with_a_hint() {
         let campaign = stats::fixture::plain().campaign;
         let refused = require_virtual(CampaignId(7), &campaign).unwrap_err().0;
         assert!(

@@ -18,7 +18,7 @@ use crate::output::progress::Progress;
 use crate::output::text::{line, print, print_json};
 use crate::stop;
 
-/// Makes the filesystem and says how large it is.
+/// Creates the filesystem and reports its size.
 pub fn run(args: &FormatArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
     if args.international && args.filesystem == MkfsKind::Hpfs {
         return Err(UsageError("--international is for AFFS; HPFS always does so".into()).into());

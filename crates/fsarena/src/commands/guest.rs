@@ -41,8 +41,8 @@ pub fn run(args: &GuestArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
     }
 }
 
-/// The guest for all filesystems of a catalog: one that is made, or a new one. One that was made with drivers
-/// that come as source goes before one without. `say` hears what is being done, where anything is.
+/// Returns a guest for all filesystems of a catalog: an existing one, or a new one. Prefers an
+/// existing guest with drivers built from source. `say` receives progress messages.
 pub fn obtain(
     catalog: &Catalog,
     options: &BuildOptions,
@@ -59,7 +59,7 @@ pub fn obtain(
     )
 }
 
-/// The same where nothing is to be done: one that is made.
+/// Finds a guest that is already built; never builds one.
 pub fn find_built(
     catalog: &Catalog,
     options: &BuildOptions,
@@ -69,8 +69,9 @@ pub fn find_built(
     choose(catalog, options, &|_| true, BuildPolicy::Never, stop, say)
 }
 
-/// The same, of several that are made the one in which a campaign began. What its suites and contenders tell of what it was
-/// made of need not be said again.
+/// Returns the guest in which a campaign started, if it is one of the existing ones, else a guest
+/// with the same components. Components that follow from the campaign's suites and contenders need
+/// not be repeated in `options`.
 pub fn obtain_again(
     catalog: &Catalog,
     options: &BuildOptions,
@@ -93,8 +94,8 @@ pub fn obtain_again(
     choose(catalog, &sets[0], &fits, BuildPolicy::AsNeeded, stop, say)
 }
 
-/// What a campaign's guest may have been made with: the programs that run as suites in any case, and what else could have
-/// been asked for.
+/// Returns the possible build options of a campaign's guest: always with the programs that run as
+/// suites, and with each combination of optional components.
 fn made_with(catalog: &Catalog, options: &BuildOptions, campaign: &Campaign) -> Vec<BuildOptions> {
     let sources = come_as_source(catalog);
     let filesystems = campaign.contenders.iter().map(|c| &c.filesystem.name);
@@ -123,15 +124,15 @@ fn made_with(catalog: &Catalog, options: &BuildOptions, campaign: &Campaign) -> 
     sets
 }
 
-/// Whether a guest is made where none is there.
+/// Whether a missing guest is built.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum BuildPolicy {
     AsNeeded,
     Never,
 }
 
-/// The first that fits of those that are made, or else the least that the options ask for. One that is damaged is
-/// made again, with all that it had.
+/// Returns the first existing guest that fits, else builds the smallest one that satisfies the
+/// options. A damaged guest is rebuilt with the same components.
 fn choose(
     catalog: &Catalog,
     options: &BuildOptions,
@@ -181,7 +182,7 @@ fn choose(
     Ok(guest.with_user_kernel(&own, &cache, stop, say)?)
 }
 
-/// A guest is of no use without what emulates its machine; that is said before anything is fetched for it, once.
+/// Returns an error if the emulator is missing. Called before any download for a guest.
 fn require_emulator() -> Result<(), EnvironmentError> {
     match storage::emulator(&HostInfo::inspect()) {
         None => Ok(()),
@@ -193,7 +194,7 @@ fn require_emulator() -> Result<(), EnvironmentError> {
     }
 }
 
-/// The same where signals do nothing else; what is being done is told to whoever wants to hear it.
+/// Returns the guest as `obtain` does, with signal handling and progress messages.
 pub fn obtain_with_progress(
     catalog: &Catalog,
     options: &BuildOptions,
@@ -218,7 +219,7 @@ pub fn find(catalog: &Catalog) -> anyhow::Result<Option<Guest>> {
     Ok(None)
 }
 
-/// What a guest has for the filesystems of a catalog.
+/// Returns the kernel release of a guest and the filesystems that it does not support.
 pub fn contents(catalog: &Catalog, guest: &Guest) -> GuestContents {
     let lacks = |f: &Filesystem| Some((f.name.clone(), guest.missing_for(f)?));
     GuestContents {
@@ -227,7 +228,7 @@ pub fn contents(catalog: &Catalog, guest: &Guest) -> GuestContents {
     }
 }
 
-/// What guests are made with, so that these suites find their programs: names as `--with` takes them.
+/// Returns the components that guests need for the programs of these suites, as names for `--with`.
 pub fn required_packages(catalog: &Catalog, suites: &[Suite]) -> Vec<String> {
     let with_programs: Vec<&str> = suites_with_programs(catalog).map(|s| &*s.name).collect();
     let names = suites.iter().map(|suite| &suite.name);
@@ -238,8 +239,8 @@ pub fn required_packages(catalog: &Catalog, suites: &[Suite]) -> Vec<String> {
         .collect()
 }
 
-/// What a guest may be made of: with what the options name. Where they name no driver, one that was made with all that
-/// come as source is as good, or with one of them.
+/// Returns the acceptable recipes for a guest, in order of preference. If the options name no
+/// driver, a guest with all drivers built from source, or with one of them, is also acceptable.
 fn recipes(catalog: &Catalog, options: &BuildOptions) -> anyhow::Result<Vec<Recipe>> {
     let named = with(catalog, options)?;
     let drivers = come_as_source(catalog);
@@ -289,7 +290,8 @@ fn suites_with_programs(catalog: &Catalog) -> impl Iterator<Item = &Suite> {
         .filter(|suite| !suite.requires.is_empty())
 }
 
-/// The names of contenders whose drivers are to be built, of suites whose programs are to be in the guest, and of such programs.
+/// Returns the components to build: contenders with drivers built from source, suites with
+/// programs, and single programs.
 fn with(catalog: &Catalog, options: &BuildOptions) -> anyhow::Result<Vec<String>> {
     let come_as_source = come_as_source(catalog);
     let suites: Vec<&str> = suites_with_programs(catalog).map(|s| &*s.name).collect();
@@ -309,7 +311,7 @@ fn with(catalog: &Catalog, options: &BuildOptions) -> anyhow::Result<Vec<String>
     options.with.iter().map(name).collect()
 }
 
-/// Makes the guest, or finds it made, and says what it has.
+/// Builds the guest or finds an existing one, and reports its contents.
 fn build(options: &BuildOptions, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
     let catalog = paths::catalog(globals)?;
     let guest = obtain_with_progress(&catalog, options, globals)?;
@@ -350,8 +352,8 @@ fn build(options: &BuildOptions, globals: &GlobalArgs) -> anyhow::Result<ExitCod
     Ok(ExitReason::Success.into())
 }
 
-/// Where the results of cells in virtual time are kept, unless the user wants none of them, or there is no place for
-/// them that is the user's alone, which is noted.
+/// Opens the cache of cell results in virtual time. Returns `None` if the user disabled it. Also
+/// returns `None`, after calling `note`, if no directory is private to the user.
 pub fn cells(unwanted: bool, note: &mut dyn FnMut(&str)) -> Option<CellCache> {
     if unwanted {
         return None;
@@ -368,7 +370,7 @@ pub fn cells(unwanted: bool, note: &mut dyn FnMut(&str)) -> Option<CellCache> {
     }
 }
 
-/// The cache that several people have, where one is named.
+/// Opens the cache shared between users, if one is specified.
 pub fn shared_cells(shared: &SharedCache) -> anyhow::Result<Option<CellCache>> {
     let (Some(place), Some(key)) = (&shared.cache, &shared.cache_key) else {
         return Ok(None);
@@ -396,13 +398,13 @@ fn environment() -> bucket::Environment {
     std::env::vars_os().filter_map(text).collect()
 }
 
-/// The bucket that a cache is in, where it is not in a directory.
+/// Returns the bucket address of a cache. Returns `None` if the cache is in a directory.
 fn bucket_of(place: &Path) -> anyhow::Result<Option<bucket::BucketUrl>> {
     let address = bucket::BucketUrl::parse(&place.to_string_lossy());
     address.transpose().map_err(|why| UsageError(why).into())
 }
 
-/// The same place from whichever directory.
+/// Makes a cache location independent of the working directory.
 pub fn absolute_cache(place: &Path) -> anyhow::Result<PathBuf> {
     match bucket_of(place)? {
         Some(_) => Ok(place.to_owned()),
@@ -410,16 +412,17 @@ pub fn absolute_cache(place: &Path) -> anyhow::Result<PathBuf> {
     }
 }
 
-/// What a key file comes to.
+/// Returns the secret derived from a key file.
 fn shared_secret(key: &Path) -> anyhow::Result<[u8; SECRET]> {
     const READ_BY_ALL: u32 = 0o007;
     const MAX_GUEST_SIZE: u64 = 1 << 16;
     let shown = key.display();
     let file = plain_file::open(key).with_context(|| format!("cannot open {shown}"))?;
     if file.metadata()?.mode() & READ_BY_ALL != 0 {
-        return Err(
-            EnvironmentError(format!("anybody can use the key {shown}: chmod o= {shown}")).into(),
-        );
+        return Err(EnvironmentError(format!(
+            "key {shown} is accessible to all users; run chmod o= {shown}"
+        ))
+        .into());
     }
     let mut bytes = Vec::new();
     file.take(MAX_GUEST_SIZE).read_to_end(&mut bytes)?;
@@ -436,7 +439,7 @@ fn open_cells() -> anyhow::Result<CellCache> {
     Ok(CellCache::open(&cells, secret)?)
 }
 
-/// The user's own key for what is kept; a new one where there is none.
+/// Returns the user's key for stored results. Creates a key if none exists.
 fn secret(directory: &SafeDir) -> anyhow::Result<[u8; SECRET]> {
     const NAME: &str = "cells.key";
     const PRIVATE_MODE: u32 = 0o600;
@@ -455,7 +458,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_campaign_tells_which_programs_its_guest_was_made_with() {
+    fn programs_of_a_guest_follow_from_its_campaign() {
         let catalog = Catalog::builtin().unwrap();
         let own = BuildOptions {
             with: vec!["build".to_owned()],
@@ -483,7 +486,7 @@ mod tests {
     }
 
     #[test]
-    fn suites_bring_their_programs() {
+    fn suites_add_their_programs_to_the_guest() {
         let catalog = Catalog::builtin().unwrap();
         let suites = catalog.suites(SizeProfile::Smoke).into_iter();
         let suites = suites.filter(|suite| ["tree", "emerging"].contains(&suite.name.as_str()));

@@ -1,6 +1,7 @@
-//! `fsarena guest selftest`: whether anything of this machine reaches a guest's virtual time.
+//! `fsarena guest selftest`: checks whether the state of this machine influences the virtual time
+//! of a guest.
 //!
-//! Each run is a process of its own, so that nothing of one can make the next the same.
+//! Each run is a new process, so that no state of one run can hide a difference in the next.
 
 use std::fs;
 use std::path::Path;
@@ -28,7 +29,7 @@ use crate::paths;
 use crate::stressor::Stressor;
 
 const SIZE: Bytes = Bytes::mib(512);
-/// An environment that nobody has.
+/// Length of the added environment variable, in bytes. Longer than any usual one.
 const PADDING: usize = 4000;
 
 impl SelftestCondition {
@@ -44,7 +45,7 @@ impl SelftestCondition {
         }
     }
 
-    /// What a difference under it points to.
+    /// Returns the likely cause of a difference under this condition.
     const fn suspect(self) -> &'static str {
         match self {
             Self::Again => {
@@ -52,12 +53,9 @@ impl SelftestCondition {
                  outside, the time of day, something random"
             }
             Self::Busy => {
-                "how busy this machine is reaches the guest: something is waited for that another \
-                 thread of QEMU's does"
+                "the load of this machine reaches the guest: it waits for the work of another QEMU thread"
             }
-            Self::Memory => {
-                "how much memory is free here, or how fast it is to be had, reaches the guest"
-            }
+            Self::Memory => "the amount or speed of free memory on this machine reaches the guest",
             Self::Paused => "the time of day reaches the guest",
             Self::Suspended => {
                 "QEMU's main loop advances the clock while the processor runs: it was started without a \
@@ -74,18 +72,18 @@ impl SelftestCondition {
 /// How a cell went under a condition.
 struct Run {
     condition: SelftestCondition,
-    /// How long it took here; nothing where it was not tried.
+    /// Elapsed time on this machine. `None` if the condition was not available.
     elapsed: Option<Nanos>,
     difference: Option<ResultDiff>,
 }
 
-/// A cell, and what became of it under all conditions.
+/// A cell and its results under all conditions.
 struct Trial {
     cell: String,
     results: Vec<NamedValue>,
     /// Virtual time of all phases together.
     measured: Nanos,
-    /// How long it took here.
+    /// Elapsed time on this machine.
     elapsed: Nanos,
     runs: Vec<Run>,
 }
@@ -97,7 +95,7 @@ pub fn run(args: &SelftestArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode
     if args.once {
         return once(&catalog, args, globals, test);
     }
-    // Made before anything is timed, and refused here where a contender cannot be run.
+    // The guest is built before any timing, and contenders that cannot run are refused here.
     let guest = made(&catalog, args, globals)?;
     for contender in &args.contenders {
         cell(&catalog, contender, args, &guest)?;
@@ -167,7 +165,7 @@ fn once(
     Ok(ExitReason::Success.into())
 }
 
-/// All runs of a cell; what is found is said as it is found.
+/// Runs a cell under all conditions. Reports each result immediately.
 fn trial(contender: &str, args: &SelftestArgs, globals: &GlobalArgs) -> anyhow::Result<Trial> {
     let cell = format!("{contender}, {}", args.test);
     let say = |text: &str| {
@@ -263,7 +261,8 @@ fn in_json(trial: &Trial) -> serde_json::Value {
     })
 }
 
-/// Runs the cell under a condition, so many times before; nothing where this cannot be had.
+/// Runs the cell under a condition; `number` seeds the disturbance. Returns `None` if the condition
+/// is not available.
 fn under(
     condition: SelftestCondition,
     number: u32,
@@ -344,7 +343,8 @@ fn command(contender: &str, args: &SelftestArgs, globals: &GlobalArgs) -> anyhow
     Ok(command)
 }
 
-/// A longer way to files, another place to stand, more to inherit.
+/// Changes the surroundings of the process: longer paths, another working directory, larger
+/// environment.
 fn surround(command: &mut Command, place: &Path) -> anyhow::Result<()> {
     let deep = place
         .join("another place, with a name that is longer")
@@ -357,7 +357,7 @@ fn surround(command: &mut Command, place: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What all phases took; the time of a role is that of its mix.
+/// Returns the total time of all phases. Roles are part of their mix and are not counted.
 fn time_of(result: &CellResult) -> Nanos {
     let phases = result.phases.iter();
     let phases = phases.filter(|phase| phase.role_of.is_none());
@@ -369,7 +369,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_difference_is_told_with_its_first_result_and_what_it_points_to() {
+    fn reports_the_first_different_result_and_its_likely_cause() {
         let run = |condition, difference| Run {
             condition,
             elapsed: Some(Nanos::from_secs(9)),

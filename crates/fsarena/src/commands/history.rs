@@ -15,7 +15,8 @@ use crate::paths;
 pub fn run(args: &HistoryArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
     let store = paths::existing_store(globals)?;
     let mut collector = history(&args.result, &args.contenders);
-    // One campaign at a time is in memory, the latest first: it says what is comparable.
+    // Keeps one campaign in memory at a time. The latest comes first, because it defines
+    // comparability.
     for campaign in store.campaigns()?.iter().rev() {
         let results = store.load(campaign.id)?;
         let analysis = analyse(&results);

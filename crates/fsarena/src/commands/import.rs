@@ -18,26 +18,27 @@ use crate::output::exit::{ExitReason, UsageError};
 use crate::output::text::{line, print, print_json};
 use crate::paths;
 
-/// The largest file that is read: of what programs print, ten thousand runs are less.
+/// Maximum size of an input file, in bytes. The output of ten thousand runs of a program is
+/// smaller.
 const MAX_IMPORT_SIZE: u64 = 64 << 20;
 /// Standard input.
 const STANDARD_INPUT: &str = "-";
 /// How every SQLite database begins (SQLite's file format, §1.3).
 const SQLITE: &[u8] = b"SQLite format 3\0";
 
-/// A word of the command line: a file, and what the contender in it is called.
+/// A file on the command line, with an optional contender name.
 struct Input {
     path: PathBuf,
     contender: Option<String>,
 }
 
-/// What an input turned out to be.
+/// Content of an input.
 enum InputKind {
     /// A database of campaigns.
     Database(Store),
     /// A report in JSON: a whole campaign.
     Campaign(Box<CampaignResults>),
-    /// What another program printed.
+    /// Output of another program.
     ProgramOutput(Box<ParsedInput>),
 }
 
@@ -76,7 +77,7 @@ pub fn run(args: &ImportArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> 
     tell(&campaigns, &databases, taken.as_deref(), &left_out, globals)
 }
 
-/// The files, each with its contender's name where one was given.
+/// Returns the files, each with its contender name, if given.
 fn inputs(args: &ImportArgs) -> anyhow::Result<Vec<Input>> {
     let mut inputs: Vec<Input> = args.files.iter().map(|word| named(word)).collect();
     let unnamed = inputs
@@ -125,7 +126,7 @@ fn refuse_twice(inputs: &[Input]) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// `NAME=FILE`, unless there is a file that is called so.
+/// Parses `NAME=FILE`, unless a file with that whole name exists.
 fn named(word: &Path) -> Input {
     let text = word.to_str().unwrap_or_default();
     match text.split_once('=') {
@@ -172,8 +173,7 @@ fn read(input: &Input, from: Option<InputFormat>) -> anyhow::Result<InputKind> {
     let format = from.or_else(|| import::detect_format(&bytes)).ok_or_else(|| {
         let all = InputFormat::ALL.map(InputFormat::name).join(", ");
         UsageError(format!(
-            "{shown} is nothing that is read here: a database or a report in JSON of fsarena, or what one of these printed: \
-             {all}; --from says which"
+            "cannot import {shown}: not a database or JSON report of fsarena, and not output of one of: {all}; set the format with --from"
         ))
     })?;
     let stem = input.path.file_stem().unwrap_or_default().to_string_lossy();
@@ -189,10 +189,10 @@ fn read(input: &Input, from: Option<InputFormat>) -> anyhow::Result<InputKind> {
     Ok(InputKind::ProgramOutput(Box::new(found)))
 }
 
-/// The bytes of a file; nothing where it is a database, which is not read as a whole.
+/// Returns the content of a file. Returns `None` for a database, which is not read as a whole.
 fn contents(path: &Path, shown: &str) -> anyhow::Result<Option<Vec<u8>>> {
     let cannot = |error| UsageError(format!("cannot read {shown}: {error}"));
-    // Whoever opens a pipe waits for somebody to write, and a device may never end.
+    // Opening a pipe would block until it has a writer, and reading a device may never end.
     if !fs::metadata(path).map_err(cannot)?.is_file() {
         return Err(UsageError(format!("{shown} is no file; `-` reads standard input")).into());
     }
@@ -228,7 +228,8 @@ fn is_report(bytes: &[u8]) -> bool {
     begin.trim_start().starts_with('{') && begin.contains("\"fsarena-report/")
 }
 
-/// Everything that programs printed as one campaign. Contenders that the catalog knows are its filesystems.
+/// Combines all program outputs into one campaign. Contenders that the catalog knows get its
+/// filesystem data.
 fn joined(
     printed: Vec<ParsedInput>,
     inputs: &[Input],
@@ -276,7 +277,7 @@ fn tell(
     Ok(ExitReason::Success.into())
 }
 
-/// What is told of a campaign.
+/// Report on an imported campaign.
 struct ImportMetadata {
     campaign: Option<CampaignId>,
     is_new: bool,

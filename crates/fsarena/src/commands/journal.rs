@@ -1,4 +1,4 @@
-//! `fsarena journal`: what simulated disks were asked for in a cell, and where the time went.
+//! `fsarena journal`: shows the requests to simulated disks in a cell, and their time components.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -19,7 +19,7 @@ use crate::paths;
 use crate::request_logs::times::{self, REQUESTS, TIMES};
 use crate::request_logs::{self, Journal, regions};
 
-/// Writes what is asked for.
+/// Writes the requested format.
 pub fn run(args: &JournalArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
     require_directory(args.output.as_deref())?;
     let store = paths::existing_store(globals)?;
@@ -50,7 +50,7 @@ pub fn run(args: &JournalArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode>
     written(&text, args.output.as_deref())
 }
 
-/// Where the time of each phase went, and what the disk was asked for.
+/// Returns the time components and the requests of each phase.
 fn work_of(
     cell: &CellRecord,
     flags_metadata: bool,
@@ -67,8 +67,7 @@ fn work_of(
     }
     let place = &cell.cell;
     let text = format!(
-        "{} · {} · round {} (cell {})\n\nWhere the time went, in per cent of each phase\n{}\n\
-         What the disk was asked for\n{}\n{NOTES}",
+        "{} · {} · round {} (cell {})\n\nTime components, in per cent of each phase\n{}\nRequests to the disk\n{}\n{NOTES}",
         place.contender,
         place.test,
         place.round,
@@ -87,7 +86,7 @@ fn flags_metadata(results: &CampaignResults, contender: &str) -> bool {
     SimulatedDiskStats::has_metadata_flags(phases.filter_map(|phase| phase.disk.as_ref()))
 }
 
-/// The phases of a cell in which a simulated disk was measured, or the one that is asked for.
+/// Returns the phases of a cell with a simulated disk, or only the named phase.
 fn phases<'a>(
     cell: &'a CellRecord,
     wanted: Option<&str>,
@@ -126,7 +125,7 @@ fn require_directory(output: Option<&Path>) -> Result<(), UsageError> {
     }
 }
 
-/// Writes a text to where it was asked for.
+/// Writes a text to a file or to standard output.
 fn written(text: &str, output: Option<&Path>) -> anyhow::Result<ExitCode> {
     match output {
         None => print_unwrapped(text)?,
@@ -145,43 +144,31 @@ fn parquet(journal: &Journal, output: Option<&Path>) -> anyhow::Result<ExitCode>
     Ok(ExitReason::Success.into())
 }
 
-/// Says that this program was built without Parquet.
+/// Returns an error, because this build has no Parquet support.
 #[cfg(not(feature = "parquet"))]
 fn parquet(_: &Journal, _: Option<&Path>) -> anyhow::Result<ExitCode> {
     Err(EnvironmentError(NO_PARQUET.into()).into())
 }
 
-/// Whose requests a picture shows.
+/// Returns the title of a picture.
 fn title(cell: &CellRecord, phase: Option<&str>) -> String {
     let place = &cell.cell;
     let phase = phase.map_or(String::new(), |phase| format!(" · {phase}"));
     format!("{} · {}{phase}", place.contender, place.test)
 }
 
-/// What the columns of the regions mean.
-const REGIONS: &str = "\
-From: where the region begins. The other columns: how much of all bytes read, written and discarded, of all bytes that\n\
-the filesystem calls metadata, of all bytes of its journal, and of all time in the disk falls to the region, in per cent;\n\
-· is none. A request counts where it begins; flushes have no place.\n";
+/// Explanation of the columns of the regions.
+const REGIONS: &str = "From: start of the region. The other columns: the region's share of all bytes read, written and discarded, of all bytes\nmarked as metadata by the filesystem, of all bytes of its journal, and of all time in the disk, in per cent;\n· means none. A request counts for the region in which it starts; flushes have no location.\n";
 
-/// What the columns of the tables mean.
-const NOTES: &str = "\
-CPU: no request was in the disk, so that programs and filesystem worked.\n\
-Flash: read, programmed or made free. Flush: the disk emptied its cache for one.\n\
-Queue: the disk did something else first. · is none.\n\
-Seeks: how often the arm moved for each request.\n\
-Metadata: bytes that the filesystem flags as such, outside its journal; ? where it\n\
-flags no request at all, as JFS does.\n\
-Journal: bytes of the filesystem's own journal; ? where its place is not known, and\n\
-what it flags as metadata is in the column before.\n\
-Amplified: bytes that flash was programmed with for each byte written.\n";
+/// Explanation of the columns of the tables.
+const NOTES: &str = "CPU: no request was in the disk, so that programs and filesystem worked.\nFlash: read, programmed or erased. Flush: the disk wrote back its cache for a flush.\nQueue: the disk served another request first. · means none.\nSeeks: arm movements per request.\nMetadata: bytes that the filesystem flags as such, outside its journal; ? if it\nflags no request at all, like JFS.\nJournal: bytes of the filesystem's journal; ? if its location is unknown, in which\ncase flagged journal bytes count as metadata.\nAmplified: bytes programmed into flash per byte written.\n";
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn a_directory_that_is_not_there_is_refused_and_not_made() {
+    fn missing_output_directory_is_refused_and_not_created() {
         let place = tempfile::tempdir().unwrap();
         let none = place.path().join("none/map.svg");
         let refused = require_directory(Some(&none)).unwrap_err().0;

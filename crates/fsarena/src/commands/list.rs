@@ -24,7 +24,7 @@ use crate::paths;
 use crate::settings::guest::DEFAULT_DISK;
 use crate::settings::studies;
 
-/// Writes the list that is asked for.
+/// Writes the requested list.
 pub fn run(args: &ListArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
     let (text, value) = match args.target {
         ListTarget::Filesystems => filesystems(&paths::catalog(globals)?, args.long),
@@ -81,7 +81,8 @@ const fn driver(filesystem: &Filesystem) -> &'static str {
     }
 }
 
-/// All that the catalog knows of a filesystem: a line for each fact, and below it one for its sources.
+/// Returns all catalog data of a filesystem: a line per fact, each followed by a line with its
+/// sources.
 fn known(filesystem: &Filesystem) -> String {
     let head = [filesystem.name.as_str(), &filesystem.title].map(line);
     let mut text = format!("{}: {}, {}\n", head[0], head[1], driver(filesystem));
@@ -98,7 +99,8 @@ fn known(filesystem: &Filesystem) -> String {
     text
 }
 
-/// On which backends a filesystem competes that nobody has named, where a machine has all that it needs.
+/// Returns the backends on which a filesystem is a contender by default, if its requirements are
+/// met.
 pub fn by_default(filesystem: &Filesystem) -> String {
     let competes = |backend: &BackendKind| filesystem.runs_by_default(*backend);
     let backends = [BackendKind::Loop, BackendKind::Vm]
@@ -110,7 +112,7 @@ pub fn by_default(filesystem: &Filesystem) -> String {
         .join(" ")
 }
 
-/// What keeps a filesystem out of a campaign that does not name it.
+/// Returns the reason why a filesystem is not a default contender.
 fn note(filesystem: &Filesystem) -> String {
     let reasons = [
         ("not available", &filesystem.unavailable),
@@ -217,7 +219,7 @@ const fn meaning(profile: SizeProfile) -> &'static str {
     }
 }
 
-/// What differs from a volume of hundreds of GiB, of which filesystems make other things.
+/// Returns the differences from a volume of hundreds of GiB, on which filesystems use other sizes.
 const fn unlike(profile: SizeProfile) -> &'static str {
     match profile {
         SizeProfile::Smoke => {
@@ -352,9 +354,7 @@ fn disks(catalog: &Catalog) -> (String, Value) {
     let rows: Vec<_> = all.iter().map(row).collect();
     let in_full = |disk: &&DiskEntry| json!({"model": disk.model, "sources": disk.sources});
     let in_full: Vec<Value> = all.iter().map(in_full).collect();
-    let hint = "The default is the disk of guests in virtual time without --disk. A disk of flash is half full. \
-                NAME-fresh is one that nobody wrote to, NAME-steady one that was overwritten at random until every \
-                write makes it collect: --disk sata-ssd-steady.";
+    let hint = "The default is the disk of guests in virtual time without --disk. A flash disk is half full. NAME-fresh is an unwritten disk, NAME-steady a disk after random overwrites, on which every write causes garbage collection: --disk sata-ssd-steady.";
     let heading = [
         "disk",
         "default",
@@ -407,7 +407,7 @@ fn ages(catalog: &Catalog) -> (String, Value) {
     )
 }
 
-/// What is kept, and how to be rid of it.
+/// Returns the stored aged states, and the command that removes them.
 fn aged(kept: &AgedImageCache) -> (String, Value) {
     let all = kept.all();
     let row = |image: &AgedImage| {
@@ -467,7 +467,7 @@ fn used(image: &AgedImage) -> Nanos {
     Nanos(since.map_or(0, |time| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)))
 }
 
-/// The stored campaigns; none where there is no database yet, and none is made.
+/// Returns the stored campaigns. Returns none if the database does not exist; does not create it.
 fn stored(globals: &GlobalArgs) -> anyhow::Result<Vec<CampaignSummary>> {
     match paths::store_if_any(globals)? {
         Some(store) => Ok(store.campaigns()?),
@@ -482,7 +482,7 @@ fn campaigns(all: &[CampaignSummary]) -> (String, Value) {
             line(&c.name),
             moment(c.started),
             match c.backend {
-                // Sizes of its own.
+                // Imported campaigns have no profile.
                 BackendKind::Imported => "–".to_owned(),
                 _ => c.profile.to_string(),
             },

@@ -33,7 +33,8 @@ fn page() -> io::Result<String> {
     Ok(page)
 }
 
-/// One command below a heading of its own; the options of all commands are above already.
+/// Formats one command under its heading. Global options are omitted, because the first part lists
+/// them.
 fn of_command(command: &Command) -> io::Result<String> {
     let is_common = |argument: &clap::Arg| {
         argument.is_global_set() || matches!(argument.get_id().as_str(), "help" | "version")
@@ -54,7 +55,7 @@ fn of_command(command: &Command) -> io::Result<String> {
     Ok(heading + &text + ".SS EXAMPLES\n" + &literal(command))
 }
 
-/// What `render` writes, without the definitions that every part begins with.
+/// Returns the output of `render` without the definitions at the start of every part.
 fn section(render: impl Fn(&mut dyn io::Write) -> io::Result<()>) -> io::Result<String> {
     let mut part = Vec::new();
     render(&mut part)?;

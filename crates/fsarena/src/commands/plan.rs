@@ -30,12 +30,13 @@ use crate::traces;
 /// The version that plans and works.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// Plans, and says what is to be run.
+/// Creates the plan and reports its contents.
 pub fn run(args: &PlanArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
     let stop = stop::install_handlers()?;
     let progress = Progress::choose(globals.json, globals.quiet);
     if args.run.engine.on.is_some() || !args.run.engine.hosts.is_empty() {
-        let why = "a plan is run by whatever you start: leave --on and --hosts out, or use `fsarena run --on slurm`";
+        let why =
+            "plan does not start cells: remove --on and --hosts, or use `fsarena run --on slurm`";
         return Err(UsageError(why.to_owned()).into());
     }
     let batch = make(&args.run, &args.output, globals, &progress, &stop)?;
@@ -55,7 +56,7 @@ pub fn run(args: &PlanArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
     let (directory, program) = (shell_path(directory), shell_path(&program));
     let checks = match plan.checks {
         0 => String::new(),
-        checks => format!(", {checks} of which run on two hosts"),
+        checks => format!(", {checks} run on two hosts"),
     };
     print(&format!(
         "{directory}: {} cells{checks}\n\
@@ -79,7 +80,7 @@ pub fn make(
     write(args, output, request, globals, progress, stop)
 }
 
-/// The same where the directory may hold this very campaign from an earlier time: then it is taken as it is.
+/// Creates the plan, or reuses the directory if it already contains the same campaign.
 pub fn make_once(
     args: &RunArgs,
     output: &Path,
@@ -94,7 +95,7 @@ pub fn make_once(
     }
 }
 
-/// The campaign that is asked for, which hosts can share.
+/// Returns the requested campaign, which must be suitable for distribution over hosts.
 fn requested(
     args: &RunArgs,
     globals: &GlobalArgs,
@@ -148,12 +149,12 @@ fn write(
     )?)
 }
 
-/// What a host does stands in no result of virtual time; all else would compare hosts.
+/// Rejects campaigns outside virtual time, whose results would depend on the host.
 fn require_spreadable(campaign: &Campaign) -> Result<(), UsageError> {
     let refuse = |why: &str| Err(UsageError(why.to_owned()));
     if campaign.backend != BackendKind::Vm || campaign.clock != Clock::Virtual {
         return refuse(
-            "results of different hosts can be compared in virtual time alone: --backend vm --clock virtual",
+            "cannot compare results of different hosts in real time: use --backend vm --clock virtual",
         );
     }
     if campaign.stopping_rule.is_some() || campaign.budget.is_some() {
@@ -174,7 +175,7 @@ fn require_spreadable(campaign: &Campaign) -> Result<(), UsageError> {
     Ok(())
 }
 
-/// What cells run on: in virtual time, the same on every host.
+/// Returns the environment of the cells, which in virtual time is the same on every host.
 fn environment(
     campaign: &Campaign,
     guest: &Arc<Guest>,

@@ -1,7 +1,8 @@
-//! `fsarena guard`: two contenders of one campaign, interleaved, and whether the second is worse; or a list of versions.
+//! `fsarena guard`: checks whether the second of two contenders is worse, or searches a list of
+//! versions.
 //!
-//! Each round has both, one after the other in an order of its own, so that what differs between hours of a machine does not
-//! come between them.
+//! Each round contains both contenders, one directly after the other in random order, so that slow
+//! changes of the machine affect both equally.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -17,7 +18,7 @@ use crate::output::exit::UsageError;
 use crate::output::text::{line, print_note};
 use crate::stop;
 
-/// Rounds where nobody says how many.
+/// Default number of rounds.
 const ROUNDS: u32 = 7;
 
 /// Runs both and compares them; ends with 1 where the second is worse.
@@ -47,7 +48,7 @@ pub fn run(args: &GuardArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
             store,
         } => {
             let campaign = store.load(id)?.campaign;
-            // A baseline may stand behind them.
+            // A baseline may follow.
             let [old, new, ..] = &campaign.contenders[..] else {
                 return Err(UsageError("a guard compares two contenders".to_owned()).into());
             };
@@ -78,7 +79,8 @@ pub fn run(args: &GuardArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
     }
 }
 
-/// The contenders, and what the command line says of every campaign. A campaign file may stand behind the contenders.
+/// Returns the contenders, and the options that apply to every campaign. A campaign file may follow
+/// the contenders.
 fn campaign(args: &GuardArgs) -> (Vec<String>, RunArgs) {
     let (mut contenders, mut run) = (args.versions.clone(), args.run.clone());
     if contenders
@@ -90,12 +92,11 @@ fn campaign(args: &GuardArgs) -> (Vec<String>, RunArgs) {
     (contenders, run)
 }
 
-/// Refuses what means nothing for a guard.
+/// Rejects options that have no meaning for a guard.
 fn require_order(args: &GuardArgs) -> anyhow::Result<()> {
     let run = &args.run;
     if !run.contenders.is_empty() || !run.directories.is_empty() {
-        let why =
-            "the contenders of a guard stand behind its name: leave -c and --dir out".to_owned();
+        let why = "guard takes contenders as arguments; remove -c and --dir".to_owned();
         return Err(UsageError(why).into());
     }
     if run.sessions.is_some() {

@@ -31,7 +31,7 @@ use crate::settings::campaign;
 use crate::settings::versions::{self, GuardedVersion};
 use crate::{paths, traces};
 
-/// What came of a version that was run.
+/// Results of a version.
 struct Measured {
     results: CampaignResults,
     analysis: Analysis,
@@ -41,11 +41,11 @@ struct Measured {
 enum Outcome {
     /// It is known.
     Complete(Box<Measured>),
-    /// Nothing more is to be done: a plan was asked for, or the user stopped it.
+    /// The search ends: only a plan was requested, or the user stopped it.
     Aborted(ExitCode),
 }
 
-/// Looks for the first version that is worse; ends with 1 where there is one.
+/// Searches for the first version that is worse. Exits with 1 if one is found.
 pub fn run(
     args: &GuardArgs,
     contenders: &[String],
@@ -82,7 +82,7 @@ struct Guard<'a> {
     wanted: CompareFilter,
 }
 
-/// Versions, and what came of those that were run.
+/// Versions and the results of those that ran.
 struct Search<'a> {
     versions: &'a [GuardedVersion],
     measured: Vec<Option<Measured>>,
@@ -174,7 +174,9 @@ impl Guard<'_> {
             } => measured(&store, id),
             RunOutcome::Campaign { ended, id, store } => {
                 let code = run::finish(ended, id, &store, false, self.globals)?;
-                print_note("the same guard again goes on: what was run is not run again");
+                print_note(
+                    "to resume, run the same guard command again; completed cells are not repeated",
+                );
                 Ok(Outcome::Aborted(code))
             }
         }
@@ -192,7 +194,7 @@ impl Guard<'_> {
         }
     }
 
-    /// Puts together what was found, with what explains it.
+    /// Combines the results with an explanation.
     fn found(
         &self,
         search: Search<'_>,
@@ -289,7 +291,7 @@ fn measured(store: &Store, id: CampaignId) -> anyhow::Result<Outcome> {
 }
 
 impl Measured {
-    /// The campaign with its contender; a baseline may stand behind that.
+    /// The campaign and its contender, which may be followed by a baseline.
     fn side(&self) -> (AnalysedCampaign<'_>, &str) {
         let contender = &self.results.campaign.contenders[0].name;
         (

@@ -22,12 +22,13 @@ use crate::settings::validate::reject_duplicates;
 
 /// The word for every disk of the catalog.
 const ALL: &str = "all";
-/// What the tables of a disk may take while it serves a journal; this is one of 400 GB, of flash.
+/// Maximum memory for the tables of a simulated disk during a replay. Enough for a flash disk of
+/// 400 GB.
 const MAX_MEMORY: Bytes = Bytes::mib(1024);
-/// What is random about a disk in a guest begins with this, too.
+/// Seed of the simulated disk, the same as in a guest.
 const SEED: u64 = 1;
 
-/// Serves the journal and says how long it took.
+/// Replays the journal and reports the time on each disk.
 pub fn run(args: &ReplayArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
     let catalog = paths::catalog(globals)?;
     let (journal, name) = journal_of(args, globals)?;
@@ -58,7 +59,7 @@ pub fn run(args: &ReplayArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> 
     Ok(code.into())
 }
 
-/// The journal, and what people call it.
+/// Returns the journal and its display name.
 fn journal_of(args: &ReplayArgs, globals: &GlobalArgs) -> anyhow::Result<(Journal, String)> {
     let number = args.journal.as_deref().map(str::parse::<i64>);
     if let (Some(path), Some(Err(_))) = (&args.journal, &number) {
@@ -100,13 +101,13 @@ fn disks(args: &ReplayArgs, catalog: &Catalog) -> anyhow::Result<Vec<DiskModel>>
     named.collect()
 }
 
-/// What came of a journal on a disk.
+/// Result of a journal on a disk.
 struct Outcome {
     served: Vec<CompletedRequest>,
     counts: DiskCounters,
     /// Where the time went, from the first request to the last.
     work: SimulatedDiskStats,
-    /// Whether every request took what it took in the journal, to the nanosecond.
+    /// Whether every request took exactly as long as in the journal.
     is_the_same: bool,
 }
 
@@ -166,7 +167,7 @@ fn size(journal: &Journal, entries: &[LoggedRequest]) -> Bytes {
         request.sector + u64::from(request.sectors)
     };
     let least = entries.iter().map(end).max().unwrap_or(0) * SECTOR;
-    // A journal of flushes alone says nothing of a place.
+    // A journal that contains only flushes has no locations.
     let least = Bytes(least.max(1).next_multiple_of(1 << 20));
     journal.disk.as_ref().map_or(least, |(_, size)| *size)
 }
@@ -221,7 +222,7 @@ fn text(
     let how = match kind {
         LoadModel::Open => "Each request comes when it came then, however long the disk takes",
         LoadModel::Closed => {
-            "Whoever waited for a request then waits for it here, and thinks as long in between"
+            "Each request waits for the same earlier requests as in the journal, with the same pauses in between"
         }
     };
     let lines: Vec<[String; 12]> = rows
@@ -242,10 +243,10 @@ fn text(
             let name = &model.name;
             text += &match outcome.is_the_same {
                 true => format!(
-                    "{name}: every request takes what it took in the guest, to the nanosecond.\n"
+                    "{name}: every request took as long as in the guest, to the nanosecond.\n"
                 ),
                 false => format!(
-                    "{name}: not what it took in the guest: the model or the journal is another.\n"
+                    "{name}: times differ from the guest: the model or the journal has changed.\n"
                 ),
             };
         }

@@ -1,4 +1,4 @@
-//! `fsarena replicate`: runs a study again, and says which of its claims hold now.
+//! `fsarena replicate`: runs a study again, and shows which of its claims hold now.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -22,7 +22,7 @@ use crate::paths;
 use crate::settings::studies;
 use crate::stop;
 
-/// Runs the campaign of a study, or takes one that ran, and sets it beside the study.
+/// Runs the campaign of a study, or uses an existing one, and compares it with the study.
 pub fn run(args: &ReplicateArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
     let study = studies::study(&args.study, globals)?;
     if let Some(id) = args.campaign {
@@ -53,7 +53,7 @@ fn campaign(args: &ReplicateArgs, globals: &GlobalArgs) -> anyhow::Result<RunArg
     let refused = |why: &str| Err(UsageError(why.to_owned()).into());
     let run = &args.run;
     if run.study.is_some() {
-        return refused("the study stands before the options: leave --study out");
+        return refused("replicate takes the study as an argument; remove --study");
     }
     if run.file.is_some() || !run.suites.is_empty() {
         return refused("a study has its own suites: leave the campaign file and -s out");
@@ -69,7 +69,8 @@ fn campaign(args: &ReplicateArgs, globals: &GlobalArgs) -> anyhow::Result<RunArg
     };
     if run.backend == Some(BackendKind::Vm) {
         let study = paths::catalog(globals)?.study(&args.study)?;
-        // Its own machine, where nobody asks for another, or for real time, which has none.
+        // Use the machine model of the study, unless the user requests another one or real time,
+        // which has none.
         let machine = &mut run.machine;
         if machine.clock != Some(Clock::Real) && machine.processors.is_none() {
             machine.machine = machine.machine.take().or(study.machine);
@@ -78,7 +79,7 @@ fn campaign(args: &ReplicateArgs, globals: &GlobalArgs) -> anyhow::Result<RunArg
     Ok(run)
 }
 
-/// Prints both, and writes the page where one is asked for.
+/// Prints the comparison, and writes the page if requested.
 fn beside(
     study: &Study,
     results: &CampaignResults,

@@ -31,7 +31,7 @@ pub const PARQUET: &str = "parquet";
 /// Width of a table where standard output is no terminal.
 const PIPED_WIDTH: usize = 120;
 
-/// Writes the report that is asked for.
+/// Writes the requested report.
 pub fn run(args: &ReportArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
     if args.schema {
         print_unwrapped(report::JSON_SCHEMA)?;
@@ -105,7 +105,7 @@ pub fn run(args: &ReportArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> 
 
 fn no_numbers(study: &str) -> UsageError {
     UsageError(format!(
-        "{study} published no number that a report could show; `fsarena show study {study}` says what it measured"
+        "cannot report on {study}: it published no usable number; see `fsarena show study {study}` for its measurements"
     ))
 }
 
@@ -119,7 +119,8 @@ fn study_head(study: &Study) -> String {
     wrap_with_margin("", &text) + &left_out
 }
 
-/// The page, with maps of what simulated disks were asked for, and a way to the index of the site that it is in.
+/// Returns the page, with maps of the requests to simulated disks and a link to the index of its
+/// site.
 pub fn page(
     store: &Store,
     results: &CampaignResults,
@@ -173,18 +174,18 @@ fn parquet(
     Ok(ExitReason::Success.into())
 }
 
-/// That this program was built without Parquet, and what has it.
+/// Error for a build without Parquet support, with the command that adds it.
 #[cfg(not(feature = "parquet"))]
 pub const NO_PARQUET: &str =
     "this fsarena was built without Parquet: cargo build --release --features parquet";
 
-/// Says that this program was built without Parquet.
+/// Returns an error, because this build has no Parquet support.
 #[cfg(not(feature = "parquet"))]
 fn parquet(_: &CampaignResults, _: &Analysis, _: Option<&Path>) -> anyhow::Result<ExitCode> {
     Err(EnvironmentError(NO_PARQUET.into()).into())
 }
 
-/// What a completed campaign ends with: the table, and a page beside the database.
+/// Prints the table of a completed campaign, and writes its page to the directory of the database.
 pub fn after_run(
     store: &Store,
     id: CampaignId,

@@ -1,4 +1,4 @@
-//! `fsarena resume`: goes on with a campaign where it was left; what has a result is not run again.
+//! `fsarena resume`: continues an incomplete campaign. Cells with a result are skipped.
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -50,7 +50,7 @@ fn go_on(
     if let Some(by) = measured_by {
         let program = line(&by.program);
         return Err(UsageError(format!(
-            "campaign {id} was measured by {program}: there is nothing to run"
+            "campaign {id} was measured by {program}: fsarena cannot run it"
         ))
         .into());
     }
@@ -95,24 +95,26 @@ fn go_on(
     campaign::run_to_end(store, id, None, &means, &*reach, &asked, stop)
 }
 
-/// The command lines of an imported campaign came with it: whoever wrote the file would run them here.
+/// Refuses to resume an imported campaign: its command lines come from the imported file and would
+/// run on this machine.
 fn refuse_imported(store: &Store, id: CampaignId) -> anyhow::Result<()> {
     match store.is_imported(id)? {
         false => Ok(()),
         true => Err(EnvironmentError(format!(
-            "campaign {id} was imported, and what it would run came with it: resume it where it began, then import it again"
+            "cannot resume campaign {id}: it was imported with its command lines; resume it in its original database, then import it again"
         ))
         .into()),
     }
 }
 
-/// What runs on other hosts is gone on with there, as long as it can be.
+/// Refuses to resume a campaign here that runs on other hosts, as long as its plan directory
+/// exists.
 fn refuse_spread(stored: &CampaignResults) -> Result<(), EnvironmentError> {
     let is_open = stored.cells.iter().any(|cell| cell.result.is_none());
     let spread = stored.environments.last().and_then(|e| e.spread.as_ref());
     match spread.filter(|spread| is_open && spread.directory.is_dir()) {
         Some(spread) => Err(EnvironmentError(format!(
-            "campaign {} runs on other hosts, planned in {}: `{}` goes on with it",
+            "campaign {} runs on other hosts, planned in {}: resume it with `{}`",
             stored.id,
             spread.directory.display(),
             spread.command
@@ -128,7 +130,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_campaign_on_other_hosts_is_not_gone_on_with_here() {
+    fn refuses_to_resume_a_campaign_of_other_hosts() {
         let catalog = config::Catalog::builtin().unwrap();
         let contenders = vec![catalog.contender("ext4").unwrap()];
         let campaign = orchestrate::in_memory::campaign(contenders, 1);
@@ -146,13 +148,13 @@ mod tests {
         stored.environments = vec![spread("/")];
         let told = refuse_spread(&stored).unwrap_err().to_string();
         assert!(
-            told.ends_with("`fsarena collect / --on slurm` goes on with it"),
+            told.ends_with("resume it with `fsarena collect / --on slurm`"),
             "{told}"
         );
         stored.environments = vec![spread("/is/gone")];
         assert!(
             refuse_spread(&stored).is_ok(),
-            "nothing else goes on with it"
+            "without its plan directory, only resume can continue it"
         );
     }
 }

@@ -36,7 +36,7 @@ use crate::traces;
 use machine::compatibility::{self, Incompatibilities};
 use wire::machine::FailureKind;
 
-/// Plans a campaign, stores it, runs it and reports; as many times as sessions are asked for.
+/// Plans, stores, runs and reports a campaign, once per session.
 pub fn run(args: &RunArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
     let stop = stop::install_handlers()?;
     if args.engine.on.is_some() {
@@ -61,7 +61,7 @@ pub fn run(args: &RunArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
         && let Some(sessions) = args.sessions
     {
         output::print_note(&format!(
-            "{sessions} sessions, each of which is what follows"
+            "{sessions} sessions, each with the following plan"
         ));
     }
     let mut worst = ExitReason::Success.into();
@@ -79,12 +79,12 @@ pub fn run(args: &RunArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
             break;
         }
         if sessions > 1 && !globals.quiet {
-            output::print_note(&format!("session {} of {sessions} is over", session + 1));
+            output::print_note(&format!("session {} of {sessions} finished", session + 1));
         }
     }
     if sessions > 1 && !globals.quiet && !stop.load(Ordering::SeqCst) {
         output::print_note(
-            "`fsarena compare` takes these together where it is given their name: --name keeps sides apart",
+            "`fsarena compare` combines these sessions if it is given their name; use --name to tell sides apart",
         );
     }
     Ok(worst)
@@ -102,7 +102,7 @@ fn on_scheduler(
     collect_command::follow(&batch, wanted, args.strict, globals, &progress, stop)
 }
 
-/// What is to run a campaign on other hosts, and where it is planned for that.
+/// Returns the scheduler of a campaign on other hosts, and its plan directory.
 pub fn elsewhere(args: &RunArgs) -> anyhow::Result<(Option<SelectedScheduler>, &Path)> {
     let Some(directory) = &args.plan else {
         let why = "--on takes --plan DIR: a directory, empty or not there yet, which with Slurm all nodes see";
@@ -115,9 +115,9 @@ pub fn elsewhere(args: &RunArgs) -> anyhow::Result<(Option<SelectedScheduler>, &
     Ok((wanted, directory))
 }
 
-/// What became of one session.
+/// Outcome of one session.
 pub enum RunOutcome {
-    /// Only its plan was asked for.
+    /// Only the plan was requested.
     Planned(ExitCode),
     /// It was begun.
     Campaign {
@@ -125,12 +125,12 @@ pub enum RunOutcome {
         ended: anyhow::Result<CampaignEnd>,
         /// Its number.
         id: store::CampaignId,
-        /// Where it is stored.
+        /// Store that contains the campaign.
         store: Store,
     },
 }
 
-/// Plans a campaign, stores it and runs it. The seed that is asked for is that of the first session.
+/// Plans, stores and runs a campaign. The seed in `args` is the seed of the first session.
 pub fn campaign(
     args: &RunArgs,
     session: u32,
@@ -233,7 +233,8 @@ pub fn campaign(
     Ok(RunOutcome::Campaign { ended, id, store })
 }
 
-/// What the campaign would cost: as earlier ones took, else at the pace of the device as it was measured last.
+/// Estimates the cost of a campaign from earlier campaigns, else from the last calibration of the
+/// device.
 pub fn cost(
     campaign: &Campaign,
     store: Option<&Store>,
@@ -253,12 +254,13 @@ pub fn cost(
     ))
 }
 
-/// The most that a campaign may write to disks of this machine's; nothing where it writes to none.
+/// Returns the maximum number of bytes that a campaign may write to disks of this machine. Returns
+/// `None` if it writes to none of them.
 pub fn allowance(campaign: &Campaign, cost: &Cost) -> Result<Option<Bytes>, EnvironmentError> {
     plan::write_limit(campaign, cost).map_err(|too_much| EnvironmentError(too_much.to_string()))
 }
 
-/// Says what would be done, and does nothing.
+/// Reports the plan of a dry run. Runs nothing.
 fn dry_run(
     campaign: &Campaign,
     cells: &[Cell],
@@ -289,7 +291,7 @@ fn dry_run(
     Ok(code.into())
 }
 
-/// Says how it ended: the report where it is complete, how to go on where it is not.
+/// Reports the end of a campaign: the report if it is complete, the command to resume it otherwise.
 pub fn finish(
     ended: anyhow::Result<CampaignEnd>,
     id: store::CampaignId,
@@ -299,7 +301,7 @@ pub fn finish(
 ) -> anyhow::Result<ExitCode> {
     match ended {
         Err(error) if machine::kind(&error) == FailureKind::Interrupted => interrupted(
-            "what an earlier run left may still be there",
+            "leftovers of an earlier run may still exist",
             id,
             store,
             globals,
@@ -311,7 +313,7 @@ pub fn finish(
                 format!(" but the last filesystem on {}", device.display())
             });
             interrupted(
-                &format!("everything is cleaned up{but}"),
+                &format!("all resources were cleaned up{but}"),
                 id,
                 store,
                 globals,
@@ -330,7 +332,7 @@ pub fn finish(
     }
 }
 
-/// Says what is left and how to go on.
+/// Reports the remaining resources and the command to resume.
 fn interrupted(
     left: &str,
     id: store::CampaignId,
@@ -339,6 +341,6 @@ fn interrupted(
 ) -> anyhow::Result<ExitCode> {
     let device = store.load(id)?.campaign.device;
     let resume = paths::resume_line(globals, id, device.as_deref());
-    output::print_note(&format!("interrupted; {left}. To go on: {resume}"));
+    output::print_note(&format!("interrupted; {left}. Resume with: {resume}"));
     Ok(ExitReason::Interrupted.into())
 }

@@ -30,7 +30,7 @@ pub fn run(
     stop: &Arc<AtomicBool>,
 ) -> anyhow::Result<ExitCode> {
     let name = require_sound(args)?;
-    // Made once, where there is none, before all of them open it.
+    // Creates the database, if necessary, before several threads open it.
     paths::store(globals)?;
     let hosts = &args.engine.hosts;
     let mut blocks = match (args.divide, args.rounds) {
@@ -50,7 +50,7 @@ pub fn run(
                 };
                 scope.spawn(move || {
                     let ran = host.run(args, number, globals, stop);
-                    // Who listens is in this function.
+                    // The receiver outlives this scope.
                     let _ = say.send((host.number, ran));
                 });
             }
@@ -80,24 +80,23 @@ pub fn run(
     }
     if is_raised(stop) {
         print_note(
-            "interrupted; on each host everything is cleaned up. To go on: fsarena resume, for each campaign",
+            "interrupted; all hosts were cleaned up. Resume each campaign with: fsarena resume",
         );
         return Ok(ExitReason::Interrupted.into());
     }
     compared(&name, globals)?;
-    // What was divided, others have run.
+    // With --divide, other hosts have run the missing rounds.
     if (gone.is_empty() && absent.is_empty()) || (args.divide && blocks.left == 0) {
         return Ok(ExitReason::Success.into());
     }
     Err(EnvironmentError(missing(&gone, &absent, &name)).into())
 }
 
-/// What hosts did not run, and what to do about it.
+/// Returns the hosts with missing rounds, and the commands that run them.
 fn missing(gone: &[&str], absent: &[&str], name: &str) -> String {
     let broken_off = (!gone.is_empty()).then(|| {
         format!(
-            "{} did not run all rounds, and what is broken off is not counted: `fsarena list campaigns`, and `fsarena resume \
-             ID` goes on",
+            "{} did not run all rounds, and incomplete rounds are not counted: find the campaign with `fsarena list campaigns`, then `fsarena resume ID`",
             gone.join(", ")
         )
     });
@@ -131,7 +130,7 @@ fn require_sound(args: &RunArgs) -> Result<String, UsageError> {
         return refuse("a host is named twice in --hosts: each is one block");
     }
     if args.storage.device.is_some() && args.storage.erase.is_none() {
-        return refuse("nobody is asked on several hosts: --device takes --erase there");
+        return refuse("cannot ask for confirmation on several hosts: add --erase to --device");
     }
     match &args.name {
         Some(name) => Ok(name.clone()),
@@ -149,7 +148,7 @@ struct Host<'a> {
     rounds: Option<u32>,
 }
 
-/// What a host has run: how many of its rounds are whole, and why it ended before the last.
+/// Result of a host: its number of complete rounds, and its error, if it stopped early.
 struct HostProgress {
     /// Whether it has a campaign.
     begun: bool,
@@ -158,7 +157,8 @@ struct HostProgress {
 }
 
 impl Host<'_> {
-    /// Runs a campaign on it. Each has a seed of its own, or an order that suits one contender would be on all hosts.
+    /// Runs a campaign on the host. Each host has a different seed; otherwise an order that favours
+    /// one contender would be repeated on all hosts.
     fn run(
         self,
         args: &RunArgs,
@@ -178,7 +178,7 @@ impl Host<'_> {
         };
         let ran = run::campaign(&own, number, &globals, stop).and_then(|ran| match ran {
             RunOutcome::Campaign { ended, id, store } => Ok((ended, store.load(id)?)),
-            RunOutcome::Planned(_) => Err(UsageError("nothing was to be run".to_owned()).into()),
+            RunOutcome::Planned(_) => Err(UsageError("no cells to run".to_owned()).into()),
         });
         match ran {
             Err(error) => HostProgress {
@@ -238,9 +238,9 @@ fn compared(name: &str, globals: &GlobalArgs) -> anyhow::Result<()> {
 struct RoundAllocation {
     /// Whether what a host does not run is for others.
     divides: bool,
-    /// What each host is to run, where all run the same; the usual number where nothing is said.
+    /// Rounds per host if all hosts run the same number; `None` means the default.
     each: Option<u32>,
-    /// Rounds that nobody runs.
+    /// Rounds that are not assigned to a host.
     left: u32,
     idle: BTreeSet<usize>,
     running: BTreeMap<usize, u32>,
@@ -353,7 +353,7 @@ mod tests {
     }
 
     #[test]
-    fn a_host_that_never_began_has_nothing_to_resume() {
+    fn suggests_resume_only_for_hosts_that_started() {
         let told = missing(&[], &["n2"], "shop");
         assert!(!told.contains("resume"), "{told}");
         assert!(told.contains("--hosts n2 and --name shop"), "{told}");
@@ -363,7 +363,7 @@ mod tests {
     }
 
     #[test]
-    fn rounds_are_divided_evenly_and_what_is_lost_waits_for_who_has_time() {
+    fn divided_rounds_are_reassigned_after_a_failure() {
         let mut blocks = RoundAllocation::divided(3, 7);
         let first: Vec<_> = std::iter::from_fn(|| blocks.next()).collect();
         assert_eq!(first, [(0, 0, Some(3)), (1, 1, Some(2)), (2, 2, Some(2))]);
@@ -381,7 +381,7 @@ mod tests {
     }
 
     #[test]
-    fn on_each_host_what_is_lost_is_left() {
+    fn rounds_of_a_failed_host_are_not_reassigned_without_divide() {
         let mut blocks = RoundAllocation::on_each(2, Some(5));
         let all: Vec<_> = std::iter::from_fn(|| blocks.next()).collect();
         assert_eq!(all, [(0, 0, Some(5)), (1, 1, Some(5))]);

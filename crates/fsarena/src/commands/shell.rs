@@ -19,8 +19,8 @@ use crate::output::exit::{EnvironmentError, ExitReason};
 use crate::output::text::print_note;
 use crate::paths;
 
-/// How long a guest may take until its shell listens, where nobody sits before it who would see that it
-/// does not come.
+/// Maximum time until the shell of a guest is ready, if its input is not a terminal at which a user
+/// would notice the failure.
 const BOOT_TIMEOUT: Duration = Duration::from_secs(90);
 
 /// Boots the guest and stays until it ends.
@@ -62,7 +62,7 @@ pub fn run(args: &ShellArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
     }
 }
 
-/// A test in which nothing is done.
+/// Returns a test without operations.
 fn nothing() -> Test {
     Test {
         name: "shell".to_owned(),
@@ -75,7 +75,8 @@ fn nothing() -> Test {
     }
 }
 
-/// Commands out of a pipe: they are kept until the shell listens, and at their end it is told to end.
+/// Relays commands from a pipe: holds them back until the shell is ready, and ends the shell after
+/// the last one.
 fn relay(command: &mut Command) -> anyhow::Result<ExitStatus> {
     let mut guest = command
         .stdin(Stdio::piped())
@@ -105,7 +106,7 @@ fn relay(command: &mut Command) -> anyhow::Result<ExitStatus> {
     Ok(status)
 }
 
-/// Shows what the guest says, and tells when its shell listens.
+/// Copies the guest's output to standard output, and signals when its shell is ready.
 fn show(guest: &mut Child, ready: Sender<()>) -> io::Result<JoinHandle<()>> {
     let mut from = guest.stdout.take().expect("piped in `relay`");
     thread::Builder::new().spawn(move || {
@@ -114,7 +115,7 @@ fn show(guest: &mut Child, ready: Sender<()>) -> io::Result<JoinHandle<()>> {
         let mut piece = [0; 4096];
         while let Ok(length @ 1..) = from.read(&mut piece) {
             let piece = &piece[..length];
-            // Whoever does not want to read it any more need not.
+            // A closed standard output must not stop the guest.
             let _ = io::stdout()
                 .write_all(piece)
                 .and_then(|()| io::stdout().flush());
@@ -129,13 +130,14 @@ fn show(guest: &mut Child, ready: Sender<()>) -> io::Result<JoinHandle<()>> {
     })
 }
 
-/// Passes standard input on. It may stay open longer than the guest lives: nobody waits for this.
+/// Copies standard input to the guest. The thread is not joined, because standard input may stay
+/// open after the guest ends.
 fn dictate(guest: &mut Child) -> io::Result<()> {
     let mut to = guest.stdin.take().expect("piped in `relay`");
     let dictation = thread::Builder::new().spawn(move || {
         let passed = io::copy(&mut io::stdin().lock(), &mut to);
         if passed.is_ok() && to.write_all(b"\nexit\n").is_ok() {
-            // The console's end would be no news to the guest; it ends by itself.
+            // The guest does not notice the end of its console; it exits by itself.
             let _ = to.flush();
             thread::park();
         }

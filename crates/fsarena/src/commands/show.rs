@@ -16,16 +16,20 @@ use crate::output::text::{label_and_wrap, line, moment, print, print_json, table
 use crate::paths;
 use crate::settings::studies;
 
-/// Writes what is asked for.
+/// Writes the requested information.
 pub fn run(args: &ShowArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
     let id = match (args.target, &args.study) {
         (Some(ShowTarget::Study), name) => return study(name.as_deref(), globals),
         (Some(ShowTarget::Campaign(_)), Some(word)) => {
             let word = line(word);
             let text = match word.parse::<u32>() {
-                Ok(cell) => format!("`{cell}` stands behind a number: a cell is `--cell {cell}`"),
+                Ok(cell) => {
+                    format!("unexpected `{cell}` after a number; for a cell use `--cell {cell}`")
+                }
                 Err(_) => {
-                    format!("`{word}` stands behind a number: a study is `show study {word}`")
+                    format!(
+                        "unexpected `{word}` after a number; for a study use `show study {word}`"
+                    )
                 }
             };
             return Err(UsageError(text).into());
@@ -148,7 +152,7 @@ fn head(results: &CampaignResults) -> String {
     under_name(results, facts)
 }
 
-/// What is known of a campaign that others measured.
+/// Returns the known facts of an imported campaign.
 fn head_of_others(results: &CampaignResults, by: &ExternalSource) -> String {
     let mut facts = vec![
         ("by", line(&by.program)),
@@ -174,7 +178,7 @@ fn under_name(results: &CampaignResults, facts: Vec<(&str, String)>) -> String {
     text
 }
 
-/// How many cells have a result, and how many of these came from the cache.
+/// Returns the number of cells with a result, and how many results came from the cache.
 fn cells_done(results: &CampaignResults) -> String {
     let done = || results.cells.iter().filter_map(|c| c.result.as_ref());
     let served = done().filter(|result| result.from_cache).count();
@@ -185,7 +189,7 @@ fn cells_done(results: &CampaignResults) -> String {
     format!("{} of {} done{cached}", done().count(), results.cells.len())
 }
 
-/// What a session ran on, in a line.
+/// Describes the environment of a session in one line.
 fn session(environment: &Environment) -> String {
     let parts = [
         &environment.program,
@@ -203,7 +207,7 @@ fn row(stored: &CellRecord) -> [String; 7] {
         None => ("not run yet".to_owned(), String::new(), String::new()),
         Some(result) => (
             result.status.to_string(),
-            // Of what others measured nobody knows how long a cell took.
+            // The duration of an imported cell is unknown.
             match result.elapsed {
                 Nanos(0) => String::new(),
                 took => took.to_string(),

@@ -1,4 +1,4 @@
-//! `fsarena site`: a whole database as static pages, of which only those are written that changed.
+//! `fsarena site`: writes a whole database as static pages. Only changed pages are written.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -50,7 +50,7 @@ pub fn run(args: &SiteArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
         let (written, unchanged) = (written.len(), unchanged.len());
         let text: String = lines.collect();
         print(&format!(
-            "{text}{written} written, {unchanged} left as they were: {}\n",
+            "{text}{written} written, {unchanged} unchanged: {}\n",
             index.display()
         ))?;
     }
@@ -78,7 +78,7 @@ fn write(store: &Store, catalog: &Catalog, place: &mut Place) -> anyhow::Result<
     let mut entries = Vec::new();
     let mut names = Vec::new();
     let mut latest = BTreeMap::new();
-    // The latest comes first, for it says what is comparable.
+    // The latest comes first, because it defines comparability.
     for campaign in campaigns.iter().rev() {
         let results = store.load(campaign.id)?;
         let analysis = analysed(&results, catalog, None);
@@ -136,10 +136,10 @@ struct Place {
 }
 
 impl Place {
-    /// Opens a directory, which is made where there is none.
+    /// Opens the directory of a site, and creates it if necessary.
     ///
     /// # Errors
-    /// When it holds anything and is no site.
+    /// Returns an error if the directory is not empty and not a site.
     fn open(path: &Path) -> anyhow::Result<Self> {
         let directory = SafeDir::shared_or_new(path)?;
         let own = match read(&directory.path().join(MARKER))? {
@@ -164,10 +164,10 @@ impl Place {
         })
     }
 
-    /// Says whose these files will be, before the first of them is written.
+    /// Records the files in the marker before the first one is written.
     ///
     /// # Errors
-    /// When one of them is there and is not fsarena's.
+    /// Returns an error if one of them exists and was not written by fsarena.
     fn begin(&mut self, files: &BTreeSet<String>) -> anyhow::Result<()> {
         for name in files.difference(&self.own) {
             if fs::symlink_metadata(self.directory.path().join(name)).is_ok() {
@@ -183,7 +183,7 @@ impl Place {
         self.mark(&all)
     }
 
-    /// Writes a page, unless it is there as it is.
+    /// Writes a page, unless the file already has this content.
     fn write(&mut self, name: &str, page: &str) -> anyhow::Result<()> {
         let is = read(&self.directory.path().join(name))?;
         if is.as_deref() == Some(page.as_bytes()) {
@@ -222,7 +222,7 @@ impl Place {
     }
 }
 
-/// What a file holds, where it is there.
+/// Returns the content of a file. Returns `None` if it does not exist.
 fn read(path: &Path) -> anyhow::Result<Option<Vec<u8>>> {
     match fs::read(path) {
         Ok(bytes) => Ok(Some(bytes)),
@@ -244,7 +244,8 @@ fn require_empty(directory: &SafeDir, path: &Path) -> anyhow::Result<()> {
     }
 }
 
-/// The files that a marker names; nothing where it is no marker, or names what no site has.
+/// Returns the files listed in a marker. Returns `None` if it is malformed or lists file names that
+/// no site contains.
 fn files_of(marker: &[u8]) -> Option<BTreeSet<String>> {
     let marker: Value = serde_json::from_slice(marker).ok()?;
     let files = marker["files"].as_array()?.iter();
@@ -282,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_changed_is_written_and_what_is_gone_is_removed() {
+    fn writes_changed_pages_and_removes_obsolete_ones() {
         let around = tempfile::tempdir().unwrap();
         let path = around.path().join("a/site");
         let [new, same, gone] = written(&path, &["index.html", "campaign-1.html"], "one").unwrap();
@@ -297,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn what_fsarena_did_not_write_is_never_overwritten_nor_removed() {
+    fn never_overwrites_or_removes_files_of_the_user() {
         let around = tempfile::tempdir().unwrap();
         let foreign = around.path().join("index.html");
         fs::write(&foreign, "mine").unwrap();
@@ -324,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn a_marker_that_names_other_files_is_none() {
+    fn markers_with_foreign_file_names_are_rejected() {
         let around = tempfile::tempdir().unwrap();
         for marker in [
             "",

@@ -1,4 +1,4 @@
-//! `fsarena trace`: makes traces of what was recorded, shows them, and replays them in a campaign.
+//! `fsarena trace`: creates traces from recordings, shows them, and replays them in a campaign.
 
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -24,7 +24,7 @@ use crate::output::output_file;
 use crate::output::text::{line, print, print_json, print_note};
 use crate::traces;
 
-/// Does what is asked for with a trace.
+/// Runs a trace command.
 pub fn run(args: &TraceArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
     match &args.command {
         TraceCommand::Record(args) => trace_record::run(args, globals),
@@ -44,7 +44,7 @@ fn import(args: &ImportArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
         None => trace::detect_format(&text),
     };
     let below = args.below.as_ref().map(|below| match below.canonicalize() {
-        // Another machine's directory is none here.
+        // The directory may be on another machine.
         Err(_) => below.clone(),
         Ok(found) => found,
     });
@@ -60,7 +60,7 @@ fn anonymise(args: &AnonymiseArgs, globals: &GlobalArgs) -> anyhow::Result<ExitC
     write(&args.output, &trace.anonymised(seed), globals)
 }
 
-/// Writes a trace, and says how large it is.
+/// Writes a trace and reports its size.
 pub fn write(path: &Path, trace: &Trace, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
     if trace.operations.len() > trace::MAX_OPERATIONS {
         let most = trace::MAX_OPERATIONS;
@@ -85,14 +85,14 @@ pub fn write(path: &Path, trace: &Trace, globals: &GlobalArgs) -> anyhow::Result
     Ok(ExitReason::Success.into())
 }
 
-/// Why there is no trace: what was recorded lay elsewhere, or nothing did anything.
+/// Returns the reason why a trace is empty: all operations were elsewhere, or no operations were
+/// recorded.
 fn nothing(trace: &Trace, path: &Path) -> String {
     let path = path.display();
     match trace.header.elsewhere {
-        0 => format!("nothing was done to any file: {path} is not written"),
+        0 => format!("no file operations were recorded: {path} is not written"),
         elsewhere => format!(
-            "nothing was done below the directory, and {elsewhere} operations elsewhere: {path} is not written; --below \
-             names another directory"
+            "no operations below the directory, and {elsewhere} operations elsewhere: {path} is not written; use --below to select another directory"
         ),
     }
 }
@@ -130,7 +130,7 @@ fn text(trace: &Trace, summary: &TraceSummary, size: usize) -> String {
         format!("command        {}", line(&about.command.join(" "))),
         format!("system         {}", line(&about.system)),
         format!(
-            "operations     {}, {} of which failed; {} outside the directory are left out",
+            "operations     {} ({} failed); {} outside the directory were omitted",
             summary.operations, summary.failed, about.elsewhere
         ),
         format!(
@@ -150,7 +150,7 @@ fn text(trace: &Trace, summary: &TraceSummary, size: usize) -> String {
             summary.processes, summary.threads, summary.side_by_side
         ),
         format!(
-            "time           {}, of which threads spent {} in operations and {} between them",
+            "time           {}; threads spent {} in operations and {} between them",
             summary.elapsed, summary.in_operations, summary.thinking
         ),
         format!("size           {size} bytes, {each:.1} for each operation"),
@@ -182,7 +182,7 @@ fn text(trace: &Trace, summary: &TraceSummary, size: usize) -> String {
 fn replay(args: &ReplayArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
     let run = &args.run;
     if !run.suites.is_empty() || run.study.is_some() {
-        let why = "the trace is what is run: leave --suite and --study out".to_owned();
+        let why = "trace replay runs the trace; remove --suite and --study".to_owned();
         return Err(UsageError(why).into());
     }
     let (bytes, trace) = traces::read_named(&args.trace, globals)?;
@@ -227,7 +227,7 @@ fn suite(args: &ReplayArgs, facts: TraceStats) -> anyhow::Result<Suite> {
         suite: "trace".into(),
         title: format!("Replay of {name}: {operations} operations"),
         rationale:
-            "What a program did to its files, in its order. What it computed meanwhile is left out."
+            "The file operations of a program, in their original order. Computation between them is omitted."
                 .into(),
         space,
         sweep: None,

@@ -18,7 +18,7 @@ use crate::output::output_file;
 use crate::output::text::{print, print_json, print_unwrapped};
 use crate::traces;
 
-/// What records them, a function of the shell for each.
+/// Shell script with one recording function per trace.
 const SCRIPT: &str = include_str!("../../../../scripts/make-traces.sh");
 
 /// Records, and puts the traces where campaigns look for them.
@@ -42,7 +42,7 @@ pub fn run(args: &MakeArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
         );
     }
     if !geteuid().is_root() {
-        let why = "some of what is recorded belongs to several users: needs root, try sudo";
+        let why = "some traces contain files of several users: needs root, try sudo";
         return Err(EnvironmentError(why.to_owned()).into());
     }
     // Before the recording: all of it would be lost.
@@ -118,7 +118,7 @@ impl Recorded {
 
 /// Where traces are put.
 enum Place<'a> {
-    /// A directory of the user's.
+    /// A directory named by the user.
     Named(&'a Path),
     /// Where campaigns look for them.
     Default(SafeDir),
@@ -182,7 +182,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_script_records_what_the_suite_replays() {
+    fn script_records_every_trace_of_the_suite() {
         for name in traces::traces_of_suite(&[]).unwrap() {
             assert!(SCRIPT.contains(&format!("\ntrace_{name}() {{")), "{name}");
             assert!(SCRIPT.contains(&format!("[{name}]=")), "{name}");

@@ -40,7 +40,7 @@ fn told(error: RecordError) -> anyhow::Error {
     }
 }
 
-/// As a shell tells how a command ended.
+/// Returns the exit code that a shell would report for a command.
 fn code(ending: Ending) -> ExitCode {
     let code = match ending {
         Ending::Code(code) => code,
@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_signal_is_told_as_a_shell_does() {
+    fn exit_code_of_a_signal_is_as_in_a_shell() {
         assert_eq!(code(Ending::Code(7)), ExitCode::from(7));
         assert_eq!(code(Ending::Signal(9)), ExitCode::from(137));
     }

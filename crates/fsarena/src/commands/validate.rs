@@ -30,7 +30,7 @@ enum Unit {
     Times,
 }
 
-/// Measures what is asked for.
+/// Runs the requested measurements.
 pub fn run(args: &ValidateArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
     let catalog = paths::catalog(globals)?;
     let mut rows = Vec::new();
@@ -147,7 +147,7 @@ fn rows_of(disk: &DiskEntry) -> Result<Vec<Row>, DiskError> {
     Ok(rows)
 }
 
-/// How long a request waits in a queue, in seconds.
+/// Waiting time of a request in a queue, in seconds.
 struct Wait {
     seen: f64,
     bound: f64,

@@ -25,21 +25,21 @@ use crate::watch::progress::ForecastContext;
 use crate::watch::screen::{Screen, WatchKey};
 use crate::watch::state::{CampaignState, WatchState};
 
-/// How often the screen is drawn anew.
+/// Interval between screen updates.
 const EVERY: Duration = Duration::from_millis(500);
-/// How long a campaign may have been stored before it works anywhere.
+/// Maximum time between storing a campaign and creating its work directory.
 const BEGINNING: Nanos = Nanos::from_secs(30);
-/// What results come to is worked out again after so many times as long as that took.
+/// Minimum interval between two analyses, as a multiple of the duration of the last one.
 const REFRESH_IDLE_FACTOR: u32 = 10;
 
 /// Draws a campaign until it ends or the user leaves.
 pub fn run(args: &WatchArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
     if globals.json {
-        let why = "`watch` draws on a terminal: `fsarena show --json` says how far a campaign is";
+        let why = "`watch` draws on a terminal; use `fsarena show --json` to see the progress";
         return Err(UsageError(why.to_owned()).into());
     }
     if !io::stdout().is_terminal() {
-        let why = "`watch` draws on a terminal, and standard output is not one: `fsarena show` says how far a campaign is";
+        let why = "`watch` draws on a terminal, and standard output is not one; use `fsarena show` to see the progress";
         return Err(EnvironmentError(why.to_owned()).into());
     }
     let store = paths::existing_store(globals)?;
@@ -63,7 +63,7 @@ pub fn run(args: &WatchArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
         }
     };
     match last.stage {
-        CampaignState::Running => print(&format!("campaign {id} goes on\n"))?,
+        CampaignState::Running => print(&format!("campaign {id} is still running\n"))?,
         CampaignState::Complete | CampaignState::Stopped => {
             let width = terminal_width().and_then(|width| u16::try_from(width).ok());
             print(&draw::text(&last, width.unwrap_or(80)))?;
@@ -72,7 +72,7 @@ pub fn run(args: &WatchArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitReason::Success.into())
 }
 
-/// The campaign that is named, or else the latest, where it runs.
+/// Returns the named campaign or the latest one. Returns an error if it is not running.
 fn campaign(store: &Store, named: Option<i64>) -> anyhow::Result<CampaignId> {
     let campaigns = store.campaigns()?;
     let definitions = store.definitions()?;
@@ -99,14 +99,14 @@ fn campaign(store: &Store, named: Option<i64>) -> anyhow::Result<CampaignId> {
     }
 }
 
-/// That a campaign does not run, and what can be done with it.
+/// The error for a campaign that is not running, with the next command to use.
 fn over(campaign: &CampaignSummary, stage: CampaignState) -> EnvironmentError {
     let CampaignSummary {
         id, done, planned, ..
     } = campaign;
     EnvironmentError(match stage {
         CampaignState::Stopped => format!(
-            "campaign {id} is not running: it ended after {done} of {planned} cells, and `fsarena resume {id}` goes on with it"
+            "campaign {id} is not running: it ended after {done} of {planned} cells; resume it with `fsarena resume {id}`"
         ),
         _ => format!(
             "campaign {id} is not running: it is complete, and `fsarena report {id}` shows it"
@@ -114,8 +114,9 @@ fn over(campaign: &CampaignSummary, stage: CampaignState) -> EnvironmentError {
     })
 }
 
-/// Where a campaign is, of which so many cells have a result; `begins` is whether it may have no place to work in yet. Of
-/// one on another machine nobody here knows whether a process runs it.
+/// Returns the stage of a campaign from its numbers of finished and planned cells. `begins` is true
+/// if the campaign may not have a work directory yet. An incomplete campaign on another machine
+/// counts as running, because its process cannot be checked.
 fn stage(
     campaign: &Campaign,
     id: CampaignId,
@@ -147,9 +148,9 @@ struct Watched<'a> {
     followed: CampaignFollower,
     basis: ForecastContext,
     forecast: Forecast,
-    /// What is shown but for the cells that run and the time left.
+    /// The displayed state, without the running cells and the remaining time.
     state: WatchState,
-    /// Whether something is new that the state does not show.
+    /// Whether there are new results that the state does not include.
     is_stale: bool,
     /// When results may be looked at again.
     next: Instant,
@@ -179,7 +180,7 @@ impl<'a> Watched<'a> {
         })
     }
 
-    /// Works out what results come to.
+    /// Analyses the results again.
     fn work_out(&mut self) {
         let begin = Instant::now();
         let results = self.followed.results();
@@ -189,7 +190,7 @@ impl<'a> Watched<'a> {
         self.next = Instant::now() + begin.elapsed() * REFRESH_IDLE_FACTOR;
     }
 
-    /// What is to be shown now.
+    /// Returns the state to display.
     fn now(&mut self) -> anyhow::Result<WatchState> {
         // First whether it runs: what a process stores before it goes is read thereafter.
         let stage = self.stage();

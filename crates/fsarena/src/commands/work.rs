@@ -30,13 +30,13 @@ use crate::traces::Traces;
 /// Where workers of one user work on a host, below the directory for temporary files.
 const WORK: &str = "fsarena-work";
 
-/// From so many cells on it pays to save a guest that has booted, where the others begin.
+/// Minimum number of cells for which saving a snapshot of the booted guest pays off.
 const MIN_CELLS_FOR_SNAPSHOT: usize = 3;
 
-/// Runs what is asked for and has no result.
+/// Runs the requested entries that have no result.
 pub fn run(args: &WorkArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
     let stop = stop::install_handlers()?;
-    // What is sent has standard output for itself.
+    // With --send, only results may be written to standard output.
     let progress = Progress::choose(globals.json && !args.send, globals.quiet);
     let batch = Batch::open(&args.directory)?;
     let program = std::env::current_exe().context("cannot find this program")?;
@@ -67,7 +67,7 @@ pub fn run(args: &WorkArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
     .into())
 }
 
-/// What this machine calls itself.
+/// Returns the host name of this machine.
 fn own_name() -> anyhow::Result<String> {
     let name = fs::read_to_string("/proc/sys/kernel/hostname");
     let name = name.context("this host does not say its name: give it (--as)")?;
@@ -84,7 +84,7 @@ fn work_directory(given: Option<&Path>) -> anyhow::Result<PathBuf> {
     Ok(around.join(format!("{WORK}-{user}")))
 }
 
-/// Who runs cells here.
+/// A worker on this host.
 struct Worker<'a> {
     batch: &'a Batch,
     host: &'a str,
@@ -110,7 +110,7 @@ impl Worker<'_> {
         }
     }
 
-    /// Runs some entries, and sends their results, until nobody is there any more who wants them.
+    /// Runs some entries and sends their results, until the receiver closes the connection.
     fn send(&self, first: u32, count: u32) -> anyhow::Result<CampaignEnd> {
         let stop = StopFlag::clone(self.stop);
         thread::spawn(move || {
@@ -130,7 +130,7 @@ impl Worker<'_> {
         )
     }
 
-    /// Runs all that is left: cells, then checks of what other hosts have run.
+    /// Runs all remaining entries: cells, then checks of cells that other hosts have run.
     fn all(&self) -> anyhow::Result<CampaignEnd> {
         let entries = self.batch.all()?;
         let is_cell = |entry: &BatchEntry| entry.half == RunKind::First;
@@ -151,7 +151,7 @@ impl Worker<'_> {
         Ok(ended)
     }
 
-    /// Runs entries of one kind that have no result; gives back those that another host is to run.
+    /// Runs entries of one kind that have no result. Returns those that must run on another host.
     fn entries(&self, entries: Vec<BatchEntry>) -> anyhow::Result<(CampaignEnd, Vec<BatchEntry>)> {
         let campaign = self.campaign();
         let (share, elsewhere) = WorkerShare::new(self.batch, &campaign, entries, self.host);
@@ -204,7 +204,7 @@ impl Worker<'_> {
         };
         let means = GuestResources {
             guest,
-            // A check by what another host has kept would check nothing.
+            // A check must not use the stored result of another host.
             cache: self
                 .cache
                 .clone()

@@ -62,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_raw_device_it_says_why() {
+    fn shows_the_reason_if_the_raw_device_was_not_measured() {
         let calibration = Calibration {
             disturbance: None,
             raw_device: None,

@@ -28,7 +28,7 @@ pub fn text(stored: &CellRecord) -> String {
     text += &format!(
         "{}{}, begun {}{}\n",
         result.status,
-        // Of what others measured nobody knows how long it took.
+        // The duration of an imported cell is unknown.
         match result.elapsed {
             Nanos(0) => String::new(),
             took => format!(" after {took}"),
@@ -51,7 +51,7 @@ pub fn text(stored: &CellRecord) -> String {
     text + &kernel_log(result)
 }
 
-/// What else the machine did, where that was much, and that the cell ran twice.
+/// Returns the lines on large disturbances by other processes, and on a repetition of the cell.
 fn disturbances(result: &CellResult) -> String {
     let much = |result: &CellResult| result.disturbance.filter(HostNoise::is_significant);
     let last = much(result).map(|what| format!("disturbed: {what}\n"));
@@ -106,7 +106,7 @@ fn phases(result: &CellResult) -> String {
     text
 }
 
-/// How often a phase was repeated, which its counts are sums over, and how long the passes took.
+/// Returns the number of passes of a phase, whose counts are totals, and their range of durations.
 fn passes(passes: &[Iteration]) -> String {
     let walls = || passes.iter().map(|pass| pass.elapsed);
     match walls().min().zip(walls().max()) {
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cell_that_has_not_run_says_so() {
+    fn shows_that_a_cell_has_not_run() {
         let cell = CellRecord {
             result: None,
             ..fixture::failed_cell()
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cell_that_ran_twice_says_what_disturbed_it() {
+    fn shows_the_disturbance_that_caused_a_rerun() {
         let mut cell = fixture::failed_cell();
         let result = cell.result.as_mut().unwrap();
         let first = result.clone();
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cell_from_the_cache_says_so_and_remarks_are_shown() {
+    fn shows_cached_cells_and_remarks() {
         let mut cell = fixture::failed_cell();
         let result = cell.result.as_mut().unwrap();
         result.from_cache = true;

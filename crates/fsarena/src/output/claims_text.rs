@@ -11,7 +11,7 @@ const MARGIN: usize = 14;
 /// Reasons that are given; more of them say the same of other figures.
 const REASONS: usize = 2;
 
-/// The counts, then every claim with what decides it, or those of one verdict.
+/// Returns the counts, then every claim with its evidence, or only claims with one verdict.
 pub fn of_study(study: &Study, only: Option<Verdict>) -> String {
     let judged = study.evaluate_claims();
     let mut text = wrap_with_margin("", &format!("{}: {}", study.name, summary(&judged)));
@@ -100,7 +100,8 @@ pub fn counts(studies: &[Study]) -> String {
     )
 }
 
-/// That a study decides none of its claims, where that is for want of numbers: it says nothing of the claims.
+/// Returns a note if a study decides none of its claims for lack of numbers. This does not show
+/// that the claims are wrong.
 fn untold(study: &Study, undecidable: usize) -> Option<String> {
     let judged = study.evaluate_claims();
     let is_open = |(_, how): &(&Claim, ClaimVerdict)| how.verdict == Verdict::Undecidable;
@@ -192,7 +193,7 @@ const fn is_decided(verdict: Verdict) -> bool {
     )
 }
 
-/// A word in its colour, on a terminal that is to have colours.
+/// Returns a word in the colour of its verdict if standard output is a terminal with colours.
 fn painted(verdict: Verdict, word: &str) -> String {
     let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
     if plain || !io::stdout().is_terminal() {
@@ -219,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn claims_have_their_verdicts_and_what_decides_them() {
+    fn shows_the_verdict_and_evidence_of_each_claim() {
         insta::assert_snapshot!(of_study(&study("os2-shootout-2002"), None));
     }
 

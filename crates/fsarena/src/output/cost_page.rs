@@ -1,5 +1,5 @@
-//! What a campaign would cost, as text: the lines before a large one begins, and the plan of a dry run.
-//! Pure.
+//! Formats the estimated cost of a campaign as text: the notes before a large campaign, and the
+//! plan of a dry run. Pure.
 
 use model::{BackendKind, Bytes, Campaign, Nanos, RawDevicePerformance, Unit};
 use plan::{Cost, TestCost, ThroughputModel, WriteLimitExceeded};
@@ -10,7 +10,7 @@ use crate::output::text::{counted, line, table};
 /// From here on minutes say less than hours.
 const TWO_HOURS: Nanos = Nanos::from_secs(7200);
 
-/// The pace at which things are expected to go: as the device was measured last, where it was.
+/// Returns the expected pace: from the last calibration of the device, if there was one.
 pub fn pace(campaign: &Campaign, raw_device: Option<&RawDevicePerformance>) -> ThroughputModel {
     let assumed = ThroughputModel::from_campaign(campaign);
     let raw_device = raw_device.filter(|_| campaign.backend != BackendKind::Vm);
@@ -68,7 +68,7 @@ pub fn format_duration(time: Nanos) -> String {
     }
 }
 
-/// About how long it takes, and from what that is known.
+/// Returns the estimated time and the basis of the estimate.
 fn time(cost: &Cost) -> String {
     let basis = &cost.basis;
     let abreast = match cost.parallel_cells {
@@ -84,7 +84,7 @@ fn time(cost: &Cost) -> String {
         0 => assumed(cost),
         all if all == basis.pairs => format!("as {campaigns} took"),
         some => format!(
-            "as {campaigns} took for {some} of {} cells of a round, the others {}",
+            "as {campaigns} did in {some} of {} cells of a round, the others {}",
             basis.pairs,
             assumed(cost)
         ),
@@ -92,7 +92,7 @@ fn time(cost: &Cost) -> String {
     format!("about {} {known}{abreast}", format_duration(cost.time))
 }
 
-/// What is assumed of cells that were never seen.
+/// Returns the assumptions about cells without earlier results.
 fn assumed(cost: &Cost) -> String {
     let pace = &cost.pace;
     let whence = match pace.measured {
@@ -101,7 +101,7 @@ fn assumed(cost: &Cost) -> String {
     };
     let slow = match pace.slowdown > 1.0 {
         true => format!(
-            " in guests, a second of which takes {} s here",
+            " in guests, 1 s of guest time takes {} s here",
             pace.slowdown
         ),
         false => String::new(),
@@ -171,7 +171,7 @@ pub fn text(
     }
     if let Some(budget) = campaign.budget {
         let fact = format!(
-            "1 of everything, then more of what could settle an open answer, for {} in all",
+            "1 of everything, then more for undecided answers, for {} in total",
             format_duration(budget)
         );
         text += &format!("  {:<11} {fact}; what follows is of the first\n", "rounds");
@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn the_time_says_from_what_it_is_known() {
+    fn shows_the_basis_of_the_time_estimate() {
         let mut cost = plan::cost(
             &campaign(),
             ThroughputModel::default(),
@@ -263,7 +263,7 @@ mod tests {
         assert_eq!(time(&cost), format!("about 50.0 s {assumed}"));
         (cost.basis.pairs, cost.basis.remembered) = (40, 34);
         cost.basis.campaigns = vec![CampaignId(12), CampaignId(9)];
-        let some = "as campaigns 12, 9 took for 34 of 40 cells of a round, the others";
+        let some = "as campaigns 12, 9 did in 34 of 40 cells of a round, the others";
         assert_eq!(time(&cost), format!("about 50.0 s {some} {assumed}"));
         (cost.basis.remembered, cost.parallel_cells) = (40, 4);
         cost.basis.campaigns.truncate(1);
@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_said_before_a_sweep_begins() {
+    fn notes_before_a_sweep() {
         let cost = plan::cost(
             &campaign(),
             ThroughputModel::default(),
@@ -288,10 +288,11 @@ mod tests {
         insta::assert_snapshot!(sweep_notes(&cost, Some(plan::DEFAULT_WRITE_LIMIT)).join("\n"));
     }
 
-    /// Of ext4, once: on an image seconds by the clock, in guests in virtual time the processor time of fsarena and
-    /// QEMU, which is what they take where nothing else runs.
+    /// Measured once with ext4, in seconds: on an image, wall-clock time; in guests in virtual
+    /// time, the processor time of fsarena and QEMU, which equals the wall-clock time on an idle
+    /// machine.
     #[test]
-    fn what_was_measured_had_been_announced_within_a_factor_of_two() {
+    fn estimates_are_within_a_factor_of_two_of_measured_times() {
         let catalog = config::Catalog::builtin().unwrap();
         let nvme = orchestrate::in_memory::guest(catalog.disk("nvme-consumer").unwrap());
         let announced = |suite, profile, guest: Option<model::GuestConfig>| {

@@ -17,7 +17,7 @@ const MIN_DISK_MAP: f64 = 3.0;
 /// Height of the strip below the places in which flushes are, and the gap above it: a flush has no place.
 const STRIP: f64 = 16.0;
 const GAP: f64 = 4.0;
-/// Lines along each axis, with what they stand for.
+/// Number of labelled lines along each axis.
 const TICKS: u64 = 4;
 /// The colours of reads, writes of data, writes of metadata, the filesystem's own journal, discards, and flushes: Okabe
 /// and Ito, "Color universal design" (2008).
@@ -41,7 +41,7 @@ pub fn svg(title: &str, journal: &Journal) -> String {
     let scale = Axes {
         begin,
         time: (end.0 - begin.0).max(1) as f64,
-        // Of two maps of one disk the places are the same.
+        // The vertical scale is the same for all maps of one disk.
         sectors: journal.sectors() as f64,
     };
     let mut text = format!(
@@ -53,7 +53,7 @@ pub fn svg(title: &str, journal: &Journal) -> String {
         escaped(title)
     );
     text += &frame(&scale);
-    // What covers much lies below what is small.
+    // Draws large discards below small requests.
     let (below, above): (Vec<&LoggedRequest>, Vec<&LoggedRequest>) = { journal.entries.iter() }
         .map(|(_, entry)| entry)
         .partition(|entry| entry.served.request.operation == RequestKind::Discard);
@@ -74,7 +74,7 @@ fn colour(entry: &LoggedRequest) -> &'static str {
     }
 }
 
-/// A text as it may stand between two tags.
+/// Escapes a text for XML.
 fn escaped(text: &str) -> String {
     let escape = |c: char| match c {
         '&' => "&amp;".to_owned(),
@@ -102,7 +102,7 @@ impl Axes {
         MARGIN + (time.0 - self.begin.0) as f64 / self.time * WIDTH
     }
 
-    /// The first sector lies below.
+    /// The first sector is at the bottom.
     fn y(&self, sector: u64) -> f64 {
         MARGIN + HEIGHT - sector as f64 / self.sectors * HEIGHT
     }
@@ -158,7 +158,8 @@ fn frame(axes: &Axes) -> String {
     text
 }
 
-/// A box as long as the request took, and as high as what it moved; that of a flush is in the strip below.
+/// Draws a request as a box: its width is the duration, its height the size. Flushes are drawn in
+/// the strip at the bottom.
 fn mark(axes: &Axes, entry: &LoggedRequest) -> String {
     let served = &entry.served;
     let (left, right) = (axes.x(served.request.arrived), axes.x(served.completed));
@@ -198,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn flushes_are_in_a_strip_below_the_places_and_cover_nothing() {
+    fn flushes_are_drawn_in_a_separate_strip() {
         let mut journal = journal();
         let flush = journal.entries[2].clone();
         for number in 0..100 {

@@ -14,23 +14,23 @@ use crate::output::exit::{EnvironmentError, UserInterrupt};
 use crate::output::progress::Progress;
 use crate::output::text::line;
 
-/// How often Ctrl-C is noticed, in milliseconds.
+/// Interval between checks for Ctrl-C, in milliseconds.
 const STOP_POLL_INTERVAL_MS: u16 = 100;
 
-/// What the user gives up.
+/// Data that the user allows to erase.
 #[derive(Clone, Debug, Default)]
 pub struct EraseConsent {
     /// The device that the user has named a second time, to say that what it holds may be lost.
     pub erase: Option<PathBuf>,
-    /// Whether nobody is to be asked.
+    /// Whether to skip the question.
     pub yes: bool,
 }
 
-/// The person at the terminal, or whoever reads what is written in their place.
+/// The user at the terminal, or the program that reads the messages instead.
 pub struct EraseConfirmation<'a> {
     /// Where notes go.
     pub progress: &'a Progress,
-    /// Whether nobody is to be asked.
+    /// Whether to skip the question.
     pub yes: bool,
     /// Rises when the user asks to stop.
     pub stop: &'a AtomicBool,
@@ -47,7 +47,7 @@ impl UserPrompt for EraseConfirmation<'_> {
 
     fn confirm_erase(&self, erased: &EraseRequest<'_>) -> anyhow::Result<()> {
         let content = line(erased.content);
-        // Whoever sends the messages elsewhere sits there all the same.
+        // A user with redirected messages can still answer.
         if io::stdin().is_terminal() && !self.yes {
             return self.progress.suspend(|| ask(erased, &content, self.stop));
         }
@@ -83,7 +83,7 @@ fn ask(erased: &EraseRequest<'_>, content: &str, stop: &AtomicBool) -> anyhow::R
         return Ok(());
     }
     Err(EnvironmentError(format!(
-        "nothing was erased: that takes the word `{}` (or -y, with which nobody is asked)",
+        "nothing was erased: confirm by typing `{}` (or use -y to skip the question)",
         line(&name)
     ))
     .into())

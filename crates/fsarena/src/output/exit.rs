@@ -1,4 +1,4 @@
-//! Exit codes, and how an error is told: one line that says what to do.
+//! Exit codes, and one-line error reports that include a hint.
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -15,7 +15,7 @@ pub use machine::{EnvironmentError, UsageError, UserInterrupt, error_chain};
 
 use crate::output::text as output;
 
-/// What the program's end means to a script; documented in `--help`.
+/// Exit code of the program; documented in `--help`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExitReason {
     /// Done; a contender that failed is a result.
@@ -25,7 +25,7 @@ pub enum ExitReason {
     SomeFailed = 1,
     /// Bad input.
     Usage = 2,
-    /// Refused, or something is missing.
+    /// Refused, or a requirement is missing.
     Environment = 3,
     /// Something went wrong that should not.
     Internal = 4,
@@ -39,7 +39,7 @@ impl From<ExitReason> for ExitCode {
     }
 }
 
-/// Tells an error in one line on standard error and gives the exit code that fits.
+/// Reports an error in one line on standard error. Returns its exit code.
 pub fn report(error: &anyhow::Error, json: bool) -> ExitCode {
     if is_broken_pipe(error) {
         return ExitReason::Success.into();
@@ -48,7 +48,7 @@ pub fn report(error: &anyhow::Error, json: bool) -> ExitCode {
     code(error).into()
 }
 
-/// Tells an error in one line, whatever it holds.
+/// Reports an error in one line.
 pub fn print_error(text: &str, json: bool) {
     let text = &one_line(text);
     if json {
@@ -56,12 +56,12 @@ pub fn print_error(text: &str, json: bool) {
             &serde_json::json!({ "event": "error", "text": text }).to_string(),
         );
     } else {
-        // What it quotes may come from outside.
+        // Quoted text may come from outside and contain control characters.
         output::print_note(&format!("fsarena: {}", report::escape_invisible(text)));
     }
 }
 
-/// Tells a wrong command line in one line; help and version are no errors.
+/// Reports a usage error in one line. Help and version are not errors.
 pub fn usage(error: &clap::Error) -> ExitCode {
     if !error.use_stderr() || error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
         let printed = error.print().and_then(|()| io::stdout().flush());
@@ -86,7 +86,8 @@ pub fn usage(error: &clap::Error) -> ExitCode {
     ExitReason::Usage.into()
 }
 
-/// Whether errors are to be JSON, where the command line was not parsed: the option has to be looked for.
+/// Whether to report errors as JSON. Searches for the option, because the command line was not
+/// parsed.
 pub fn json_is_asked_for() -> bool {
     std::env::args_os().any(|argument| argument == "--json")
 }
@@ -107,7 +108,7 @@ fn one_line(text: &str) -> String {
         .join("; ")
 }
 
-/// Which kind of error this is, by the first type in its chain that says so.
+/// Returns the exit code of an error, from the first type in its chain that has one.
 fn code(error: &anyhow::Error) -> ExitReason {
     let of_store = |error: &(dyn std::error::Error + 'static)| of_store(error.downcast_ref()?);
     let of_batch = |error: &(dyn std::error::Error + 'static)| {
@@ -131,7 +132,8 @@ fn code(error: &anyhow::Error) -> ExitReason {
         })
 }
 
-/// What was named is the user's to mend, also where it is damaged; that a database cannot be read or written is the machine's.
+/// Returns the exit code of a store error. A missing or damaged database is a usage error; a
+/// database that cannot be read or written is a refusal.
 const fn of_store(error: &StoreError) -> Option<ExitReason> {
     match error {
         StoreError::NotAFile { .. }
@@ -156,7 +158,7 @@ const fn of_store(error: &StoreError) -> Option<ExitReason> {
     }
 }
 
-/// Whoever read the output has seen enough (`fsarena list | head`).
+/// Returns true if the reader closed the pipe (`fsarena list | head`).
 fn is_broken_pipe(error: &anyhow::Error) -> bool {
     error.chain().any(|e| {
         e.downcast_ref::<io::Error>()
@@ -194,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_system_refuses_is_no_fault_of_the_program() {
+    fn system_errors_are_refusals_not_internal_errors() {
         let error = anyhow::Error::from(io::Error::from_raw_os_error(28));
         assert_eq!(
             code(&error.context("cannot write a")),
@@ -203,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cause_is_said_once() {
+    fn repeated_causes_are_reported_once() {
         let error = anyhow::Error::new(io::Error::from_raw_os_error(2))
             .context("cannot open a: No such file or directory (os error 2)")
             .context("while reading");
@@ -214,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_of_several_lines_becomes_one() {
+    fn joins_the_lines_of_an_error() {
         assert_eq!(one_line("a\n  b\r\n\nc"), "a; b; c");
     }
 

@@ -1,4 +1,4 @@
-//! What is printed, and how an error is told.
+//! Output of results, progress and errors.
 
 pub mod calibration_text;
 pub mod cell_page;

@@ -1,4 +1,5 @@
-//! Files that the user asks for: written whole or not at all, and never through a link that somebody else made.
+//! Output files. They are written completely or not at all, and never through a symbolic link of
+//! another user.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -10,12 +11,13 @@ use sys::safe_path::{self, SafeDir};
 
 use crate::output::exit::{EnvironmentError, UsageError};
 
-/// Writes a file, in the place of one that is there; the directories that it lies in are made. A device of characters (a
-/// terminal, `/dev/null`) and what this process has open (`/dev/stdout`) are written as they are; nothing else is that is
-/// no plain file: nobody may read from a pipe that has a name, and who writes into it waits for ever.
+/// Writes a file, replacing an existing one, and creates its parent directories. Character devices
+/// (a terminal, `/dev/null`) and open files of this process (`/dev/stdout`) are written directly.
+/// Other special files are refused, because a write to a named pipe without a reader blocks
+/// forever.
 ///
 /// # Errors
-/// When it cannot be written; what was there stays then.
+/// Returns an error if the file cannot be written; an existing file then remains unchanged.
 pub fn write(path: &Path, content: &[u8]) -> anyhow::Result<()> {
     let cannot = || format!("cannot write {}", path.display());
     let name = path.file_name().with_context(cannot)?;
@@ -45,7 +47,7 @@ pub fn write(path: &Path, content: &[u8]) -> anyhow::Result<()> {
     }
 }
 
-/// No report takes the place of results, or of what SQLite keeps beside them.
+/// Refuses to replace a database or one of its SQLite side files.
 fn refuse_database(path: &Path) -> Result<(), UsageError> {
     /// Source: "Database File Format" of SQLite's documentation, 1.3.1.
     const MAGIC: &[u8; 16] = b"SQLite format 3\0";
@@ -94,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn a_database_is_not_replaced_nor_what_is_kept_beside_it() {
+    fn databases_and_their_side_files_are_not_replaced() {
         let place = tempfile::tempdir().unwrap();
         let database = place.path().join("a.db");
         fs::write(&database, b"SQLite format 3\0 and all results").unwrap();
@@ -141,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pipe_that_nobody_reads_is_refused_and_not_waited_for() {
+    fn refuses_a_pipe_without_a_reader() {
         let place = tempfile::tempdir().unwrap();
         let pipe = place.path().join("pipe");
         nix::unistd::mkfifo(&pipe, nix::sys::stat::Mode::S_IRWXU).unwrap();
@@ -154,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_plain_file_is_written_through_no_link_of_another_user() {
+    fn special_files_are_not_written_through_links_of_other_users() {
         let place = tempfile::tempdir().unwrap();
         let link = place.path().join("null");
         symlink("/dev/null", &link).unwrap();

@@ -1,4 +1,4 @@
-//! What a person, or a program, sees while a campaign runs.
+//! Progress display of a running campaign, for a terminal or as JSON.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -17,7 +17,7 @@ use wire::CellEvent;
 use crate::args::cli::GlobalArgs;
 use crate::output::text as output;
 
-/// How often a bar is drawn while nothing happens.
+/// Interval between updates of the bar without an event.
 const TICK: Duration = Duration::from_millis(200);
 
 /// Cells below the bar, at most.
@@ -36,10 +36,11 @@ pub enum Progress {
     Quiet,
 }
 
-/// What is said of each cell that runs now.
+/// Displayed text of each running cell.
 pub type RunningCellLine = RefCell<BTreeMap<CellId, String>>;
 
-/// Where the campaign is, and when that was said: between two cells the time left counts down.
+/// Position in the campaign, and the time at which it was reported. Between two cells the remaining
+/// time counts down.
 #[derive(Clone, Default)]
 pub struct Countdown(Arc<Mutex<Option<(CampaignProgress, Instant)>>>);
 
@@ -48,7 +49,7 @@ impl Countdown {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some((position, Instant::now()));
     }
 
-    /// What stands beside the bar now.
+    /// Returns the current text next to the bar.
     fn text(&self) -> String {
         let said = *self.0.lock().unwrap_or_else(PoisonError::into_inner);
         said.map_or_else(String::new, |(position, at)| {
@@ -85,7 +86,8 @@ impl Progress {
         }
     }
 
-    /// Says something that is no cell: how an image gets on, why something was left out.
+    /// Shows a message that does not belong to a cell, such as the progress of an image or a reason
+    /// for an exclusion.
     pub fn note(&self, text: &str) {
         match self {
             Self::Bar(bar, ..) => bar.suspend(|| output::print_note(text)),
@@ -95,7 +97,7 @@ impl Progress {
         }
     }
 
-    /// Does something that writes to the terminal itself, while no bar is drawn there.
+    /// Hides the bar while `work` writes to the terminal.
     pub fn suspend<T>(&self, work: impl FnOnce() -> T) -> T {
         match self {
             Self::Bar(bar, ..) => bar.suspend(work),
@@ -112,7 +114,7 @@ impl Progress {
         }
     }
 
-    /// The campaign is over, or is left for later.
+    /// Removes the bar when the campaign has finished or was interrupted.
     pub fn finish(&self) {
         if let Self::Bar(bar, ..) = self {
             bar.finish_and_clear();
@@ -206,8 +208,8 @@ fn place(bar: &ProgressBar, countdown: &Countdown, position: CampaignProgress) {
     bar.set_position(position.done);
 }
 
-/// What stands beside a bar, so long after a position was said. A cell that takes longer than expected takes nothing
-/// from the time of those behind it.
+/// Returns the text next to the bar at a time since the position was reported. A cell that takes
+/// longer than expected does not reduce the remaining time of later cells.
 fn beside(position: &CampaignProgress, since: Nanos) -> String {
     let passed = since.min(position.next);
     let left = Nanos(position.time_left.0.saturating_sub(passed.0));
@@ -260,7 +262,7 @@ fn bar(countdown: Countdown) -> ProgressBar {
             thread::sleep(TICK);
         }
     };
-    // Where no thread can be started it moves with the cells alone. The bar's own thread would panic.
+    // Without a thread the bar moves only with the cells. The library's thread would panic.
     let _ = thread::Builder::new().spawn(tick);
     bar
 }
@@ -270,7 +272,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_time_left_counts_down_until_the_next_cell_was_to_end() {
+    fn remaining_time_counts_down_until_the_expected_end_of_a_cell() {
         let position = CampaignProgress {
             done: 1,
             total: 9,

@@ -1,4 +1,4 @@
-//! A study beside the campaign that repeats it, as text.
+//! Formats the comparison of a study with the campaign that replicates it, as text.
 
 use report::replication::{ahead, summary, times};
 use studies::{
@@ -11,10 +11,10 @@ use crate::output::text::{label_and_wrap, line, table, wrap_with_margin};
 /// Columns before the text of a claim.
 const MARGIN: usize = 4;
 
-/// Of the table of figures. Only the last may be wide: what is in it goes on below itself.
+/// Column names of the table of figures. Only the last column may be wide; it is wrapped.
 const HEADING: [&str; 3] = ["figure", "tau", "best then → best now"];
 
-/// What comes of it first, then what differs, the figures, and the claims with both verdicts.
+/// Returns the summary, the differences, the figures, and the claims with both verdicts.
 pub fn text(study: &Study, campaign: i64, twice: &Replication) -> String {
     let head = format!(
         "{} ({}) beside campaign {campaign}. {}",
@@ -23,14 +23,13 @@ pub fn text(study: &Study, campaign: i64, twice: &Replication) -> String {
         summary(twice).join(" ")
     );
     let mut text = wrap_with_margin("", &head);
-    text += "\nWhat is not as it was:\n";
+    text += "\nDifferences from the study:\n";
     for one in &twice.differences {
         let words = format!("{} → {}", line(&one.published), line(&one.measured));
         text += &label_and_wrap(&format!("  {:<10} ", one.aspect), &words);
     }
     if !twice.figures.is_empty() {
-        let title = "Who was best and who is, of those that have a number on both sides, each as many times the best of these \
-                     at its time; tau is the rank correlation:";
+        let title = "Best contender in the study and now, among those with a number on both sides, each with its ratio to the best of the other side; tau is the rank correlation:";
         text.push('\n');
         text += &wrap_with_margin("", title);
         let rows: Vec<[String; 3]> = twice.figures.iter().map(row).collect();
@@ -43,7 +42,8 @@ pub fn text(study: &Study, campaign: i64, twice: &Replication) -> String {
     text
 }
 
-/// A figure: how alike the orders are, who was best and what became of it, who is best and what it was.
+/// Formats a figure: rank correlation, and the best contenders of both sides with their ratios on
+/// the other side.
 fn row(figure: &ReplicatedFigure) -> [String; 3] {
     let tau = figure
         .tau_b
@@ -54,7 +54,7 @@ fn row(figure: &ReplicatedFigure) -> [String; 3] {
     [line(&figure.path), tau, line(&best.join("; "))]
 }
 
-/// Who was first on one side, and what it takes on the other: `jfs (now 1.32×)`.
+/// Returns the best contender of one side with its ratio on the other side: `jfs (now 1.32×)`.
 fn first(
     figure: &ReplicatedFigure,
     sides: fn(&ReplicatedContender) -> (&ReplicatedValue, &ReplicatedValue),
@@ -88,7 +88,7 @@ fn one(claim: &ReplicatedClaim) -> String {
     }
     match claim.by_measured.verdict {
         Verdict::Undecidable => {
-            // Why the study itself cannot say is told by `claims`.
+            // `claims` shows the reason if the study itself cannot decide.
             if claim.claim.undecidable.is_none()
                 && let Some(why) = claim.by_measured.reasons.first()
             {
@@ -111,9 +111,9 @@ fn one(claim: &ReplicatedClaim) -> String {
                 .iter()
                 .take(3)
                 .for_each(|values| add(values));
-            // What is said of several was held against those that there are.
+            // A statement about several contenders was checked only for those that exist.
             if let Some(why) = claim.by_measured.reasons.first() {
-                add(&format!("nothing is known of {why}"));
+                add(&format!("unknown: {why}"));
             }
         }
     }

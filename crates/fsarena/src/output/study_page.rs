@@ -12,7 +12,7 @@ const COLUMNS: usize = 80;
 /// Spaces between columns.
 const GAP: usize = 2;
 
-/// All of it.
+/// Returns the whole page.
 pub fn text(study: &Study) -> String {
     let mut text = head(study);
     for test in tests(study) {
@@ -88,7 +88,7 @@ fn tests(study: &Study) -> Vec<&str> {
     all.filter(|test| seen.insert(*test)).collect()
 }
 
-/// The figures of a test: a row each, and as many contenders beside each other as have room.
+/// Formats the figures of a test: a row per figure, and as many columns of contenders as fit.
 fn tables(study: &Study, test: &str) -> String {
     let all = &study.figures;
     let of_test: Vec<&FigureSpec> = all
@@ -104,7 +104,7 @@ fn tables(study: &Study, test: &str) -> String {
         let cells = of_test.iter().map(|figure| {
             let found = all.value(&contender.name, &figure.path());
             found.map_or_else(String::new, |(_, cell)| {
-                // What is said of everybody marks nobody.
+                // A doubt about all contenders is not marked.
                 let some = |doubt: &&Caveat| doubt.contenders.len() < all.contenders.len();
                 let mut doubts = study.doubts.iter().filter(some);
                 let doubtful = doubts.any(|doubt| is_of(doubt, contender, figure));
@@ -154,7 +154,7 @@ fn is_of(doubt: &Caveat, contender: &StudyContender, figure: &FigureSpec) -> boo
     doubt.contenders.contains(&contender.name) && doubt.figures.contains(&figure.path())
 }
 
-/// A cell: its number, the bounds of one, or the word for its absence.
+/// Formats a cell: its number, its bounds, or the reason for a missing value.
 fn shown(cell: &FigureValue) -> String {
     match (cell.value, cell.range) {
         (Some(_), _) if cell.censored => format!(">{}", cell.printed),
@@ -165,7 +165,7 @@ fn shown(cell: &FigureValue) -> String {
     }
 }
 
-/// What the signs in the tables mean.
+/// Returns the explanation of the marks in the tables.
 fn marks(study: &Study) -> String {
     let mut text = String::new();
     let is_untimed = |cell: &FigureValue| cell.censored && cell.value.is_none();
@@ -181,10 +181,10 @@ fn marks(study: &Study) -> String {
             format!("{}: {}", whose.join("; "), line(&same[0].reason)),
         )
     });
-    text + &section("Doubtful, and marked * where it is of some", doubts)
+    text + &section("Doubtful (marked * if only some contenders are)", doubts)
 }
 
-/// Whose and which figures a doubt is about, in few words.
+/// Returns a short list of the contenders and figures of a doubt.
 fn whose(doubt: &Caveat, study: &Study) -> String {
     let contenders = match &doubt.contenders[..] {
         few if few.len() <= 4 => few.join(", "),
@@ -237,7 +237,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn counts_are_of_what_there_is() {
+    fn counts_in_the_head_match_the_study() {
         let study = |name: &str| {
             let study = Catalog::builtin().unwrap().study(name).unwrap();
             Study::read(&study).unwrap().unwrap()
@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn a_study_is_shown_as_it_was_printed() {
+    fn study_page_matches_the_printed_figures() {
         let study = Catalog::builtin().unwrap();
         let study = study.study("os2-shootout-2002").unwrap();
         insta::assert_snapshot!(text(&Study::read(&study).unwrap().unwrap()));

@@ -1,4 +1,4 @@
-//! Text for people and JSON for programs, on standard output.
+//! Text output and JSON output on standard output.
 
 use std::io::{self, Write};
 
@@ -12,10 +12,10 @@ use unicode_width::UnicodeWidthStr;
 const GAP: usize = 2;
 /// In less room a text is not broken into lines.
 const MIN_ROOM: usize = 20;
-/// Stands before the last column where that is below its row.
+/// Indentation of a last column that is printed below its row.
 const BELOW: &str = "    ";
 
-/// Writes a text for people: on a terminal no line of it is broken inside a word.
+/// Prints text. On a terminal, lines are wrapped between words.
 pub fn print(text: &str) -> io::Result<()> {
     print_unwrapped(&folded(text, terminal_width()))
 }
@@ -29,7 +29,7 @@ pub fn print_unwrapped(text: &str) -> io::Result<()> {
     written.map_err(|error| not_written(&error))
 }
 
-/// Writes a comparison: in Markdown as it is, or for people.
+/// Prints a comparison as Markdown or as text.
 pub fn print_styled(markdown: bool, text: impl FnOnce(TextStyle) -> String) -> io::Result<()> {
     match markdown {
         true => print_unwrapped(&text(TextStyle::Markdown)),
@@ -52,20 +52,20 @@ pub fn print_json(value: &Value) -> io::Result<()> {
     print_unwrapped(&format!("{value:#}\n"))
 }
 
-/// Columns of the terminal that standard output is; nothing where it is none.
+/// Returns the width of the terminal on standard output. Returns `None` if it is not a terminal.
 pub fn terminal_width() -> Option<usize> {
     let (width, _) = terminal_size::terminal_size_of(io::stdout())?;
     Some(usize::from(width.0))
 }
 
-/// Columns under a heading. In a file each row is a line, which grep finds whole; on a terminal what has no room in its
-/// column goes on below itself, broken between words. Where that leaves the last column little room it stands below its
-/// row, and where not even words have room, each row is a block of lines.
+/// Formats a table. In a file each row is one line, which suits grep. On a terminal, cells are
+/// wrapped between words. If the last column would be too narrow, it is printed below its row. If
+/// the words still do not fit, each row is a block of lines.
 pub fn table<const N: usize>(heading: [&str; N], rows: &[[String; N]]) -> String {
     table_within(terminal_width(), heading, rows)
 }
 
-/// The same in so many columns; each row a line where there is no telling how many there are.
+/// Formats a table for this number of columns. Without a number, each row is one line.
 pub(super) fn table_within<const N: usize>(
     columns: Option<usize>,
     heading: [&str; N],
@@ -104,7 +104,7 @@ pub(super) fn table_within<const N: usize>(
     }
 }
 
-/// How wide columns are where they have room.
+/// Returns the unwrapped widths of the columns.
 fn natural(lines: &[&[String]]) -> Vec<usize> {
     let columns = lines.first().map_or(0, |line| line.len());
     let widest = |column: usize| lines.iter().map(|line| line[column].width()).max();
@@ -113,8 +113,8 @@ fn natural(lines: &[&[String]]) -> Vec<usize> {
         .collect()
 }
 
-/// How wide columns are such that all have room in a line: the widest ones give way first, and none becomes narrower than
-/// its longest word. Nothing where that is not enough.
+/// Returns widths of the columns that fit in a line: the widest ones are reduced first, and none
+/// becomes narrower than its longest word. Returns `None` if that is not enough.
 fn narrowed(lines: &[&[String]], columns: usize) -> Option<Vec<usize>> {
     let longest_word = |column: usize| {
         let words = lines.iter().flat_map(|line| line[column].split(' '));
@@ -156,7 +156,7 @@ fn row(cells: &[String], widths: &[usize]) -> String {
     text
 }
 
-/// A row as lines: what names it, and below that everything else behind what it is.
+/// Formats a row as lines: its first cell, then one line per further cell with its heading.
 fn block<const N: usize>(columns: usize, heading: [&str; N], cells: &[String; N]) -> String {
     let mut cells = cells.iter().zip(heading);
     let first = cells.next().map_or("", |(cell, _)| cell);
@@ -166,7 +166,7 @@ fn block<const N: usize>(columns: usize, heading: [&str; N], cells: &[String; N]
     format!("{first}\n{}", named.collect::<String>())
 }
 
-/// A text behind what it is, on a terminal in lines that go on below themselves.
+/// Formats a text with a label, wrapped on a terminal.
 pub fn label_and_wrap(label: &str, text: &str) -> String {
     beside_within(terminal_width(), label, text)
 }
@@ -177,7 +177,7 @@ fn beside_within(columns: Option<usize>, label: &str, text: &str) -> String {
     format!("{label}{}", text.trim_start())
 }
 
-/// A text in lines of the terminal, each behind a margin; whole where there is none.
+/// Formats a text with a left margin, wrapped on a terminal.
 pub fn wrap_with_margin(margin: &str, text: &str) -> String {
     filled_within(terminal_width(), margin, text)
 }
@@ -191,7 +191,7 @@ fn filled_within(columns: Option<usize>, margin: &str, text: &str) -> String {
         .collect()
 }
 
-/// Lines that have no room go on below themselves.
+/// Wraps lines that are too long.
 fn folded(text: &str, columns: Option<usize>) -> String {
     let Some(columns) = columns else {
         return text.to_owned();
@@ -242,7 +242,7 @@ fn shown_width(text: &str) -> usize {
     first + parts.map(behind).sum::<usize>()
 }
 
-/// Says something on standard error; that nobody reads it is no reason to lose a campaign.
+/// Prints a message on standard error. Ignores write errors, which must not stop a campaign.
 pub fn print_note(text: &str) {
     let width = terminal_size::terminal_size_of(io::stderr());
     print_note_unwrapped(&folded(text, width.map(|(width, _)| usize::from(width.0))));
@@ -264,7 +264,7 @@ pub fn counted(count: u64, noun: &str) -> String {
     format!("{count} {noun}{plural}")
 }
 
-/// Lines from outside, each behind a margin, such that they cannot move the cursor or hide.
+/// Formats lines from outside with a left margin. Control characters are made visible.
 pub fn indented(margin: &str, text: &str) -> String {
     let lines = text.trim_end().lines();
     lines
@@ -279,7 +279,7 @@ pub fn indented(margin: &str, text: &str) -> String {
 
 /// A moment, given as nanoseconds since 1970: `2026-03-14 15:09 UTC`.
 pub fn moment(since_1970: Nanos) -> String {
-    // Who measured elsewhere need not have said when.
+    // Imported results may lack a date.
     if since_1970 == Nanos(0) {
         return "not stated".to_owned();
     }
@@ -296,7 +296,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_terminal_has_no_room_for_goes_on_between_words() {
+    fn wraps_long_lines_between_words() {
         let text = "short\n  failed  ext4: no room on the device that is tested\n";
         let told = "short\n  failed  ext4: no room on the\n    device that is tested\n";
         assert_eq!(folded(text, Some(32)), told);
@@ -307,7 +307,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn folding_loses_no_word_and_fits_where_words_do(words in prop::collection::vec("[a-z]{0,9}", 1..40), columns in 30_usize..90) {
+        fn folding_keeps_all_words_and_fits_if_possible(words in prop::collection::vec("[a-z]{0,9}", 1..40), columns in 30_usize..90) {
             let text = words.join(" ");
             let told = folded(&text, Some(columns));
             prop_assert!(told.lines().all(|line| line.width() <= columns), "{}", told);
@@ -317,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn columns_stand_below_each_other_whatever_the_script() {
+    fn columns_are_aligned_in_any_script() {
         let rows = [
             ["é".to_owned(), "x".to_owned()],
             ["測試".to_owned(), "y".to_owned()],
@@ -326,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn on_a_terminal_the_last_column_goes_on_below_itself() {
+    fn wraps_the_last_column_on_a_terminal() {
         let rows = [[
             "ext4".to_owned(),
             "this kernel has no such driver at all".to_owned(),
@@ -364,7 +364,7 @@ mod tests {
     }
 
     #[test]
-    fn text_from_outside_stays_where_it_is_put() {
+    fn control_characters_in_foreign_text_are_escaped() {
         assert_eq!(line(" a\n\tb\u{1b}[2J "), "a b\\u{1b}[2J");
         assert_eq!(
             indented("  ", "a\n\tb\u{202e}c\n"),

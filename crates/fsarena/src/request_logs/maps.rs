@@ -25,7 +25,7 @@ pub fn of_campaign(store: &Store, results: &CampaignResults) -> DiskMaps {
     maps
 }
 
-/// Where a cell's test stands in the campaign.
+/// Returns the position of a cell's test in the campaign.
 fn place_of(results: &CampaignResults, stored: &CellRecord) -> Option<usize> {
     let tests = results
         .campaign
@@ -36,8 +36,8 @@ fn place_of(results: &CampaignResults, stored: &CellRecord) -> Option<usize> {
     { tests }.position(|test| (&test.suite, &test.name) == (&cell.suite, &cell.test))
 }
 
-/// Adds the maps of one test, phase after phase. What cannot be read is not drawn: the report says how to ask for it, and
-/// that command says why.
+/// Adds the maps of one test, one per phase. An unreadable journal is omitted; the report names the
+/// command that shows the reason.
 fn add(store: &Store, results: &CampaignResults, cells: &[&CellRecord], maps: &mut DiskMaps) {
     let read = |stored: &&CellRecord| {
         let journal = load_cell(store, results, stored).ok()?;
@@ -76,7 +76,7 @@ fn map_of(journal: &Journal, phase: &str) -> Option<PhaseMap> {
     })
 }
 
-/// Tenths of a per cent of what the whole disk did.
+/// Returns the shares of each region in the totals of the whole disk, in tenths of a per cent.
 fn shares(regions: &[Region; REGIONS]) -> Vec<[u64; 6]> {
     let numbers = regions.map(|region| {
         let bytes = [
@@ -113,7 +113,7 @@ mod tests {
         let mut journal = journal();
         assert!(
             map_of(&journal, "write").is_none(),
-            "nobody knows when it was timed"
+            "without timed spans a map cannot be drawn"
         );
         let spans = vec![(Nanos(1_000_000_150), Nanos(1_000_001_110))];
         journal.timed.insert("write".to_owned(), spans);

@@ -17,21 +17,22 @@ use store::Store;
 use crate::output::exit::UsageError;
 use crate::output::text::line;
 
-/// The requests of a cell, in the order in which they came to a disk.
+/// The requests of a cell, in the order in which the disk received them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Journal {
-    /// Each with its phase; what was done outside of phases has none.
+    /// Requests with their phase. Requests outside of phases have none.
     pub entries: Vec<(Option<String>, LoggedRequest)>,
-    /// The disk that they went to, where that is known, and its size.
+    /// The disk that served the requests, if known, and its size.
     pub disk: Option<(DiskModel, Bytes)>,
-    /// When the timed parts of each phase began and ended, where that is known.
+    /// Start and end of the timed parts of each phase, if known.
     pub timed: BTreeMap<String, Vec<(Nanos, Nanos)>>,
 }
 
-/// The cell that is meant: by its number, or the first that has a simulated disk, in this phase where one is named.
+/// Selects a cell: by its number, or the first with a simulated disk, in the given phase if
+/// possible.
 ///
 /// # Errors
-/// When there is none.
+/// Returns an error if no cell matches.
 pub fn cell<'a>(
     results: &'a CampaignResults,
     number: Option<u32>,
@@ -72,7 +73,7 @@ fn without_disk(results: &CampaignResults) -> UsageError {
     UsageError(
         match results.campaign.machines().any(|m| m.model().is_some()) {
             true => format!(
-                "no cell of campaign {id} has ended well yet: `fsarena show {id}` says how far it is"
+                "no cell of campaign {id} has succeeded yet; see its progress with `fsarena show {id}`"
             ),
             false => format!(
                 "no cell of campaign {id} has a simulated disk: `fsarena run --backend vm --disk hdd-2003-7200` has"
@@ -81,19 +82,19 @@ fn without_disk(results: &CampaignResults) -> UsageError {
     )
 }
 
-/// The complaint about a phase that the disk knows nothing of.
+/// The error for a phase without disk requests.
 pub fn unknown_phase_error<'a>(wanted: &str, known: impl Iterator<Item = &'a str>) -> UsageError {
     UsageError(format!(
-        "the disk was asked for nothing in a phase `{}`; it was in: {}",
+        "no disk requests in phase `{}`; phases with requests: {}",
         line(wanted),
         known.collect::<Vec<_>>().join(", ")
     ))
 }
 
-/// Everything that a cell asked of its simulated disks.
+/// Reads all requests of a cell to its simulated disks.
 ///
 /// # Errors
-/// When that was not kept, or is damaged.
+/// Returns an error if the journal was not stored or is damaged.
 pub fn load_cell(
     store: &Store,
     results: &CampaignResults,
@@ -157,10 +158,10 @@ fn disk_of(results: &CampaignResults, cell: &CellRecord) -> Option<(DiskModel, B
 }
 
 impl Journal {
-    /// The requests of one phase alone.
+    /// Keeps only the requests of one phase.
     ///
     /// # Errors
-    /// When it has none.
+    /// Returns an error if the phase has no requests.
     pub fn for_phase(mut self, phase: &str) -> Result<Self, UsageError> {
         let named: std::collections::BTreeSet<String> = self
             .entries
@@ -175,7 +176,7 @@ impl Journal {
         }
     }
 
-    /// What was done in the timed parts; all of it where these are not known.
+    /// Keeps only the requests of the timed parts, or all requests if the timed parts are unknown.
     pub fn timed_only(mut self) -> Self {
         let spans = self.spans();
         self.entries
@@ -183,7 +184,8 @@ impl Journal {
         self
     }
 
-    /// When the timed parts began and ended, of all its phases; from the first request to the last where that is not known.
+    /// Returns start and end of the timed parts of all phases. If they are unknown, returns the
+    /// span from the first to the last request.
     pub fn spans(&self) -> Vec<(Nanos, Nanos)> {
         if !self.timed.is_empty() {
             return self.timed.values().flatten().copied().collect();
@@ -194,7 +196,8 @@ impl Journal {
         begin.zip(end).into_iter().collect()
     }
 
-    /// Sectors of the disk that they went to; where that is not known, up to the last that was asked for.
+    /// Returns the number of sectors of the disk. If it is unknown, returns the end of the highest
+    /// requested sector.
     pub fn sectors(&self) -> u64 {
         let requests = self.entries.iter().map(|(_, entry)| &entry.served.request);
         let reached = requests
@@ -204,7 +207,7 @@ impl Journal {
         disk.or(reached).unwrap_or_default().max(1)
     }
 
-    /// The entries alone.
+    /// Returns the entries without their phases.
     pub fn entries(&self) -> Vec<LoggedRequest> {
         self.entries.iter().map(|(_, entry)| *entry).collect()
     }
@@ -238,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_cell_with_a_disk_is_found_behind_those_without() {
+    fn skips_cells_without_a_disk() {
         let mut results = with_disks(&[2, 4]);
         let found = |results: &CampaignResults, number, phase| {
             let found = cell(results, number, phase).map(|stored| stored.cell.id);
@@ -246,7 +249,7 @@ mod tests {
         };
         let ids: Vec<CellId> = results.cells.iter().map(|stored| stored.cell.id).collect();
         assert_eq!(found(&results, None, None), Ok(ids[2]));
-        // Of a phase that the first of them does not have, the next one.
+        // If the first cell lacks the phase, the next one is chosen.
         let phases = &mut results.cells[2].result.as_mut().unwrap().phases;
         phases.retain(|phase| phase.phase != "read");
         assert_eq!(found(&results, None, Some("read")), Ok(ids[4]));

@@ -1,4 +1,4 @@
-//! What a journal says of each region of the disk, as a table and as JSON.
+//! Converts the regions of a journal to a table and to JSON.
 
 use model::Bytes;
 use serde_json::{Value, json};
@@ -7,7 +7,7 @@ use simdisk::access_map::{REGIONS, Region, regions};
 
 use super::Journal;
 
-/// What the columns of [`rows`] are called.
+/// Column names of [`rows`].
 pub const HEADS: [&str; 7] = [
     "from",
     "reads %",
@@ -18,7 +18,7 @@ pub const HEADS: [&str; 7] = [
     "time %",
 ];
 
-/// A line for each region: where it begins, and its shares of what the whole disk did.
+/// Returns a row per region: its start, and its shares of the disk's totals.
 pub fn rows(journal: &Journal) -> Vec<[String; 7]> {
     let regions = of(journal);
     let sum = |of: &dyn Fn(&Region) -> u64| regions.iter().map(of).sum::<u64>();
@@ -73,10 +73,11 @@ mod tests {
     use crate::request_logs::text::tests::journal;
 
     #[test]
-    fn each_region_has_its_share_and_where_it_begins() {
+    fn rows_contain_start_and_shares_of_each_region() {
         let rows = rows(&journal());
         assert_eq!(rows.len(), REGIONS);
-        // The last sector asked for is 23: 8 to 15 are read, as metadata; 16 to 23 are written, as journal.
+        // The last requested sector is 23. Sectors 8 to 15 are read as metadata, 16 to 23 are
+        // written as journal.
         let with = |column: usize| {
             let mut rows = rows.iter();
             rows.position(|row| row[column] == "100").unwrap()

@@ -45,11 +45,11 @@ impl Journal {
         })
     }
 
-    /// The same records as an Apache Parquet file: whole numbers, and text for phase and operation; outside of phases
-    /// the phase is null.
+    /// Returns the records as an Apache Parquet file: integers, and text for phase and operation.
+    /// Requests outside of phases have a null phase.
     ///
     /// # Errors
-    /// When the library refuses, with its reason.
+    /// Returns an error with the reason if the library fails.
     #[cfg(feature = "parquet")]
     pub fn parquet(&self) -> Result<Vec<u8>, String> {
         let kind = |name| match name {
@@ -138,7 +138,8 @@ const LATEST: u64 = 1 << 62;
 /// Sectors of a disk at most: 512 TiB.
 const LAST: u64 = 1 << 40;
 
-/// A line of a journal; nothing where it is none, or says what no disk can do: parts of a request's time add up to it.
+/// Parses a line of a journal. Returns `None` if it is malformed or inconsistent: the time
+/// components of a request must add up to its total.
 fn entry_of(line: &str) -> Option<(Option<String>, LoggedRequest)> {
     let fields: Vec<&str> = line.split(',').collect();
     let [
@@ -266,7 +267,7 @@ pub mod tests {
         assert!(Journal::from_csv(CSV_HEAD).is_err());
         assert_eq!(journal().for_phase("write").unwrap().entries.len(), 2);
         let error = journal().for_phase("read").unwrap_err().0;
-        assert!(error.ends_with("it was in: write"), "{error}");
+        assert!(error.ends_with("phases with requests: write"), "{error}");
     }
 
     #[test]

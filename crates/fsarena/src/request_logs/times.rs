@@ -1,14 +1,14 @@
-//! What simulated disks did in each phase, as two tables of which each fits 80 columns: where the time went, and what the
-//! disk was asked for.
+//! Formats the work of simulated disks in each phase as two tables of 80 columns: time components,
+//! and requests.
 
 use model::{Nanos, PhaseResult, SimulatedDiskStats};
 
-/// Nothing of it.
+/// No value.
 const NONE: &str = "·";
 /// Not known.
 const UNKNOWN: &str = "?";
 
-/// What the columns of [`times`] are called; from the third on they are per cent of the phase.
+/// Column names of [`times`]. From the third column on, values are in per cent of the phase.
 pub const TIMES: [&str; 9] = [
     "phase", "took", "CPU", "seek", "rotation", "transfer", "flash", "flush", "queue",
 ];
@@ -37,7 +37,7 @@ pub fn times(phases: &[(&PhaseResult, &SimulatedDiskStats)]) -> Vec<[String; 9]>
     phases.iter().map(row).collect()
 }
 
-/// What the columns of [`requests`] are called.
+/// Column names of [`requests`].
 pub const REQUESTS: [&str; 7] = [
     "phase",
     "requests",
@@ -48,8 +48,8 @@ pub const REQUESTS: [&str; 7] = [
     "amplified",
 ];
 
-/// What the disk was asked for in each of these phases. Where the filesystem does not flag its metadata, how much of it there
-/// is is not known.
+/// Returns the requests to the disk in each of these phases. The share of metadata is unknown if
+/// the filesystem does not flag its metadata.
 pub fn requests(
     phases: &[(&PhaseResult, &SimulatedDiskStats)],
     flags_metadata: bool,
@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn a_filesystem_that_flags_no_metadata_has_an_unknown_share_of_it() {
+    fn share_of_metadata_is_unknown_without_flags() {
         let (phase, work) = of(SimulatedDiskStats {
             requests: 8,
             bytes: Bytes(1000),
@@ -112,7 +112,7 @@ mod tests {
             flagged: Some(1),
             ..work
         };
-        // One request in any phase shows that the others are none.
+        // One flagged request in any phase shows that unflagged ones are not metadata.
         let flags = SimulatedDiskStats::has_metadata_flags([&work, &one]);
         assert_eq!(requests(&[(&phase, &work)], flags)[0][4], "0");
         let nothing = SimulatedDiskStats::default();

@@ -1,4 +1,4 @@
-//! Age as an axis of a campaign: each contender fresh, and beside it aged.
+//! Age as an axis of a campaign: each contender runs fresh and aged.
 
 use config::Catalog;
 use model::{AgeingSpec, BackendKind, Campaign, Contender, PerMille};
@@ -6,10 +6,12 @@ use model::{AgeingSpec, BackendKind, Campaign, Contender, PerMille};
 use crate::output::exit::UsageError;
 use crate::output::progress::Progress;
 
-/// The ages at which every contender competes beside a fresh one: those of the command line, or else of the file.
+/// Returns the ages at which every contender runs in addition to a fresh one: from the command
+/// line, else from the file.
 ///
 /// # Errors
-/// When a fill is given and no profile, the profile is not in the catalog, or there is nothing that could be aged.
+/// Returns an error if a fill is given without a profile, if the profile is not in the catalog, or
+/// if the backend cannot age filesystems.
 pub fn ages(
     profile: Option<&str>,
     fills: &[PerMille],
@@ -22,7 +24,7 @@ pub fn ages(
         (None, fills) => match of_file.into_iter().next() {
             Some(age) => at_each(&age, fills),
             None => {
-                let text = "--fill says how full an aged filesystem is: give --age PROFILE, too";
+                let text = "--fill needs --age PROFILE";
                 return Err(UsageError(text.into()).into());
             }
         },
@@ -40,13 +42,13 @@ pub fn ages(
         }
     };
     if backend == BackendKind::Dir && !ages.is_empty() {
-        let text = "--age is for images, devices and guests: what lies in mounted directories is yours, and stays as it is";
+        let text = "--age needs images, devices or guests: mounted directories belong to you and remain unchanged";
         return Err(UsageError(text.into()).into());
     }
     Ok(ages)
 }
 
-/// Refuses to keep aged states where there are none, or no image that they could be laid out on.
+/// Rejects `--keep-aged` without aged contenders, or without an image to restore.
 pub fn reject_keep_aged(
     contenders: &[Contender],
     backend: BackendKind,
@@ -54,24 +56,23 @@ pub fn reject_keep_aged(
 ) -> Result<(), UsageError> {
     let why = match backend {
         BackendKind::Vm => {
-            "--keep-aged is for images on this machine's kernel: guests age anew; leave it out"
+            "--keep-aged needs images on this machine's kernel: guests repeat the ageing; remove --keep-aged"
         }
         _ if is_on_device => {
-            "--keep-aged is for images: a device of yours is aged anew; leave it out"
+            "--keep-aged needs images: a device is always aged again; remove --keep-aged"
         }
-        _ if contenders.iter().all(|c| c.own.age.is_none()) => {
-            "--keep-aged keeps what ageing comes to: give --age PROFILE, too"
-        }
+        _ if contenders.iter().all(|c| c.own.age.is_none()) => "--keep-aged needs --age PROFILE",
         BackendKind::Loop | BackendKind::Dir | BackendKind::Imported => return Ok(()),
     };
     Err(UsageError(why.into()))
 }
 
-/// Refuses to keep aged states that lie on several images.
+/// Rejects `--keep-aged` with several images per filesystem.
 pub fn reject_keep_aged_on_images(campaign: &Campaign) -> Result<(), UsageError> {
     match campaign.keep_aged && campaign.max_disks() > 1 {
         true => Err(UsageError(
-            "--keep-aged keeps what lies on one image: leave it, or --disks, out".into(),
+            "--keep-aged supports only one image per filesystem: remove --keep-aged or --disks"
+                .into(),
         )),
         false => Ok(()),
     }
@@ -85,7 +86,8 @@ fn at_each(age: &AgeingSpec, fills: &[PerMille]) -> Vec<AgeingSpec> {
     fills.iter().map(at).collect()
 }
 
-/// The contenders, each behind it at each of these ages, but for those that have an age of their own or cannot be aged.
+/// Returns the contenders, each followed by its aged variants. Contenders with their own age, or
+/// that cannot be aged, have no variants.
 pub fn expand_ages(
     contenders: Vec<Contender>,
     ages: &[AgeingSpec],
@@ -113,7 +115,7 @@ pub fn expand_ages(
     each.collect()
 }
 
-/// The contender at an age: `ext4-aged`, or `ext4-aged-80` where there are several.
+/// Returns the contender at an age: `ext4-aged`, or `ext4-aged-80` if there are several ages.
 fn aged(contender: &Contender, age: &AgeingSpec, several: bool) -> Contender {
     let end = contender.name.find(['@', ':']);
     let (head, rest) = contender.name.split_at(end.unwrap_or(contender.name.len()));
@@ -150,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn every_contender_is_there_fresh_and_aged() {
+    fn every_contender_is_added_fresh_and_aged() {
         assert_eq!(
             names(&["ext4", "xfs:noatime", "tmpfs"], &[]),
             [
@@ -170,7 +172,7 @@ mod tests {
             ]
         );
         let own = "ext4@age=wang-os,fill=50%";
-        assert_eq!(names(&[own], &[]), [own], "it has an age of its own");
+        assert_eq!(names(&[own], &[]), [own], "its spec already sets an age");
     }
 
     #[test]
@@ -181,8 +183,8 @@ mod tests {
             let refused = ages(profile, fills, Vec::new(), backend, &catalog);
             refused.unwrap_err().to_string()
         };
-        assert!(refused(None, &half, BackendKind::Loop).contains("give --age PROFILE, too"));
-        assert!(refused(Some("agrawal"), &[], BackendKind::Dir).contains("stays as it is"));
+        assert!(refused(None, &half, BackendKind::Loop).contains("needs --age PROFILE"));
+        assert!(refused(Some("agrawal"), &[], BackendKind::Dir).contains("remain unchanged"));
         let unknown = refused(Some("agrawl"), &[], BackendKind::Loop);
         assert!(unknown.contains("did you mean `agrawal`?"), "{unknown}");
         let age = ages(Some("wang-os"), &[], Vec::new(), BackendKind::Vm, &catalog).unwrap();
@@ -195,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_image_or_no_age_is_not_kept() {
+    fn keep_aged_needs_an_image_and_an_age() {
         let catalog = Catalog::builtin().unwrap();
         let aged = [catalog.contender("ext4@age=agrawal").unwrap()];
         let fresh = [catalog.contender("ext4").unwrap()];
@@ -206,12 +208,12 @@ mod tests {
         assert!(
             refused(&aged, BackendKind::Vm, false)
                 .unwrap_err()
-                .contains("guests age anew")
+                .contains("guests repeat the ageing")
         );
         assert!(
             refused(&aged, BackendKind::Loop, true)
                 .unwrap_err()
-                .contains("is aged anew")
+                .contains("is always aged again")
         );
         assert!(
             refused(&fresh, BackendKind::Loop, false)

@@ -6,15 +6,15 @@ use config::Catalog;
 use model::{CampaignResults, SizeProfile, WorkloadCategory};
 use stats::{Analysis, Margin, SuitesByGroup};
 
-/// The analysis, with what the campaign has to say about the uses of the catalog. `relevant` is the margin, where the user
-/// gave one.
+/// Returns the analysis, including the use cases of the catalog. `relevant` is the margin of
+/// relevance, if given by the user.
 pub fn analysed(results: &CampaignResults, catalog: &Catalog, relevant: Option<f64>) -> Analysis {
     let mut analysis = stats::analyse_with_margin(results, margin(relevant), catalog.withheld());
     analysis.score_use_cases(catalog.uses(), &suites_by_group(catalog));
     analysis
 }
 
-/// What is of no relevance, where the user says so or as usual.
+/// Returns the margin of relevance given by the user, else the default.
 pub fn margin(relevant: Option<f64>) -> Margin {
     relevant.map_or_else(Margin::default, Margin)
 }

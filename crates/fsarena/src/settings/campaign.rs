@@ -33,23 +33,23 @@ use crate::settings::validate::{
 };
 use crate::traces;
 
-/// Time without progress after which a cell is given up, unless the user says otherwise.
+/// Default time without progress after which a cell is aborted.
 const STALL_TIMEOUT: Nanos = Nanos::from_secs(120);
-/// The seed in virtual time, where nobody gives one.
+/// Default seed in virtual time.
 const VIRTUAL_SEED: u64 = 1;
 
-/// What the user asks for.
+/// A resolved request of the user.
 pub struct ResolvedCampaign {
     /// The campaign, resolved.
     pub campaign: Campaign,
-    /// The guest that its cells run in, where they do.
+    /// Guest in which cells run, if any.
     pub guest: Option<Arc<Guest>>,
 }
 
-/// Puts together what the user asks for. Where a guest has to be made for it, `stop` ends that.
+/// Resolves the request of the user. If a guest must be built, `stop` interrupts the build.
 ///
 /// # Errors
-/// When something asked for cannot be, or would not mean what its user expects.
+/// Returns an error if a setting is impossible, or would not have the effect that the user expects.
 pub fn read(
     args: &RunArgs,
     globals: &GlobalArgs,
@@ -84,7 +84,7 @@ fn work_dir(args: &RunArgs, globals: &GlobalArgs) -> anyhow::Result<PathBuf> {
     }
 }
 
-/// What is asked for, and where it is looked up.
+/// Settings and the places to resolve them.
 struct Reader<'a> {
     asked: ResolvedSettings<'a>,
     work_dir: PathBuf,
@@ -173,7 +173,7 @@ impl Reader<'_> {
         self.asked.args.stall_timeout.unwrap_or(STALL_TIMEOUT)
     }
 
-    /// The machine on whose kernel cells run; a guest is made, where there is none of that kind yet.
+    /// Returns the machine on whose kernel cells run. Builds a guest, if none of that kind exists.
     fn test_machine(
         &self,
         wishes: &mut GuestSettings,
@@ -185,7 +185,7 @@ impl Reader<'_> {
                 guest::total_disk_size(asked.size, wishes.total_disks())?;
                 let with = &mut wishes.build.with;
                 with.extend(guest_command::required_packages(self.catalog, suites));
-                // Who names one again has it once.
+                // Remove duplicate names.
                 let mut seen = BTreeSet::new();
                 with.retain(|name| seen.insert(name.clone()));
                 let dry_run = asked.args.dry_run;
@@ -205,7 +205,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Who competes: on each model of a disk, fresh and at each age.
+    /// Returns the contenders: on each disk model, fresh and at each age.
     fn contenders(
         &self,
         here: &TestMachine,
@@ -236,7 +236,7 @@ impl Reader<'_> {
         Ok(contenders)
     }
 
-    /// The clock, why it is that, and the machine that guests are, where there are any.
+    /// Returns the clock, the reason for it, and the machine of the guests, if any.
     fn guest_machine(
         &self,
         wishes: &GuestSettings,
@@ -256,7 +256,8 @@ impl Reader<'_> {
         Ok((clock, why, Some(machine)))
     }
 
-    /// Refuses contenders that would end the machine or die of what they get; says who gets a smaller disk.
+    /// Rejects contenders that would stop the machine or fail for lack of memory. Reports
+    /// contenders with smaller disks.
     fn refuse_or_shrink(
         &self,
         wishes: &GuestSettings,
@@ -280,7 +281,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// What a device is called is written down.
+    /// Rejects a device whose resolved path is not UTF-8, because it is stored.
     fn require_utf8_device(&self) -> anyhow::Result<()> {
         let is_far = self.asked.args.host.is_some();
         let here = self.asked.device().filter(|_| !is_far);
@@ -290,7 +291,8 @@ impl Reader<'_> {
         }
     }
 
-    /// The disk that is copied from, looked through; tests that copy in copy what is there.
+    /// Returns the source disk with a survey of its contents. Tests that copy in copy these
+    /// contents.
     fn source(
         &self,
         here: &TestMachine,
@@ -313,8 +315,8 @@ impl Reader<'_> {
     }
 }
 
-/// The seed where nobody gives one: in virtual time the same each time, so that the same command gives the same
-/// results, which are there already.
+/// Returns the default seed. It is constant in virtual time, so that an equal command finds its
+/// results in the cache.
 fn seed(time: Clock) -> u64 {
     match time {
         Clock::Virtual => VIRTUAL_SEED,

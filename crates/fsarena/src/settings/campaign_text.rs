@@ -1,5 +1,4 @@
-//! The text of a campaign file. It may come out of a pipe, into which nobody has written yet: whoever waits
-//! for it can be interrupted.
+//! Reads campaign files. A file may be a pipe without a writer, so the wait can be interrupted.
 
 use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
@@ -13,7 +12,7 @@ use storage::ProvisionError;
 
 use crate::output::exit::UsageError;
 
-/// How often a stop that the user asked for is noticed.
+/// Interval between checks for an interrupt.
 const STOP_POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 /// Reads the text, until the user wants to stop.
@@ -25,7 +24,7 @@ pub fn read(path: &Path, stop: &AtomicBool) -> anyhow::Result<String> {
     }
     let (say, heard) = mpsc::channel();
     let file = path.to_owned();
-    // Opening a pipe waits, too, and no signal ends that. Nobody waits for this thread.
+    // Opening a pipe also blocks, and a signal does not end that. This thread is not joined.
     let reading = move || drop(say.send(config::read_text(&file)));
     thread::Builder::new()
         .spawn(reading)

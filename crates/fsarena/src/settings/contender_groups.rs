@@ -27,10 +27,10 @@ pub fn typed(text: &str) -> Result<GroupArg, String> {
     })
 }
 
-/// The groups of a campaign of these contenders: those that are typed, else those of the file.
+/// Returns the groups of a campaign: from the command line, else from the file.
 ///
 /// # Errors
-/// When one has a member that does not compete, or two have one name.
+/// Returns an error if a member is not a contender, or if two groups have the same name.
 pub fn groups(
     typed: &[GroupArg],
     filed: Vec<ContenderGroup>,
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn a_member_that_does_not_compete_is_told_in_one_line() {
+    fn unknown_group_member_is_reported_in_one_line() {
         assert_eq!(
             of(&["new=ext4,btrfs"]).unwrap_err(),
             "the group `new` has a member `btrfs`, which does not compete; contenders: ext4, \
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_typed_goes_before_the_file_and_is_a_name_and_members() {
+    fn command_line_groups_override_those_of_the_file() {
         let filed = ContenderGroup {
             name: "filed".into(),
             members: vec!["xfs".into()],

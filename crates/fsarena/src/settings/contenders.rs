@@ -1,4 +1,4 @@
-//! Who competes: those that are named, or all that can run on a backend.
+//! Selection of contenders: the named ones, or all that can run on a backend.
 
 use std::collections::BTreeSet;
 
@@ -9,19 +9,20 @@ use storage::{Availability, HostInfo, MissingRequirement};
 use crate::output::exit::EnvironmentError;
 use crate::output::progress::Progress;
 
-/// What it depends on who can compete.
+/// Inputs for selecting contenders.
 pub struct ContenderSelection<'a> {
-    /// What there is.
+    /// Available filesystems.
     pub catalog: &'a Catalog,
     /// Where contenders live; not the one of directories, which bring their filesystems.
     pub backend: BackendKind,
-    /// This machine, and what the guest has.
+    /// This machine and the contents of its guest.
     pub machine: &'a HostInfo,
 }
 
 impl ContenderSelection<'_> {
-    /// The contenders that are named, on the command line (of the file, or else of the catalog) or in the file, each of which must be able to
-    /// run; or all that are, or those among them that a study had.
+    /// Returns the contenders named on the command line (from the file, else from the catalog) or
+    /// in the file; each of them must be able to run. Without names, returns all that can run,
+    /// limited to those of a study if given.
     pub fn contenders(
         &self,
         specs: &[String],
@@ -52,8 +53,9 @@ impl ContenderSelection<'_> {
         }
     }
 
-    /// Adds the baselines that suites name and nobody has: what the work costs without a disk. What it writes lies in memory: it is
-    /// left out where that would take half of what there is.
+    /// Adds missing baselines of the suites, which show the cost of the work without a disk. A
+    /// baseline keeps its files in memory and is omitted if they would need more than half of the
+    /// available memory.
     pub fn with_baselines(
         &self,
         mut contenders: Vec<Contender>,
@@ -90,7 +92,7 @@ impl ContenderSelection<'_> {
         storage::check_availability(filesystem, self.backend, self.machine)
     }
 
-    /// What keeps a filesystem from running, with the command that mends it.
+    /// Returns the reason why a filesystem cannot run, with the command that fixes it.
     pub fn missing(&self, filesystem: &Filesystem) -> Option<String> {
         match self.verdict(filesystem) {
             Availability::Available => None,
@@ -99,8 +101,8 @@ impl ContenderSelection<'_> {
         }
     }
 
-    /// Every contender that runs here, whatever the size of the device; what is left out for something that
-    /// can be mended is said.
+    /// Returns every contender that can run here, regardless of the size of the device. Reports
+    /// contenders that are excluded for a fixable reason.
     fn all_that_run(
         &self,
         among: Option<&[String]>,
@@ -130,19 +132,20 @@ impl ContenderSelection<'_> {
         if self.backend == BackendKind::Vm && !impossible.is_empty() {
             let names = impossible.join(", ");
             progress.note(&format!(
-                "the guest drives all but {names}: `fsarena doctor` says why"
+                "the guest supports all filesystems except {names}; see `fsarena doctor` for the reasons"
             ));
         }
         if contenders.is_empty() {
-            return Err(
-                EnvironmentError("nothing can run here: `fsarena doctor` says why".into()).into(),
-            );
+            return Err(EnvironmentError(
+                "no filesystem can run here; see `fsarena doctor` for the reasons".into(),
+            )
+            .into());
         }
         Ok(contenders)
     }
 }
 
-/// What is missing, each with the command that brings it.
+/// Lists the missing requirements, each with the command that installs it.
 fn list(needs: &[MissingRequirement]) -> String {
     let each =
         |need: &MissingRequirement| format!("{} is missing ({})", need.description, need.command);
@@ -185,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn in_guests_all_compete_that_the_guest_has_and_baselines_with_them() {
+    fn in_guests_all_supported_filesystems_and_baselines_run() {
         let catalog = Catalog::builtin().unwrap();
         let all = ["fat12", "fuse-ufs", "hpfs", "jfs", "overlay", "tmpfs"];
         let machine = &machine(&catalog, &all);
@@ -203,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_list_says_competes_by_default_is_what_is_chosen() {
+    fn default_contenders_match_the_list() {
         let catalog = Catalog::builtin().unwrap();
         let everything = HostInfo {
             root: true,
@@ -240,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_named_and_cannot_run_is_refused_with_the_reason() {
+    fn named_contender_that_cannot_run_is_refused_with_the_reason() {
         let catalog = Catalog::builtin().unwrap();
         let machine = &machine(&catalog, &["hpfs"]);
         let choice = ContenderSelection {

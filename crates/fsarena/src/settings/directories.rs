@@ -8,7 +8,7 @@ use wire::machine::MountedDirectory;
 
 use crate::args::run_args::RunArgs;
 
-/// Those of the command line, else those of the file.
+/// Returns the directories of the command line, else those of the file.
 pub fn directories(args: &RunArgs, file: &Settings) -> Vec<DirectoryContender> {
     if args.directories.is_empty() {
         return file.directories.clone();
@@ -19,7 +19,7 @@ pub fn directories(args: &RunArgs, file: &Settings) -> Vec<DirectoryContender> {
         .collect()
 }
 
-/// `DIR`, or `NAME=DIR` where that is not itself the path of something.
+/// Parses `DIR`, or `NAME=DIR` if that whole text is not an existing path.
 fn directory(text: &Path) -> DirectoryContender {
     let named = text.to_str().and_then(|text| text.split_once('='));
     match named {

@@ -1,5 +1,5 @@
-//! Disks as an axis of a campaign: each contender on each of several models, each test over several numbers of
-//! disks, so that every combination has cells of its own.
+//! Disks as an axis of a campaign: each contender on each of several models, each test over several
+//! numbers of disks. Every combination has separate cells.
 
 use std::collections::BTreeSet;
 
@@ -24,10 +24,10 @@ pub fn expand_disk_models(contenders: Vec<Contender>, models: &[DiskModel]) -> V
     each.collect()
 }
 
-/// Refuses disks that nobody would be on.
+/// Rejects disk models that no contender would use.
 ///
 /// # Errors
-/// When every contender names a disk of its own.
+/// Returns an error if every contender specifies its disk.
 pub fn reject_unused_models(
     contenders: &[Contender],
     models: &[DiskModel],
@@ -37,7 +37,7 @@ pub fn reject_unused_models(
     };
     match contenders.iter().all(|c| c.own.disk.is_some()) && !contenders.is_empty() {
         true => Err(UsageError(format!(
-            "--disk {}: every contender names a disk of its own, so nobody would be on it: leave --disk out",
+            "--disk {}: unused, because every contender specifies its disk; remove --disk",
             model.name
         ))),
         false => Ok(()),
@@ -61,11 +61,13 @@ fn on(contender: &Contender, model: &DiskModel) -> Contender {
     }
 }
 
-/// The suites, each test of them over each of these numbers of disks. One number alone is the guests', where there are any, and
-/// else that of each test. Of tests that sweep over disks themselves only the points of these numbers stay.
+/// Returns the suites with each test over each of these numbers of disks. A single number becomes
+/// the number of the guests, or, without guests, of each test. Tests that sweep over disks keep
+/// only the points of these numbers.
 ///
 /// # Errors
-/// When the name of a test is too long for one of a point, or a suite has no point of these numbers.
+/// Returns an error if the name of a test becomes too long, or if a suite has no point of these
+/// numbers.
 pub fn expand_disk_counts(
     suites: Vec<Suite>,
     numbers: &[u32],
@@ -109,11 +111,11 @@ fn of_none(suite: &Suite) -> String {
     )
 }
 
-/// Models of disks are for guests, and several disks for guests and images: else a campaign has the one device that it is
-/// given, or a directory for each contender.
+/// Rejects disk models without guests, and several disks without guests or images. Other campaigns
+/// have a single device, or a directory per contender.
 ///
 /// # Errors
-/// When a campaign asks for what it cannot have.
+/// Returns an error if a campaign requests unavailable disks.
 pub fn reject_multi_disk_outside_guests(campaign: &Campaign) -> Result<(), UsageError> {
     let backend = campaign.backend;
     if backend == BackendKind::Vm {
@@ -122,13 +124,12 @@ pub fn reject_multi_disk_outside_guests(campaign: &Campaign) -> Result<(), Usage
     let mut own = campaign.contenders.iter();
     if let Some(contender) = own.find(|c| c.own.disk.is_some()) {
         return Err(UsageError(format!(
-            "{} has a disk of its own, which is for guests (--backend vm): on the {backend} backend mount each disk \
-             and compare directories (--dir), or run a campaign on each and `fsarena compare` them",
+            "{}: per-contender disks need --backend vm; on the {backend} backend mount each disk and compare directories (--dir), or run a campaign on each and use `fsarena compare`",
             contender.name
         )));
     }
     let one = match (backend, &campaign.device) {
-        (BackendKind::Dir, _) => "a mounted directory is what it is",
+        (BackendKind::Dir, _) => "a mounted directory has a fixed number of disks",
         (_, Some(_)) => "--device is one disk",
         (_, None) => return Ok(()),
     };
@@ -182,7 +183,7 @@ mod tests {
         assert_eq!(names, expected);
         assert_eq!(several[1].own.disk.as_ref().unwrap().name, "sata-ssd");
         assert_eq!(several[4].own.disks, Some(2));
-        // What it is called is how it would be typed.
+        // The name of a contender is also its specification on the command line.
         for one in &several {
             let typed = catalog.contender(&one.name).unwrap();
             assert_eq!(typed.own, one.own, "{}", one.name);
@@ -195,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn a_disk_that_nobody_would_be_on_is_refused() {
+    fn unused_disk_is_refused() {
         let catalog = Catalog::builtin().unwrap();
         let of = |specs: &[&str], names: &[&str]| {
             let contenders = specs.iter().map(|spec| catalog.contender(spec).unwrap());
@@ -204,7 +205,7 @@ mod tests {
         assert!(of(&["xfs@ideal", "ext4"], &["sata-ssd"]).is_ok());
         assert!(of(&["xfs@ideal"], &[]).is_ok());
         let refused = of(&["xfs@ideal"], &["sata-ssd"]).unwrap_err().0;
-        assert!(refused.ends_with("leave --disk out"), "{refused}");
+        assert!(refused.ends_with("remove --disk"), "{refused}");
     }
 
     #[test]
@@ -270,13 +271,13 @@ mod tests {
         campaign.device = None;
         campaign.backend = BackendKind::Dir;
         let error = refused(&campaign);
-        assert!(error.contains("a mounted directory is what it is"));
+        assert!(error.contains("a mounted directory has a fixed number of disks"));
         campaign.backend = BackendKind::Loop;
         campaign
             .contenders
             .push(catalog.contender("ext4@nvme-consumer").unwrap());
         let error = refused(&campaign);
-        assert!(error.starts_with("ext4@nvme-consumer has a disk of its own"));
+        assert!(error.starts_with("ext4@nvme-consumer: per-contender disks"));
         campaign.backend = BackendKind::Vm;
         assert!(reject_multi_disk_outside_guests(&campaign).is_ok());
     }

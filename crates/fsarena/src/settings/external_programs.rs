@@ -14,24 +14,25 @@ use storage::HostInfo;
 use crate::output::exit::{EnvironmentError, UsageError};
 use crate::traces;
 
-/// Room for what a program writes that does not say how much.
+/// Assumed space for a program with an unknown amount of output, in bytes.
 const ROOM: Bytes = Bytes::mib(256);
 
 /// A program, and how it is started in the current directory.
 struct ExternalProgram {
     format: InputFormat,
     program: &'static str,
-    /// The package of Debian 12 that brings it, where one does.
+    /// Package of Debian 12 that contains it, if any.
     package: Option<&'static str>,
-    /// How it is started; the user's own options stand behind.
+    /// Start of its command line; the user's options are appended.
     start: &'static str,
     /// Options that name another place or file, or reach beyond what is measured.
     places: &'static [char],
 }
 
 impl ExternalProgram {
-    /// Whether a word of the user's could lead out of the filesystem that is measured. Letters may stand in one word, with
-    /// their values behind them, so that none may hold one.
+    /// Returns true if an argument could access files outside the measured filesystem. Short
+    /// options can be combined and followed by values, so an argument must not contain any of the
+    /// forbidden letters.
     fn leads_out(&self, word: &str) -> bool {
         let is_other = match (word.strip_prefix("--"), word.strip_prefix('-')) {
             (Some(long), _) => {
@@ -48,7 +49,7 @@ impl ExternalProgram {
         self.package.into_iter().map(str::to_owned).collect()
     }
 
-    /// What has to be there before it runs.
+    /// Returns the requirements of the program.
     fn requires(&self) -> ProgramRequirements {
         ProgramRequirements {
             packages: self.packages(),
@@ -63,7 +64,7 @@ impl ExternalProgram {
     }
 }
 
-/// Options in words, which dbench alone may have: how it loads the filesystem.
+/// Allowed long options, only for dbench: they change how it loads the filesystem.
 const LONG_OF_DBENCH: [&str; 9] = [
     "clients-per-process",
     "fsync",
@@ -97,7 +98,7 @@ const PEERS: [ExternalProgram; 7] = [
         "fio",
         Some("fio"),
         "fio --output-format=json+ --directory=.",
-        // Its options are those that a job file may have.
+        // Options come from a job file, which is restricted.
         &[],
     ),
     peer(
@@ -125,7 +126,7 @@ const PEERS: [ExternalProgram; 7] = [
         InputFormat::Filebench,
         "filebench",
         None,
-        // Its processes share memory at one address.
+        // The processes share memory at a fixed address, so address randomization is disabled.
         "setarch -R filebench -f /dev/stdin",
         // It takes no options.
         &[],
@@ -153,7 +154,7 @@ pub fn programs() -> impl Iterator<Item = &'static str> {
     PEERS.iter().map(|peer| peer.program)
 }
 
-/// What one of them needs in a guest; nothing of a name that is none of theirs.
+/// Returns the requirements of a program in a guest. Returns `None` for an unknown name.
 pub fn required(name: &str) -> Option<ProgramRequirements> {
     let mut peers = PEERS.iter().filter(|peer| peer.is_for_guests());
     peers
@@ -202,10 +203,11 @@ pub fn reject_missing_programs(
     }
 }
 
-/// The suite of the words that name other programs, and the words that are left; whether root runs them.
+/// Returns the suite of other programs among the names, and the remaining names. `as_root` is true
+/// if root runs them.
 ///
 /// # Errors
-/// When a program cannot be run so.
+/// Returns an error if a program cannot run with its options.
 pub fn parse_program_suites(
     names: &[String],
     as_root: bool,
@@ -253,7 +255,7 @@ pub fn parse_program_suites(
     Ok((suite, left))
 }
 
-/// One program with its options as a test: a command, and the phases of what it prints.
+/// Returns a program with its options as a test: a command, and the phases of its output.
 fn test(peer: &ExternalProgram, options: &str, as_root: bool) -> anyhow::Result<Test> {
     let wrong = |why: String| UsageError(format!("-s {}:{options}: {why}", peer.program));
     let own = own_words(peer, options)?;
@@ -282,7 +284,7 @@ fn test(peer: &ExternalProgram, options: &str, as_root: bool) -> anyhow::Result<
         name: name(peer, options),
         suite: SUITE.to_owned(),
         title: format!("{} {options}", peer.program),
-        rationale: "What another program does and says of it, on filesystems that are made for it."
+        rationale: "The workload and the results of another program, on newly created filesystems."
             .to_owned(),
         space: ROOM,
         sweep: None,
@@ -292,8 +294,8 @@ fn test(peer: &ExternalProgram, options: &str, as_root: bool) -> anyhow::Result<
     })
 }
 
-/// What the user gives a program, in words that do not lead out of the filesystem: options, those of a job file, or a
-/// workload in one piece.
+/// Returns the user's arguments of a program: options, the options of a job file, or a workload as
+/// one argument. None of them may access files outside the measured filesystem.
 fn own_words(peer: &ExternalProgram, options: &str) -> anyhow::Result<Vec<String>> {
     let file = || traces::bytes(Path::new(options));
     let in_file = |error: import::ImportError| UsageError(format!("{options}: {error}"));
@@ -303,11 +305,12 @@ fn own_words(peer: &ExternalProgram, options: &str) -> anyhow::Result<Vec<String
         _ => {
             let wrong = |why: String| UsageError(format!("-s {}:{options}: {why}", peer.program));
             let own = words(options).map_err(wrong)?;
-            // What bonnie++ prints are columns between commas, a name (`-m`) among them.
+            // bonnie++ prints comma-separated columns, which include a name (`-m`).
             if peer.format == InputFormat::Bonnie && options.contains(',') {
-                return Err(
-                    wrong("a comma would be in what it prints: leave it out".to_owned()).into(),
-                );
+                return Err(wrong(
+                    "a comma would break the CSV output of the program; remove it".to_owned(),
+                )
+                .into());
             }
             match own.iter().find(|word| peer.leads_out(word)) {
                 None => Ok(own),
@@ -320,7 +323,7 @@ fn own_words(peer: &ExternalProgram, options: &str) -> anyhow::Result<Vec<String
     }
 }
 
-/// A phase that is read from what the program printed.
+/// Returns a phase that is parsed from the program's output.
 fn read(expected: ExpectedPhase) -> Phase {
     let ExpectedPhase {
         phase: name,
@@ -348,7 +351,8 @@ fn phase(name: &str, op: Op, cache: CacheState, ends: SyncAtEnd) -> Phase {
     }
 }
 
-/// bonnie++ asks root to say that it means it (in numbers, for guests have no names of users), and for a file of twice the memory unless it is told that there is less.
+/// Returns the options that bonnie++ needs: `-u` if run as root (numeric, because guests have no
+/// user names), and `-r`, because it otherwise requires a file of twice the memory.
 fn for_bonnie(options: &[&str], as_root: bool) -> Vec<String> {
     let has = |option: &str| options.iter().any(|word| word.starts_with(option));
     let mut more = Vec::new();
@@ -361,7 +365,7 @@ fn for_bonnie(options: &[&str], as_root: bool) -> Vec<String> {
     more
 }
 
-/// `peer-fio-my`, `peer-iozone`: with the name of a file, where one is given.
+/// Returns the name of the test, with the name of the file if given: `peer-fio-my`, `peer-iozone`.
 fn name(peer: &ExternalProgram, options: &str) -> String {
     let of_file = Path::new(options)
         .file_stem()

@@ -21,17 +21,16 @@ use machine::disk_size;
 
 /// The model of a disk where the user names none.
 pub const DEFAULT_DISK: &str = "nvme-consumer";
-/// Memory of a guest where nothing else is asked for.
+/// Default memory of a guest.
 const DEFAULT_MEMORY: Bytes = Bytes::mib(768);
-/// What is said of simulated disks in real time.
-const IN_REAL_TIME: &str = "disks are simulated in real time: a request takes as long as the model says, and longer where this \
-                            machine is busy (--clock virtual takes exactly as long)";
+/// Note on simulated disks in real time.
+const IN_REAL_TIME: &str = "disks are simulated in real time: a request takes as long as the model specifies, or longer if this machine is busy (--clock virtual is exact)";
 /// With less, a guest's kernel and its first filesystem find no room.
 const MIN_MEMORY: Bytes = Bytes::mib(256);
-/// Processors of a guest in real time, where there are so many.
+/// Default number of processors of a guest in real time, if the machine has at least as many.
 const DEFAULT_PROCESSORS: u32 = 4;
 
-/// What the user asks for; what is absent is left to defaults.
+/// Guest settings requested by the user. Absent settings use defaults.
 #[derive(Clone, Debug, Default)]
 pub struct GuestSettings {
     clock: Option<Clock>,
@@ -39,27 +38,27 @@ pub struct GuestSettings {
     processors: Option<u32>,
     /// The models of its disks: of several, each contender is put on each.
     disk: Vec<String>,
-    /// How many disks it has: of several numbers, each test is run over each.
+    /// Number of disks. With several numbers, each test runs with each of them.
     disks: Vec<u32>,
     disk_cache: Option<DiskCache>,
-    /// Whether the disk is to be a real device.
+    /// Whether the disk is a real device.
     device: bool,
-    /// Whether there is one more disk, to copy from.
+    /// Whether the guest has an additional disk to copy from.
     source: bool,
     jobs: Option<u32>,
     /// The machine of a study.
     machine: Option<VirtualTimeMachine>,
     no_cache: bool,
-    /// What the guest is to be made of.
+    /// Components of the guest.
     pub build: BuildOptions,
 }
 
 impl GuestSettings {
-    /// Those of the command line; of the campaign file where that says nothing; else of the machine of a study, where
-    /// one is asked for. So much memory is asked for by either.
+    /// Returns the settings of the command line, else of the campaign file, else of the machine of
+    /// a study, if requested. `memory` is the memory requested by either of the first two.
     ///
     /// # Errors
-    /// When there is no such machine, or it is to run in real time.
+    /// Returns an error if the machine is unknown, or if it would run in real time.
     pub fn of(
         args: &RunArgs,
         file: &Settings,
@@ -73,7 +72,7 @@ impl GuestSettings {
         let machine = catalog.machine(name)?;
         if wishes.clock == Some(Clock::Real) {
             return Err(UsageError(format!(
-                "--machine {name} says how long an instruction takes, which is for --clock virtual"
+                "--machine {name} sets the time per instruction and needs --clock virtual"
             ))
             .into());
         }
@@ -107,20 +106,20 @@ impl GuestSettings {
         }
     }
 
-    /// How many disks a guest has, where neither its contender nor its test says so.
+    /// Returns the number of disks of a guest, if neither its contender nor its test sets it.
     pub fn disks(&self) -> u32 {
         self.disks.first().copied().unwrap_or(1)
     }
 
-    /// The numbers of disks that were asked for.
+    /// Returns the requested numbers of disks.
     pub fn disk_counts(&self) -> &[u32] {
         &self.disks
     }
 
-    /// The models of disks that were asked for.
+    /// Returns the requested disk models.
     ///
     /// # Errors
-    /// When there is no such disk, or one is named twice.
+    /// Returns an error if a disk is unknown or repeated.
     pub fn models(&self, catalog: &Catalog) -> anyhow::Result<Vec<DiskModel>> {
         if self.disk.iter().any(String::is_empty) {
             let why = "--disk: a name is missing; `fsarena list disks` names those that there are";
@@ -131,12 +130,12 @@ impl GuestSettings {
         models.collect()
     }
 
-    /// The same with the one that is copied from.
+    /// Returns the number of disks, including the source disk.
     pub fn total_disks(&self) -> u32 {
         self.disks() + u32::from(self.source)
     }
 
-    /// Whether the disk is to be a real device.
+    /// Returns true if the disk is a real device.
     pub const fn has_device(&self) -> bool {
         self.device
     }
@@ -162,25 +161,26 @@ impl GuestSettings {
     }
 }
 
-/// What was typed, else what the file says.
+/// Returns the values of the command line, else those of the file.
 fn either<T: Clone>(typed: &[T], filed: &[T]) -> Vec<T> {
     let chosen = if typed.is_empty() { filed } else { typed };
     chosen.to_vec()
 }
 
-/// What runs in the guests of a campaign: how large they are follows from it.
+/// Workload in the guests of a campaign, which determines their size.
 #[derive(Clone, Copy)]
 pub struct GuestLoad<'a> {
     /// The size of each disk.
     pub size: Bytes,
     /// Who competes.
     pub contenders: &'a [Contender],
-    /// By which tests.
+    /// Suites that run.
     pub suites: &'a [Suite],
 }
 
 impl GuestLoad<'_> {
-    /// The most disks that a cell of a contender has, where others have so many.
+    /// Returns the maximum number of disks in a cell of a contender. `others` is the default
+    /// number.
     fn most_disks(&self, contender: &Contender, others: u32) -> u32 {
         let tests = self.suites.iter().flat_map(|suite| &suite.tests);
         let plain = contender.own.disks.unwrap_or(others);
@@ -189,7 +189,8 @@ impl GuestLoad<'_> {
     }
 }
 
-/// Whether guests run on KVM here, or why they do not; nothing where it is no matter.
+/// Returns whether guests run on KVM here, or the reason why not. Returns `None` if KVM is not
+/// needed.
 fn proof(
     wishes: &GuestSettings,
     guest: &Guest,
@@ -201,8 +202,8 @@ fn proof(
     }
 }
 
-/// The clock of a campaign in guests, and the machine that each of its cells gets, but for what is its contender's own
-/// or its test's. Beside them stands why it is that clock.
+/// Returns the clock of a campaign in guests, the reason for that clock, and the machine of its
+/// cells without the settings of contenders and tests.
 pub fn machine(
     wishes: &GuestSettings,
     load: GuestLoad<'_>,
@@ -222,8 +223,8 @@ pub fn machine(
     Ok((clock, words, machine))
 }
 
-/// What is said of the guests of a campaign before it begins: the clock and why it is that, the machine with all disks, and
-/// what simulated disks are worth in real time.
+/// Returns the notes on the guests of a campaign before it starts: the clock and its reason, the
+/// machine with all disks, and the accuracy of simulated disks in real time.
 pub fn announcement(campaign: &Campaign, why: &str) -> Vec<String> {
     let Some(machine) = campaign.describe_guest() else {
         return Vec::new();
@@ -251,7 +252,8 @@ fn clock(wishes: &GuestSettings, kvm: Option<Result<(), String>>) -> (Clock, Acc
     }
 }
 
-/// What the guest's disks are: in virtual time nothing may come from outside.
+/// Returns the type of the guest's disks. In virtual time the guest must not depend on outside
+/// devices.
 fn disk(wishes: &GuestSettings, clock: Clock, catalog: &Catalog) -> anyhow::Result<GuestDisk> {
     match (clock, wishes.disk.first()) {
         (_, Some(name)) => model(name, wishes, catalog),
@@ -273,8 +275,7 @@ fn model(name: &str, wishes: &GuestSettings, catalog: &Catalog) -> anyhow::Resul
     ];
     if let Some((option, _)) = options.into_iter().find(|(_, given)| *given) {
         return Err(UsageError(format!(
-            "{option} means nothing for a disk in the guest's memory, which it is in virtual time and with \
-             --disk: leave it out"
+            "cannot use {option} with disks in the guest's memory (virtual time, or --disk); remove it"
         ))
         .into());
     }
@@ -327,7 +328,7 @@ fn refuse_beside_device(wishes: &GuestSettings, load: GuestLoad<'_>) -> Result<(
     let contenders = load.contenders.iter();
     match contenders.clone().find(|c| c.own.disk.is_some()) {
         Some(contender) => Err(UsageError(format!(
-            "--device is the one disk of a guest, and {} has one of its own",
+            "--device is the only disk of a guest, but {} specifies another one",
             contender.name
         ))),
         None if contenders.clone().any(has_several) => Err(UsageError(
@@ -337,7 +338,7 @@ fn refuse_beside_device(wishes: &GuestSettings, load: GuestLoad<'_>) -> Result<(
     }
 }
 
-/// The memory of all guests whose contender has none of its own; their disks lie beside it.
+/// Returns the memory of guests whose contender does not set it, excluding their disks.
 fn memory_for(wishes: &GuestSettings, load: GuestLoad<'_>) -> Result<Bytes, UsageError> {
     for contender in load.contenders {
         if let Some(asked) = contender.own.memory {
@@ -349,7 +350,8 @@ fn memory_for(wishes: &GuestSettings, load: GuestLoad<'_>) -> Result<Bytes, Usag
     memory(wishes.memory)
 }
 
-/// What the disks of the guest that has most of them take, where they lie in its memory.
+/// Returns the memory needed by the disks of the guest with the most disks, if they are in its
+/// memory.
 fn beside(
     wishes: &GuestSettings,
     load: GuestLoad<'_>,
@@ -404,7 +406,7 @@ fn processors(asked: Option<u32>, clock: Clock) -> Result<u32, UsageError> {
     }
 }
 
-/// A kernel of the user's own may lack what disks are made with.
+/// A kernel of the user may lack the modules for disks.
 fn require_modules(
     guest: &Guest,
     disk: &GuestDisk,
@@ -435,7 +437,7 @@ fn require_modules(
     )))
 }
 
-/// A kernel for which there is no driver of disks that have a mechanism.
+/// The error for a kernel without the driver of simulated disks.
 fn without_driver(guest: &Guest, disk: &DiskModel) -> EnvironmentError {
     let kernel = guest.release();
     let name = &disk.name;
@@ -443,8 +445,7 @@ fn without_driver(guest: &Guest, disk: &DiskModel) -> EnvironmentError {
     let why = why.map_or_else(String::new, |why| format!(" ({why})"));
     EnvironmentError(match guest.can_make(&DiskModel::ideal()) {
         true => format!(
-            "for the guest's kernel ({kernel}) there is no driver of simulated disks such as {name}{why}; \
-             `--disk ideal` is the one that its null_blk makes, which takes no time and is never flushed"
+            "cannot simulate the disk {name}: no driver for the guest's kernel ({kernel}){why}; use `--disk ideal`, a null_blk disk without delays and flushes"
         ),
         false => format!(
             "the guest's kernel ({kernel}) can make no disk in its memory: set CONFIG_BLK_DEV_NULL_BLK to m for \
@@ -473,7 +474,8 @@ pub fn reject_unsupported_disks(campaign: &Campaign) -> Result<(), UsageError> {
     Ok(())
 }
 
-/// A guest that this machine has no memory for would be killed, and its filesystem blamed. Its disks lie beside its own memory.
+/// Returns an error if this machine has too little memory for a guest and its disks. Such a guest
+/// would be killed, and the failure attributed to its filesystem.
 fn require_room(
     memory: Bytes,
     disks: Bytes,
@@ -490,12 +492,12 @@ fn require_room(
     }
 }
 
-/// What is free is never a round number.
+/// Formats free memory, which is rarely a round number.
 fn gibibytes(memory: Bytes) -> String {
     format!("{:.1} GiB", memory.0 as f64 / f64::from(1 << 30))
 }
 
-/// What is to be said of contenders whose disks are smaller than the campaign's.
+/// Returns a note on contenders whose disks are smaller than the campaign's.
 pub fn smaller_disks(contenders: &[Contender], size: Bytes, count: u32) -> Option<String> {
     let smaller = contenders.iter().filter_map(|contender| {
         let largest = contender.filesystem.requires.largest?;
@@ -508,7 +510,7 @@ pub fn smaller_disks(contenders: &[Contender], size: Bytes, count: u32) -> Optio
     (!smaller.is_empty()).then(|| format!("instead of {size}, {}", smaller.join("; ")))
 }
 
-/// What is to be said of disks that hold less than the campaign asks for.
+/// Returns a note on disks with less capacity than the campaign requests.
 pub fn smaller_models(campaign: &Campaign) -> Option<String> {
     let machines: Vec<GuestConfig> = campaign.machines().collect();
     let models = machines.iter().filter_map(GuestConfig::model);
@@ -554,7 +556,7 @@ mod tests {
     }
 
     #[test]
-    fn every_disk_is_announced_and_what_simulated_ones_are_worth_in_real_time() {
+    fn announcement_lists_all_disks_and_warns_in_real_time() {
         let catalog = Catalog::builtin().unwrap();
         let disks = ["hdd-2003-7200", "nvme-consumer"];
         let contender = |disk: &str| catalog.contender(&format!("ext4@{disk}")).unwrap();
@@ -609,7 +611,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_and_disks_are_asked_for_apart() {
+    fn memory_does_not_include_disks() {
         let mib = Bytes::mib;
         assert_eq!(memory(None).unwrap(), DEFAULT_MEMORY);
         assert_eq!(memory(Some(mib(512))).unwrap(), mib(512));
@@ -617,7 +619,7 @@ mod tests {
     }
 
     #[test]
-    fn the_guest_with_most_disks_says_what_they_take() {
+    fn disk_memory_is_that_of_the_guest_with_most_disks() {
         let catalog = Catalog::builtin().unwrap();
         let tree = catalog.suite("tree", model::SizeProfile::Smoke).unwrap();
         let of = |specs: &[&str], disks: Option<u32>, in_memory: bool| {
@@ -667,14 +669,14 @@ mod tests {
     }
 
     #[test]
-    fn in_virtual_time_there_is_one_processor() {
+    fn virtual_time_allows_only_one_processor() {
         assert_eq!(processors(None, Clock::Virtual).unwrap(), 1);
         assert_eq!(processors(Some(3), Clock::Real).unwrap(), 3);
         assert!(refused(processors(Some(2), Clock::Virtual)).contains("one processor"));
     }
 
     #[test]
-    fn who_gets_a_smaller_disk_is_said() {
+    fn contenders_with_smaller_disks_are_reported() {
         let catalog = Catalog::builtin().unwrap();
         let contenders = ["fat12", "xfs"].map(|name| catalog.contender(name).unwrap());
         let said = smaller_disks(&contenders, Bytes::mib(384), 1).unwrap();
@@ -683,7 +685,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_a_guest_can_grant_is_known_by_its_option() {
+    fn options_only_for_guests_are_detected() {
         assert_eq!(wishes().first_guest_only_option(), None);
         let disks = GuestSettings {
             disks: vec![2],

@@ -1,4 +1,4 @@
-//! What the user asks for: options win over the campaign file, the file over the profile.
+//! Settings of a campaign. Options override the campaign file, which overrides the profile.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -19,16 +19,16 @@ use crate::settings::source_choice;
 use crate::settings::test_machine::TestMachine;
 use crate::settings::validate::{reject_local_paths, reject_options_with_dir, reject_tiny_size};
 
-/// What the kernel reads ahead in.
+/// Unit of readahead in the kernel.
 const PAGE: Bytes = Bytes::kib(4);
 
 /// A command line with its campaign file and its study, before the machine is looked at.
 pub struct ResolvedSettings<'a> {
     /// The command line.
     pub args: &'a RunArgs,
-    /// The campaign file, an empty one where none is given.
+    /// The campaign file, or an empty one if none is given.
     pub file: Settings,
-    /// How large tests are.
+    /// Size of the tests.
     pub profile: SizeProfile,
     /// Where contenders live.
     pub backend: BackendKind,
@@ -43,10 +43,11 @@ pub struct ResolvedSettings<'a> {
 }
 
 impl<'a> ResolvedSettings<'a> {
-    /// Reads what is asked for.
+    /// Reads the settings.
     ///
     /// # Errors
-    /// When the campaign file cannot be read, names what is not known, or does not go with the command line.
+    /// Returns an error if the campaign file cannot be read, names unknown items, or conflicts with
+    /// the command line.
     pub fn resolve(
         args: &'a RunArgs,
         catalog: &Catalog,
@@ -68,7 +69,7 @@ impl<'a> ResolvedSettings<'a> {
         let defaults = catalog.profile(profile).with_study(in_its_size);
         let directories = directories::directories(args, &file);
         let backend = backend(args, &file, &directories)?;
-        // Whoever compares mounted directories may have no right to limit memory.
+        // Comparing mounted directories may run without the permission to limit memory.
         let of_study = defaults.memory.filter(|_| backend != BackendKind::Dir);
         let asked = Self {
             size: args.size.or(file.size).unwrap_or(defaults.size),
@@ -114,7 +115,7 @@ impl<'a> ResolvedSettings<'a> {
         device.map(PathBuf::as_path)
     }
 
-    /// The suites that are named, those of the study, or those that are usual.
+    /// Returns the named suites, else those of the study, else the default ones.
     pub fn suites(&self, catalog: &Catalog) -> anyhow::Result<Vec<Suite>> {
         match &self.study {
             Some(study) if self.profile == SizeProfile::Study => Ok(study.suites.clone()),
@@ -129,7 +130,7 @@ impl<'a> ResolvedSettings<'a> {
         }
     }
 
-    /// Who competes on a machine by these suites, each once and none aged.
+    /// Returns the contenders on a machine for these suites, each once and without ages.
     pub fn contenders(
         &self,
         here: &TestMachine,
@@ -150,7 +151,7 @@ impl<'a> ResolvedSettings<'a> {
         choice.with_baselines(chosen, suites, progress)
     }
 
-    /// What the campaign is called.
+    /// Returns the name of the campaign.
     pub fn name(&self) -> String {
         let given = self.args.name.as_ref().or(self.file.name.as_ref());
         let of_study = self.study.as_ref().map(|study| &study.name);
@@ -158,12 +159,13 @@ impl<'a> ResolvedSettings<'a> {
         name.unwrap_or(self.profile.name()).to_owned()
     }
 
-    /// How often each test is run.
+    /// Returns the number of rounds of each test.
     pub fn rounds(&self) -> Result<Rounds, UsageError> {
         Rounds::resolve(self.args, &self.file, self.defaults.rounds)
     }
 
-    /// The readahead of an image, which is one of fsarena's or a file of the user's; all else keeps what it has.
+    /// Returns the readahead of an image (created by fsarena, or a file of the user). Other storage
+    /// keeps its setting.
     pub fn readahead(&self, here: &TestMachine) -> Result<Option<Bytes>, UsageError> {
         let wanted = self.args.readahead.or(self.file.readahead);
         let is_block_device = self.device().is_some() && here.is_block_device;
@@ -270,20 +272,21 @@ fn readahead(
                 .into(),
         )),
         Some(size) if size.0 % PAGE.0 != 0 => Err(UsageError(format!(
-            "--readahead {size} is no multiple of {PAGE}, in which the kernel reads"
+            "--readahead {size} must be a multiple of {PAGE}, the page size of the kernel"
         ))),
         Some(size) => Ok(Some(size)),
     }
 }
 
-/// The most that may be written, which means nothing where disks lie in memory.
+/// Returns the maximum number of bytes to write. Rejects a limit for disks in memory, because it
+/// has no meaning for them.
 fn max_written(
     wanted: Option<Bytes>,
     guest: Option<&GuestConfig>,
 ) -> Result<Option<Bytes>, UsageError> {
     match guest.and_then(GuestConfig::model) {
         Some(_) if wanted.is_some() => Err(UsageError(
-            "--max-written is for disks of this machine's, and a guest's disks lie in its memory: leave it out".into(),
+            "--max-written limits writes to disks of this machine, but a guest's disks are in its memory: remove --max-written".into(),
         )),
         _ => Ok(wanted),
     }
@@ -294,7 +297,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_limit_on_what_is_written_is_refused_where_disks_lie_in_memory() {
+    fn max_written_is_refused_for_disks_in_memory() {
         let catalog = Catalog::builtin().unwrap();
         let mut guest = orchestrate::in_memory::guest(catalog.disk("nvme-consumer").unwrap());
         let wanted = Some(Bytes(1));
@@ -320,7 +323,7 @@ mod tests {
         }
         let error = readahead(Some(kib(6)), BackendKind::Loop, false).unwrap_err();
         assert!(
-            error.to_string().contains("no multiple of 4 KiB"),
+            error.to_string().contains("must be a multiple of 4 KiB"),
             "{error}"
         );
     }

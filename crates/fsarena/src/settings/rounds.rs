@@ -1,4 +1,4 @@
-//! How often each test is run: so many rounds, or rounds until results are certain or a budget is spent.
+//! Number of rounds of each test: fixed, or until results are precise enough or a budget is spent.
 
 use config::{RoundSettings, Settings};
 use model::{Nanos, StoppingRule};
@@ -6,29 +6,30 @@ use model::{Nanos, StoppingRule};
 use crate::args::run_args::RunArgs;
 use crate::output::exit::UsageError;
 
-/// Rounds at most where they are added, unless the user says otherwise.
+/// Default maximum of rounds if rounds are added.
 const MAX_ROUNDS: u32 = 20;
 
-/// How many rounds there are, and why there may be more.
+/// Number of rounds, and the reason for adding more.
 pub struct Rounds {
-    /// Those that there are anyway.
+    /// Minimum number of rounds.
     pub count: u32,
     /// The rule by which more are added.
     pub until: Option<StoppingRule>,
-    /// The time that may be spent on what is open after the first.
+    /// Time to spend on undecided answers after the first round.
     pub budget: Option<Nanos>,
 }
 
 impl Rounds {
-    /// Those of the command line, else of the file, else so many.
+    /// Returns the rounds of the command line, else of the file, else `usual`.
     ///
     /// # Errors
-    /// When limits of a rule are given without the rule, or allow fewer rounds than there are.
+    /// Returns an error if limits of a rule are given without the rule, or allow fewer rounds than
+    /// the minimum.
     pub fn resolve(args: &RunArgs, file: &Settings, usual: u32) -> Result<Self, UsageError> {
         let asks_otherwise = args.rounds.is_some() || args.until_width.is_some();
         let of_file = file.rule.budget.filter(|_| !asks_otherwise);
         if let Some(budget) = args.budget.or(of_file) {
-            // The second round is for what the first leaves open.
+            // The second round is only for answers that the first leaves open.
             return Ok(Self {
                 count: 1,
                 until: None,

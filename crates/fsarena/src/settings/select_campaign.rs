@@ -16,11 +16,10 @@ use crate::paths;
 /// How every SQLite database begins (SQLite's file format, §1.3).
 const SQLITE: &[u8] = b"SQLite format 3\0";
 
-/// The campaign that is meant, the latest where none is named.
+/// Loads the named campaign, or the latest one if no name is given.
 ///
-/// A name that is a number is that of a campaign in the database. Any other is the name of a campaign,
-/// of which the latest is taken; or a file: a report in JSON, or a database, of which the latest
-/// campaign is taken.
+/// A numeric name selects a campaign in the database. Any other name selects the latest campaign
+/// with that name, or a file: a JSON report, or a database (its latest campaign).
 pub fn campaign(named: Option<&str>, globals: &GlobalArgs) -> anyhow::Result<CampaignResults> {
     let Some(named) = named else {
         let store = paths::existing_store(globals)?;
@@ -48,7 +47,7 @@ pub fn campaign(named: Option<&str>, globals: &GlobalArgs) -> anyhow::Result<Cam
     match latest {
         Some(campaign) => Ok(store.load(campaign.id)?),
         None => Err(UsageError(format!(
-            "`{named}` is no campaign and no file: see `fsarena list campaigns`"
+            "no campaign or file named `{named}`; see `fsarena list campaigns`"
         ))
         .into()),
     }
@@ -57,8 +56,8 @@ pub fn campaign(named: Option<&str>, globals: &GlobalArgs) -> anyhow::Result<Cam
 /// The most sessions that are taken together.
 pub const MAX_SESSIONS: u32 = 20;
 
-/// The campaign that is meant, and where a name is given the other sessions of the same thing that have this name: the same
-/// plan, machine and system, complete, the latest first.
+/// Loads the selected campaign. If it is selected by name, also loads its other complete sessions
+/// (equal plan, machine and system), latest first.
 pub fn sessions(named: &str, globals: &GlobalArgs) -> anyhow::Result<Vec<CampaignResults>> {
     let mut sessions = vec![campaign(Some(named), globals)?];
     if named.parse::<i64>().is_ok() || Path::new(named).exists() {
@@ -81,8 +80,8 @@ pub fn sessions(named: &str, globals: &GlobalArgs) -> anyhow::Result<Vec<Campaig
     Ok(sessions)
 }
 
-/// The campaign that is meant, or, where a name is given under which the same was run on several hosts, what ran on all of
-/// them: whole rounds alone, for what a host did before it went away in the middle of one is not mixed with the rest.
+/// Loads the selected campaign. If its name was run on several hosts, loads the campaigns of all
+/// hosts instead, but only complete rounds, because an incomplete one cannot be compared.
 pub fn campaigns_by_host(
     named: &str,
     globals: &GlobalArgs,
@@ -147,7 +146,7 @@ fn is_database(path: &Path) -> io::Result<bool> {
     Ok(begin == SQLITE)
 }
 
-/// What a campaign is called in a sentence: by its number and its name.
+/// Returns the description of a campaign in a sentence: its number and its name.
 pub fn campaign_label(results: &CampaignResults) -> String {
     format!(
         "campaign {} “{}”",
@@ -164,7 +163,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_round_that_was_broken_off_is_left_out() {
+    fn incomplete_rounds_are_omitted() {
         let catalog = Catalog::builtin().unwrap();
         let contenders = ["ext4", "xfs"].map(|name| catalog.contender(name).unwrap());
         let campaign = in_memory::campaign(contenders.into(), 3);

@@ -1,4 +1,4 @@
-//! The disk that the user wants to copy from (`--source`): what it is, and what the tests copy of it.
+//! The disk to copy from (`--source`), and the files that tests copy from it.
 
 use std::path::Path;
 
@@ -15,9 +15,9 @@ use crate::settings::contenders::ContenderSelection;
 /// The filesystem of a second image.
 const FILESYSTEM: &str = "ext4";
 
-/// Where the files of a source are to be copied to: what decides which sources can be had.
+/// Destination of the files of a source, which determines the usable sources.
 pub struct CopyDestination<'a> {
-    /// Where its contenders live.
+    /// Backend of its contenders.
     pub backend: BackendKind,
     /// The size of an image, or of a guest's disk.
     pub size: Bytes,
@@ -27,9 +27,9 @@ pub struct CopyDestination<'a> {
     pub device: Option<&'a Path>,
     /// Where images are made.
     pub work_dir: &'a Path,
-    /// This machine, and what the guest has.
+    /// This machine and the contents of its guest.
     pub machine: &'a HostInfo,
-    /// Looks through a source of the user's.
+    /// Surveys a source of the user.
     pub survey: &'a dyn Fn(SourceScan) -> anyhow::Result<CopySource>,
 }
 
@@ -41,7 +41,7 @@ pub fn require_reachable(wanted: &Path, backend: BackendKind) -> Result<(), Usag
             "is for images and guests: give a directory on another disk"
         }
         BackendKind::Vm if !is_image => {
-            "cannot be seen in a guest, which has disks of its own: give --source image"
+            "is not visible in a guest, which has separate disks: use --source image"
         }
         BackendKind::Dir | BackendKind::Loop | BackendKind::Vm | BackendKind::Imported => {
             return Ok(());
@@ -53,7 +53,8 @@ pub fn require_reachable(wanted: &Path, backend: BackendKind) -> Result<(), Usag
     )))
 }
 
-/// The source that the user asks for, looked through; the tests that copy in copy what is there, and begin cold.
+/// Returns the requested source with a survey of its contents. Tests that copy in copy these
+/// contents, and start with cold caches.
 pub fn choose(
     wanted: &Path,
     suites: &mut [Suite],
@@ -118,7 +119,8 @@ fn image(
     })
 }
 
-/// A directory, a device or an image file of the user's, which the machine looks through that copies from it.
+/// Returns a directory, a device or an image file of the user, surveyed by the machine that copies
+/// from it.
 fn of_user(wanted: &Path, setting: &CopyDestination<'_>) -> anyhow::Result<CopySource> {
     paths::require_utf8("--source", wanted)?;
     let competing = setting.contenders.iter();
@@ -160,7 +162,7 @@ mod tests {
         choose(wanted, suites, &setting, &Catalog::builtin().unwrap())
     }
 
-    /// A directory of which a campaign copies, and one in which it works.
+    /// Creates a directory to copy from and one to work in.
     fn places() -> (tempfile::TempDir, PathBuf, PathBuf) {
         let both = tempfile::tempdir().unwrap();
         let [source, work] = ["source", "work"].map(|name| both.path().join(name));
@@ -177,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn what_copies_in_copies_what_is_there_and_begins_cold() {
+    fn copying_tests_copy_the_source_with_cold_caches() {
         let catalog = Catalog::builtin().unwrap();
         let (_both, path, work) = places();
         let mut suites = suites(&catalog);
@@ -223,12 +225,12 @@ mod tests {
             let error = chosen(wanted, &mut suites(&catalog), work)
                 .unwrap_err()
                 .to_string();
-            assert!(error.contains("lie in each other"), "{error}");
+            assert!(error.contains("overlap"), "{error}");
         }
     }
 
     #[test]
-    fn a_guest_and_a_directory_are_told_which_sources_they_have() {
+    fn unreachable_sources_are_refused_with_a_hint() {
         let refused = |wanted: &str, backend| {
             let outcome = require_reachable(Path::new(wanted), backend);
             outcome.err().map(|error| error.to_string())

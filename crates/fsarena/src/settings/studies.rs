@@ -12,7 +12,7 @@ pub fn all(globals: &GlobalArgs) -> anyhow::Result<Vec<Study>> {
     load_all(&paths::catalog(globals)?.studies()?)
 }
 
-/// Those of some studies that have figures.
+/// Returns the studies that have figures.
 pub fn load_all(studies: &[config::StudySource]) -> anyhow::Result<Vec<Study>> {
     let read = studies
         .iter()
@@ -25,7 +25,7 @@ pub fn study(name: &str, globals: &GlobalArgs) -> anyhow::Result<Study> {
     load_from(name, &paths::catalog(globals)?)
 }
 
-/// The same of a catalog that was read already. Who names none that there is gets the list.
+/// Returns a study of a loaded catalog. The error for an unknown name lists all studies.
 pub fn load_from(name: &str, catalog: &Catalog) -> anyhow::Result<Study> {
     let studies = catalog.studies()?;
     let Some(study) = studies.iter().find(|study| study.name == name) else {
@@ -36,7 +36,7 @@ pub fn load_from(name: &str, catalog: &Catalog) -> anyhow::Result<Study> {
     let published = Study::read(study)?;
     Ok(published.ok_or_else(|| {
         UsageError(format!(
-            "the study `{name}` has no figures: they belong into figures.csv beside its study.toml"
+            "the study `{name}` has no figures: add figures.csv to the directory of its study.toml"
         ))
     })?)
 }

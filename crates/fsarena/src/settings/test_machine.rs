@@ -1,4 +1,4 @@
-//! The machine on whose kernel cells run, as far as it has to be known before contenders are chosen.
+//! The machine on whose kernel cells run, with the facts needed to select contenders.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -17,11 +17,11 @@ use crate::output::progress::Progress;
 use crate::paths;
 use crate::settings::guest::GuestSettings;
 
-/// Where cells run, as far as it has to be found out before contenders are chosen.
+/// Machine on which cells run, with the facts needed to select contenders.
 pub struct TestMachine {
-    /// This machine, and what the guest has.
+    /// This machine and the contents of its guest.
     pub machine: HostInfo,
-    /// The guest that cells run in, where they do.
+    /// Guest in which cells run, if any.
     pub guest: Option<Arc<Guest>>,
     /// Whether the device of the user's is one.
     pub is_block_device: bool,
@@ -30,7 +30,7 @@ pub struct TestMachine {
 }
 
 impl TestMachine {
-    /// What the machine on whose kernel cells run says of itself.
+    /// Examines the machine on whose kernel cells run.
     pub fn inspect_host(
         reach: &dyn AgentTransport,
         catalog: &Catalog,
@@ -64,7 +64,7 @@ impl TestMachine {
         })
     }
 
-    /// Makes the guest, where it is not made yet and something is to be run.
+    /// Builds the guest, if it does not exist and cells will run.
     pub fn prepare_guest(
         wishes: &GuestSettings,
         dry_run: bool,

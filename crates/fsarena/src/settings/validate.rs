@@ -1,4 +1,5 @@
-//! What cannot be run, or would not be what its user expects: refused in one line that says what to do.
+//! Rejects settings that cannot work, or would not do what the user expects. Each error is one line
+//! with a hint.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -20,7 +21,7 @@ pub fn reject_tiny_size(size: Bytes, backend: BackendKind) -> Result<(), UsageEr
     let (least, why) = match backend {
         BackendKind::Vm => (Bytes::mib(1), "a guest's disk has"),
         BackendKind::Loop => (Bytes::kib(64), "a filesystem needs"),
-        // What is mounted has its size.
+        // A mounted filesystem has its size already.
         BackendKind::Dir | BackendKind::Imported => return Ok(()),
     };
     match size < least {
@@ -31,7 +32,8 @@ pub fn reject_tiny_size(size: Bytes, backend: BackendKind) -> Result<(), UsageEr
     }
 }
 
-/// Whoever names a filesystem or a device beside directories expects it to be compared.
+/// Rejects options for filesystems or devices in a comparison of directories, because they would be
+/// ignored.
 pub fn reject_options_with_dir(args: &RunArgs) -> Result<(), UsageError> {
     let ignored = [
         ("--contender", !args.contenders.is_empty()),
@@ -40,7 +42,7 @@ pub fn reject_options_with_dir(args: &RunArgs) -> Result<(), UsageError> {
     ];
     match ignored.into_iter().find(|(_, given)| *given) {
         Some((option, _)) => Err(UsageError(format!(
-            "{option} means nothing for mounted directories; leave it or them out"
+            "{option} does not apply to mounted directories; remove one of them"
         ))),
         None => Ok(()),
     }
@@ -74,7 +76,7 @@ pub fn reject_local_paths(
     }
 }
 
-/// Whoever says what machine a guest is expects one.
+/// Rejects options that describe a guest on other backends.
 pub fn reject_guest_only_options(
     wishes: &GuestSettings,
     backend: BackendKind,
@@ -92,7 +94,7 @@ pub fn reject_panic_options(contender: &Contender) -> Result<(), UsageError> {
     const PANICS: [&str; 2] = ["errors=panic", "fatal_errors=panic"];
     let mut mount_options = contender.mount_options.iter();
     let of_mount = mount_options.find(|option| PANICS.contains(&option.as_str()));
-    // mke2fs takes it as a word of its own (`-e panic`) and behind letters (`-vepanic`).
+    // mke2fs accepts it as a separate argument (`-e panic`) and after other letters (`-vepanic`).
     let mut mkfs_options = contender.mkfs_options.iter();
     let of_mkfs = mkfs_options.find(|option| option.to_lowercase().contains("panic"));
     let (of, option) = match (of_mount, of_mkfs) {
@@ -124,7 +126,7 @@ pub fn reject_small_limits(memory: Option<Bytes>, stall_timeout: Nanos) -> Resul
     Err(UsageError(complaint))
 }
 
-/// Refuses what would be planned for longer than anybody waits.
+/// Rejects a campaign with too many cells to plan.
 pub fn reject_too_many_cells(campaign: &Campaign) -> Result<(), UsageError> {
     let cells = plan::max_cells(campaign);
     if cells.is_some_and(|cells| cells <= plan::MAX_CELLS) {

@@ -12,23 +12,24 @@ use crate::args::run_args::RunArgs;
 use crate::output::exit::UsageError;
 use crate::settings::validate::reject_duplicates;
 
-/// Where a kernel lies in a directory: as a user puts it there, or as a build leaves it.
+/// Locations of a kernel in a directory: as copied by a user, or as left by a build.
 const IMAGES: [&str; 3] = ["bzImage", "vmlinux", "arch/x86/boot/bzImage"];
-/// Where programs and what they read lie in one.
+/// Locations of programs and their configuration in a directory.
 const PROGRAMS: [&str; 5] = ["bin", "sbin", "usr/bin", "usr/sbin", "etc"];
 
 /// A version.
 pub struct GuardedVersion {
-    /// What it is called: as the user names it.
+    /// Name, as given by the user.
     pub name: String,
     /// The campaign that runs it.
     pub run: RunArgs,
 }
 
-/// The versions that are asked for, each with the campaign that runs it in virtual time.
+/// Returns the requested versions, each with the campaign that runs it in virtual time.
 ///
 /// # Errors
-/// When there are too few, two of one name, one that cannot be, or they cannot be compared one after the other.
+/// Returns an error if there are too few versions, if a name is repeated, if a version is invalid,
+/// or if the versions cannot be compared in separate campaigns.
 pub fn versions(
     contenders: &[String],
     over: &[String],
@@ -60,14 +61,15 @@ pub fn versions(
     };
     if versions.len() < 2 {
         let name = &versions.first().map_or("", |version| &version.name);
-        let why = format!("--over {name} is one version alone: a list has two or more");
+        let why = format!("--over {name} lists only one version; a list needs two or more");
         return Err(UsageError(why).into());
     }
     reject_duplicates("version", versions.iter().map(|version| &version.name))?;
     Ok(versions)
 }
 
-/// Campaigns one after the other say what differs between versions only where nothing else differs between campaigns.
+/// Selects virtual time, because separate campaigns show a difference between versions only if all
+/// other conditions are equal.
 fn in_virtual_time(run: &RunArgs) -> Result<RunArgs, UsageError> {
     let refuse = |why: &str| Err(UsageError(why.to_owned()));
     let is_elsewhere = run
@@ -105,7 +107,7 @@ fn require_none_of_its_own(build: &BuildOptions) -> Result<(), UsageError> {
     ];
     match own.into_iter().find(|(_, given)| *given) {
         Some((option, _)) => Err(UsageError(format!(
-            "--over says what each version runs on: leave {option} out"
+            "--over sets the components of each version; remove {option}"
         ))),
         None => Ok(()),
     }
@@ -140,7 +142,8 @@ fn in_guest(word: &str, run: &RunArgs, stop: &Arc<AtomicBool>) -> anyhow::Result
     })
 }
 
-/// What a directory holds: a kernel with its modules, where there are any the headers, and programs.
+/// Detects the contents of a directory: a kernel with its modules and optional headers, and
+/// programs.
 fn from_directory(directory: &Path, build: &mut BuildOptions) -> Result<(), UsageError> {
     let below = |name: &str| directory.join(name);
     let there = |name: &&str| below(name).exists();
@@ -190,7 +193,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_directory_is_taken_for_what_it_holds() {
+    fn contents_of_a_version_directory_are_detected() {
         let directory = tempfile::tempdir().unwrap();
         let root = directory.path();
         let of = || {
@@ -209,7 +212,7 @@ mod tests {
         assert_eq!(both.kernel, Some(root.join("boot/vmlinuz-6.9.0")));
         assert_eq!(both.modules, Some(root.join("usr")));
         assert_eq!(both.headers, None);
-        // Which of two kernels is meant, nobody knows.
+        // With two kernels the choice is ambiguous.
         fs::write(root.join("boot/vmlinuz-6.8.0"), "").unwrap();
         assert_eq!(of().unwrap().kernel, None);
     }

@@ -1,5 +1,4 @@
-//! Where everything stands on the screen: a function of what is known, how far it is scrolled, and how large the
-//! screen is.
+//! Layout of the screen: a pure function of the state, the scroll position and the screen size.
 
 use model::{Status, Unit};
 use ratatui::buffer::Buffer;
@@ -19,7 +18,8 @@ const FAILURES: usize = 4;
 const NEWEST: usize = 3;
 /// Rows of the grid for which everything below it makes room.
 const MIN_ROWS: usize = 6;
-/// A name of a test is broken at its hyphens into lines of about so many characters, and cut where it has none.
+/// Width of a column heading. A test name is wrapped after hyphens at about this many characters;
+/// longer parts are cut.
 const HEADING: usize = 9;
 const MAX_PART: usize = 18;
 /// Columns of the bar, at least and at most.
@@ -31,7 +31,7 @@ const DIM_STYLE: Style = Style::new().add_modifier(Modifier::DIM);
 const WORST_STYLE: Style = Style::new().fg(Color::Red);
 const NOW: Style = Style::new().fg(Color::Yellow).add_modifier(Modifier::BOLD);
 
-/// How far the grid is scrolled.
+/// Scroll position of the grid.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Scroll {
     /// The contender that is shown first.
@@ -41,7 +41,7 @@ pub struct Scroll {
 }
 
 impl Scroll {
-    /// So many contenders and tests farther on.
+    /// Returns a position moved by this number of contenders and tests.
     pub const fn moved(self, rows: isize, columns: isize) -> Self {
         Self {
             row: self.row.saturating_add_signed(rows),
@@ -49,7 +49,7 @@ impl Scroll {
         }
     }
 
-    /// The same, no farther than until the last contender and the last test are there.
+    /// Limits the position so that the last contender and the last test stay visible.
     pub fn within(self, state: &WatchState, area: Rect) -> Self {
         let parts = Parts::of(state, area);
         let grid = Grid::of(state);
@@ -63,7 +63,7 @@ impl Scroll {
     }
 }
 
-/// Lines of everything but the grid, and how many of its rows have room.
+/// Lines outside of the grid, and the number of grid rows that fit.
 struct Parts {
     width: usize,
     failures: Vec<String>,
@@ -80,7 +80,7 @@ impl Parts {
         let needed = state.rows.len().min(MIN_ROWS);
         let mut room = height.saturating_sub(FRAME + heading + needed);
         let take = |lines: Vec<String>, most: usize, room: &mut usize| -> Vec<String> {
-            // A blank line stands before them.
+            // They are preceded by a blank line.
             let count = lines.len().min(most).min(room.saturating_sub(1));
             *room -= if count > 0 { count + 1 } else { 0 };
             lines.into_iter().take(count).collect()
@@ -130,12 +130,13 @@ impl Grid {
         }
     }
 
-    /// Columns of the names, where the screen has so many: no more than a third, unless that leaves no test.
+    /// Returns the width of the name column: at most a third of the screen, unless too narrow for a
+    /// test.
     fn names(&self, width: usize) -> usize {
         self.names.min((width / 3).max(12))
     }
 
-    /// How many tests have room from this one on; one at least.
+    /// Returns the number of tests that fit from this one on, at least 1.
     fn shown_from(&self, first: usize, width: usize) -> usize {
         let mut room = width.saturating_sub(self.names(width));
         let mut shown = 0;
@@ -199,7 +200,7 @@ pub fn text(state: &WatchState, width: u16) -> String {
     lines.collect()
 }
 
-/// Writes line after line, as far as there is room.
+/// Writes lines until the area is full.
 struct LineWriter<'a> {
     area: Rect,
     buffer: &'a mut Buffer,
@@ -250,14 +251,14 @@ fn head(state: &WatchState, pen: &mut LineWriter<'_>) {
         ),
         (CampaignState::Stopped, _) => {
             pen.line(
-                &format!("stopped: `fsarena resume {}` goes on with it", state.id),
+                &format!("stopped; resume with `fsarena resume {}`", state.id),
                 BOLD,
             );
         }
     }
 }
 
-/// A bar, and what it says in words.
+/// A progress bar with its text.
 fn how_far(state: &WatchState, width: usize) -> String {
     let mut words = format!("{} of {} cells", state.done, state.planned);
     if state.stage == CampaignState::Running {
@@ -285,7 +286,7 @@ fn grid(state: &WatchState, scroll: Scroll, parts: &Parts, pen: &mut LineWriter<
     for number in 0..grid.heading {
         let mut x = names;
         for (lines, width) in columns() {
-            // They stand on the grid.
+            // Headings with fewer lines are aligned at the bottom.
             let place = (number + lines.len()).checked_sub(grid.heading);
             let text = place.map_or("", |place| &lines[place]);
             pen.at(x + GAP + width - text.width(), text, DIM_STYLE);
@@ -321,13 +322,13 @@ fn foot(state: &WatchState, scroll: Scroll, parts: &Parts, pen: &mut LineWriter<
     ];
     let shown: Vec<String> = ranges.into_iter().flatten().collect();
     let keys = match shown.is_empty() {
-        true => "q: leave; the campaign goes on".to_owned(),
+        true => "q: leave (the campaign continues)".to_owned(),
         false => format!("q: leave; arrows: {}", shown.join(", ")),
     };
     pen.line(&keys, DIM_STYLE);
 }
 
-/// What stands in a square.
+/// Returns the text and style of a square.
 fn said(square: &GridCell) -> (String, Style) {
     let running = if square.runs { "▸" } else { "" };
     let more = match square.done {
@@ -357,7 +358,7 @@ fn said(square: &GridCell) -> (String, Style) {
     (format!("{running}{text}{more}"), style)
 }
 
-/// A name in lines, broken behind its hyphens.
+/// Splits a name into lines after its hyphens.
 fn heading(name: &str) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for part in name.split_inclusive('-') {
@@ -369,7 +370,7 @@ fn heading(name: &str) -> Vec<String> {
     lines.iter().map(|text| shortened(text, MAX_PART)).collect()
 }
 
-/// A text in so many columns, with dots where it goes on.
+/// Cuts a text to this number of columns, with an ellipsis.
 fn cut(text: &str, columns: usize) -> String {
     if text.width() <= columns {
         return text.to_owned();
@@ -384,7 +385,8 @@ fn cut(text: &str, columns: usize) -> String {
     shown + "…"
 }
 
-/// A name in so many columns: dots stand in its middle, for both ends tell names apart.
+/// Shortens a name to this number of columns, with an ellipsis in the middle, because both ends
+/// distinguish names.
 fn shortened(name: &str, columns: usize) -> String {
     let width = name.width();
     if width <= columns {
@@ -516,7 +518,7 @@ mod tests {
     }
 
     #[test]
-    fn forty_contenders_scroll_and_the_screen_says_which_are_there() {
+    fn scrolls_forty_contenders_and_shows_the_visible_range() {
         let names: Vec<String> = (1..=40)
             .map(|number| format!("contender-{number}"))
             .collect();

@@ -1,4 +1,4 @@
-//! A campaign that runs, as it is drawn on a terminal: what is known of it, where that stands, and the terminal.
+//! Display of a running campaign on a terminal: its state, the layout, and the screen.
 
 pub mod draw;
 pub mod progress;

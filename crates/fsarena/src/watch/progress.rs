@@ -1,4 +1,4 @@
-//! Which cells run, for how long they have, and how much time is left, as far as that follows from what is stored.
+//! Running cells, their elapsed time, and the remaining time, estimated from stored results.
 
 use std::cmp::Reverse;
 
@@ -7,18 +7,18 @@ use plan::{ActiveCell, Forecast, PastDurations, ThroughputModel};
 
 use crate::watch::state::RunningCell;
 
-/// What the time left is estimated from, beside the cells that have ended.
+/// Inputs of the time estimate in addition to finished cells.
 pub struct ForecastContext {
     /// How fast the machine is taken to be.
     pub pace: ThroughputModel,
-    /// What cells took in earlier campaigns.
+    /// Run times of cells in earlier campaigns.
     pub experience: PastDurations,
-    /// How many cells run side by side.
+    /// Number of cells that run in parallel.
     pub parallel_cells: usize,
 }
 
 impl ForecastContext {
-    /// What is known of the times of a campaign's cells by now.
+    /// Returns the forecast of cell times from the results so far.
     pub fn forecast(&self, results: &CampaignResults) -> Forecast {
         let campaign: &Campaign = &results.campaign;
         let mut forecast = Forecast::new(campaign, self.pace, &self.experience);
@@ -31,8 +31,8 @@ impl ForecastContext {
         forecast
     }
 
-    /// The cells that run: they begin in the order of the plan, each when another one ends. `session` is when the
-    /// present session began, `now` what the calendar says.
+    /// Returns the running cells. They start in plan order, each when another one ends. `session`
+    /// is the start of the current session, `now` the current calendar time.
     pub fn running(
         &self,
         results: &CampaignResults,
@@ -92,7 +92,8 @@ mod tests {
         }
     }
 
-    /// Two contenders in three rounds, of which the first cells ended after so many seconds each.
+    /// Returns a campaign with two contenders and three rounds. The first cells ended after the
+    /// given seconds each.
     fn campaign(ends: &[u64]) -> CampaignResults {
         let contenders = crate::fixture::campaign().contenders;
         let campaign = in_memory::campaign(contenders, 3);
@@ -132,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn the_time_left_goes_by_what_cells_took_and_passes() {
+    fn remaining_time_follows_finished_cells_and_elapsed_time() {
         let mut results = campaign(&[100, 110]);
         let basis = basis(1);
         let left = |results: &CampaignResults, now| {

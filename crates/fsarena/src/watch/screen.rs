@@ -1,4 +1,4 @@
-//! The terminal while something is drawn on all of it: left as it was, whatever happens.
+//! Full-screen access to the terminal, which is always restored.
 
 use std::io::{self, Stdout};
 use std::time::{Duration, Instant};
@@ -15,12 +15,12 @@ use ratatui::layout::Rect;
 use crate::watch::draw::{Scroll, draw};
 use crate::watch::state::WatchState;
 
-/// What a person asks for.
+/// Input of the user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WatchKey {
     /// To leave.
     Leave,
-    /// To see what lies so many contenders and tests farther on.
+    /// Scroll by this number of contenders and tests.
     Scroll(isize, isize),
     /// The terminal has another size.
     Resized,
@@ -38,7 +38,7 @@ impl Screen {
     /// When it cannot be taken.
     pub fn enter() -> io::Result<Self> {
         enable_raw_mode()?;
-        // From here on what was done is undone.
+        // From here on, an error restores the terminal.
         let undo = TerminalGuard;
         execute!(io::stdout(), EnterAlternateScreen, cursor::Hide)?;
         let terminal = Terminal::new(CrosstermBackend::new(io::stdout()))?;
@@ -46,10 +46,10 @@ impl Screen {
         Ok(Self { terminal })
     }
 
-    /// Draws a state, scrolled as far as there is something to see.
+    /// Draws a state, and limits the scroll position to the available rows and columns.
     ///
     /// # Errors
-    /// When the terminal is gone.
+    /// Returns an error if the terminal is closed.
     pub fn draw(&mut self, state: &WatchState, scroll: Scroll) -> io::Result<Scroll> {
         let mut area = Rect::default();
         self.terminal.draw(|frame| {
@@ -69,7 +69,7 @@ impl Screen {
             let rest = within.saturating_sub(begin.elapsed());
             match event::poll(rest) {
                 Ok(false) => return Ok(None),
-                // A signal has come, which its flag tells.
+                // A signal arrived; its flag is checked by the caller.
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => return Ok(None),
                 other => other?,
             };
@@ -86,7 +86,7 @@ impl Drop for Screen {
     }
 }
 
-/// Leaves the terminal as it was.
+/// Restores the terminal when dropped.
 struct TerminalGuard;
 
 impl Drop for TerminalGuard {

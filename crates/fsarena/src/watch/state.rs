@@ -1,4 +1,5 @@
-//! What is shown of a campaign that runs. Made from what is stored of it; neither a clock nor a terminal is touched.
+//! Displayed state of a running campaign. Derived only from stored data, without a clock or a
+//! terminal.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -9,10 +10,10 @@ use stats::{Analysis, RankingState};
 
 use crate::output::text::line;
 
-/// How many of the latest failures are kept for the screen.
+/// Maximum number of recent failures on the screen.
 const FAILURES: usize = 8;
 
-/// Where a campaign is.
+/// Stage of a campaign.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CampaignState {
     /// A process runs it.
@@ -23,7 +24,7 @@ pub enum CampaignState {
     Stopped,
 }
 
-/// A cell that runs, and for how long it has; nothing where that is not known.
+/// A running cell and the estimated time since it started.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunningCell {
     /// The cell.
@@ -37,11 +38,11 @@ pub struct RunningCell {
 pub struct GridCell {
     /// Rounds that are planned.
     pub planned: u32,
-    /// Of these, those that have a result.
+    /// Planned rounds with a result.
     pub done: u32,
-    /// The worst that became of one.
+    /// Worst status of a round.
     pub worst: Option<Status>,
-    /// How many times as much its phases cost as those of the best.
+    /// Cost of its phases relative to the best.
     pub cost: Option<f64>,
     /// Whether it runs now.
     pub runs: bool,
@@ -56,20 +57,20 @@ pub struct GridRow {
     pub squares: Vec<GridCell>,
 }
 
-/// All that is shown of a campaign.
+/// Displayed state of a campaign.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WatchState {
     /// Its number.
     pub id: i64,
-    /// Its name and what it consists of, in a line.
+    /// Name and contents of the campaign, in one line.
     pub title: String,
-    /// Where it is.
+    /// Stage of the campaign.
     pub stage: CampaignState,
     /// Cells that are planned.
     pub planned: usize,
-    /// Of these, those that have a result.
+    /// Planned cells with a result.
     pub done: usize,
-    /// How many ended otherwise than well, by status.
+    /// Number of cells per status other than ok.
     pub unsuccessful: BTreeMap<Status, usize>,
     /// About how much time is left.
     pub time_left: Nanos,
@@ -81,12 +82,12 @@ pub struct WatchState {
     pub rows: Vec<GridRow>,
     /// The latest failures, the newest first.
     pub failures: Vec<String>,
-    /// The newest result in words.
+    /// The newest result as text.
     pub newest: Option<String>,
 }
 
 impl WatchState {
-    /// What is known of a campaign by its results and what follows from them.
+    /// Returns the state of a campaign from its results and their analysis.
     pub fn from_results(results: &CampaignResults, analysis: &Analysis) -> Self {
         let campaign = &results.campaign;
         let tests: Vec<String> = campaign
@@ -117,7 +118,7 @@ impl WatchState {
         }
     }
 
-    /// The same with the cells that run and the time left.
+    /// Adds the running cells and the remaining time.
     pub fn with_progress(mut self, running: Vec<RunningCell>, left: Nanos) -> Self {
         for now in &running {
             let test = self.tests.iter().position(|test| *test == now.cell.test);
@@ -132,7 +133,7 @@ impl WatchState {
     }
 }
 
-/// That a filesystem cannot do something is no failure.
+/// Returns true for a failure. An unsupported feature is not a failure.
 pub fn is_failure(status: Status) -> bool {
     !matches!(status, Status::Ok | Status::Unsupported)
 }
@@ -199,7 +200,7 @@ fn failure(cell: &Cell, result: &CellResult) -> String {
     format!("{}: {}: {}", name(cell), result.status, line(reason))
 }
 
-/// What the phases of a cell came to, each by its primary metric.
+/// Returns the results of a cell's phases, each by its primary metric.
 fn newest(cell: &Cell, result: &CellResult) -> String {
     let phases = result.phases.iter().filter_map(|phase| {
         if phase.status != Status::Ok {
@@ -249,7 +250,8 @@ fn rows(results: &CampaignResults, analysis: &Analysis, tests: &[String]) -> Vec
     rows
 }
 
-/// The worst of a cell, whose phases may be worse than itself says: one that is unsupported in one of them has results.
+/// Returns the displayed status of a cell. A cell counts as ok if only some of its phases are
+/// unsupported.
 fn worst(result: &CellResult) -> Status {
     let has_results = result.phases.iter().any(|phase| phase.status == Status::Ok);
     match result.status {
@@ -258,11 +260,11 @@ fn worst(result: &CellResult) -> Status {
     }
 }
 
-/// What each contender's phases of a test cost, as a multiple of what those of the best cost: the geometric mean over the
-/// phases in which it can be set against others, by the medians so far.
+/// Returns the cost of each contender's phases of a test relative to the best: the geometric mean
+/// over comparable phases, from the medians so far.
 fn costs(analysis: &Analysis) -> BTreeMap<(&str, &str), f64> {
     let mut logs: BTreeMap<(&str, &str), Vec<f64>> = BTreeMap::new();
-    // What can be done at all costs everybody the same.
+    // Support of a feature has no cost.
     let ranked = |row: &&stats::ResultRow| {
         row.primary && row.ranking == RankingState::Ranked && row.metric != Metric::Supported
     };
@@ -305,7 +307,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn squares_hold_rounds_failures_and_what_a_contender_costs_beside_the_best() {
+    fn squares_show_rounds_failures_and_relative_cost() {
         let mut results = stats::fixture::plain();
         let analysis = stats::analyse(&results);
         let state = WatchState::from_results(&results, &analysis);

@@ -1,4 +1,4 @@
-//! What a user is told who asked for what cannot be done.
+//! Assertions on the errors of refused requests.
 
 use std::process::Output;
 

@@ -1,8 +1,10 @@
-//! An aged state as a file: what is known of it, and what its image holds that a blank one does not, compressed.
+//! File format of an aged state: its description and the compressed blocks of its image that are
+//! not blank.
 //!
-//! First comes a frame that zstd skips (magic, length, the SHA-256 of all that follows it, what is known as JSON, spaces);
-//! then a frame of zstd. That has for each MiB of the image a bit for each block, set where it differs from a blank image's,
-//! and then these blocks. The others are no part of it.
+//! First comes a skippable zstd frame (magic, length, the SHA-256 of the rest of the file, the
+//! description as JSON, spaces), followed by a zstd frame. The zstd frame has for each MiB of the
+//! image one bit per block, set if the block differs from a blank image, and then these blocks.
+//! Blank blocks are omitted.
 
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
@@ -25,31 +27,31 @@ const SKIPPABLE: u32 = 0x184d_2a50;
 const FRAME: usize = 8;
 /// The digest, in hexadecimal.
 const DIGEST: usize = 64;
-/// All that stands before the compressed blocks.
+/// Length of the header before the compressed blocks.
 const HEAD: usize = 8192;
 /// How hard zstd tries: beyond this, it takes longer and saves little.
 const LEVEL: i32 = 3;
-/// How far back zstd finds what it has seen, as a power of two. What aged files hold comes again all the time.
+/// Compression window of zstd, as a power of two. Aged files contain many repetitions.
 const WINDOW: u32 = 24;
-/// What either is kept or not.
+/// Unit in which blocks are stored or omitted.
 const BLOCK: usize = 4096;
 const BITMAP: usize = IMAGE_CHUNK / BLOCK / 8;
 
-/// What is known of an aged state that is kept.
+/// Description of a stored aged state.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AgedImageHeader {
-    /// What it is, for people: `ext4 (agrawal, 80% full)`.
+    /// Human-readable name: `ext4 (agrawal, 80% full)`.
     pub name: String,
     /// Size of the image.
     pub size: Bytes,
     /// When it was made, nanoseconds since 1970.
     #[serde(rename = "made")]
     pub created_at: Nanos,
-    /// What is known of the state.
+    /// Properties of the state.
     pub state: AgedImageInfo,
 }
 
-/// Writes what an image holds, with what is known of it, to an empty file; and to the disk.
+/// Writes an image and its description to an empty file and flushes it to disk.
 pub fn write(
     file: &mut File,
     image: &Image,
@@ -137,7 +139,7 @@ impl Write for Hashing<'_> {
     }
 }
 
-/// What is known of a state, where the whole file is as it was written.
+/// Returns the description of a state after verifying the digest of the whole file.
 pub fn read(file: &mut File) -> io::Result<AgedImageHeader> {
     let (said, note) = head(file)?;
     match digest(file)? == said {
@@ -146,14 +148,15 @@ pub fn read(file: &mut File) -> io::Result<AgedImageHeader> {
     }
 }
 
-/// The digest that the file is to have, and what is known of the state; the rest is not looked at.
+/// Returns the expected digest and the description of the state, without reading the rest of the
+/// file.
 pub fn head(file: &File) -> io::Result<(String, AgedImageHeader)> {
     let mut head = [0; HEAD];
     file.read_exact_at(&mut head, 0)?;
     let (frame, rest) = head.split_at(FRAME);
     let (said, json) = rest.split_at(DIGEST);
     if frame[..4] != SKIPPABLE.to_le_bytes() {
-        return Err(io::Error::other("it is none of fsarena's"));
+        return Err(io::Error::other("not an fsarena image"));
     }
     let said = String::from_utf8_lossy(said).into_owned();
     Ok((said, serde_json::from_slice(json)?))
@@ -198,7 +201,7 @@ fn read_changed(from: &mut impl Read, chunk: &mut [u8]) -> io::Result<()> {
     Ok(())
 }
 
-/// Whether the user wants it to go on.
+/// Breaks if the user asks to stop.
 pub fn check_stop(stop: &AtomicBool) -> ControlFlow<()> {
     match stop.load(Ordering::Relaxed) {
         true => ControlFlow::Break(()),

@@ -1,4 +1,4 @@
-//! The name of an aged state: the digest of all that it follows from, so that whatever changes makes another one.
+//! Key of an aged state: the digest of all its inputs, so that any change results in another key.
 
 use std::env;
 use std::ffi::OsString;
@@ -15,10 +15,11 @@ use wire::AgeingParams;
 
 use crate::aged::hexadecimal;
 
-/// Changes when what is kept can no longer be what ageing anew would give, for a reason that is in none of the inputs.
+/// Increased when ageing would give another result than the stored states, although all inputs are
+/// equal.
 const VERSION: u32 = 1;
 
-/// All that an aged state follows from.
+/// Inputs that determine an aged state.
 #[derive(Debug, Serialize)]
 struct Inputs<'a> {
     version: u32,
@@ -31,17 +32,18 @@ struct Inputs<'a> {
     tool: Option<ToolVersion>,
     /// Digests of the programs that make and mount it.
     programs: Vec<Option<String>>,
-    /// What mke2fs is told beside its options: by its environment, and by the digest of its file of defaults.
+    /// Settings of mke2fs in addition to its options: environment variables and the digest of its
+    /// configuration file.
     settings: (Vec<(String, String)>, Option<String>),
     kernel: String,
     size: Bytes,
     ageing: &'a AgeingParams,
 }
 
-/// The name of what comes of a contender that is aged so, on an image of this size; SHA-256, in hexadecimal.
+/// Returns the key of a contender aged on an image of this size: SHA-256, in hexadecimal.
 ///
 /// # Errors
-/// When a program cannot be read, or the kernel does not say which it is.
+/// Returns an error if a program or the kernel version cannot be read.
 pub fn image_key(contender: &Contender, size: Bytes, ageing: &AgeingParams) -> io::Result<String> {
     let filesystem = &contender.filesystem;
     let place = Placeholders {
@@ -74,7 +76,8 @@ pub fn image_key(contender: &Contender, size: Bytes, ageing: &AgeingParams) -> i
     Ok(hexadecimal(Sha256::digest(serde_json::to_vec(&inputs)?)))
 }
 
-/// Of the programs that make filesystems, mke2fs alone reads defaults: mke2fs.conf(5), and ENVIRONMENT in mke2fs(8).
+/// Returns the defaults of mke2fs, the only mkfs program that has some: mke2fs.conf(5), and
+/// ENVIRONMENT in mke2fs(8).
 fn settings(
     environment: impl Iterator<Item = (OsString, OsString)>,
 ) -> (Vec<(String, String)>, Option<String>) {
@@ -112,7 +115,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_mke2fs_reads_beside_its_options_makes_another_state() {
+    fn mke2fs_environment_and_configuration_change_the_key() {
         let directory = tempfile::tempdir().unwrap();
         let file = directory.path().join("mke2fs.conf");
         let found = |content: &str| {
@@ -127,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_an_aged_state_follows_from_makes_it_another() {
+    fn every_input_changes_the_key() {
         let catalog = Catalog::builtin().unwrap();
         let [ext4, same, journal, xfs] = ["ext4", "other=ext4", "ext4:data=journal", "xfs"]
             .map(|c| catalog.contender(c).unwrap());

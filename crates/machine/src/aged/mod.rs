@@ -1,7 +1,8 @@
-//! Aged states as compressed images in the cache, under the digest of all that they follow from.
+//! Cache of aged states: compressed images, named by the digest of their inputs.
 //!
-//! A file gets its name only when all of it is on the disk. Its digest is looked at each time that it is taken; what is
-//! damaged is removed. Who has a file open goes on with it when another process removes or replaces it.
+//! A file gets its final name only after it is completely on disk. Its digest is verified on each
+//! use, and damaged files are removed. A process can continue to read an open file after another
+//! process removes or replaces it.
 
 mod file;
 mod key;
@@ -23,15 +24,15 @@ use wire::{AbortReason, AgedImageInfo, AgeingParams};
 use crate::error;
 use file::{AgedImageHeader, check_stop};
 
-/// Where they lie in the cache.
+/// Subdirectory of the cache.
 const DIRECTORY: &str = "aged";
 const SUFFIX: &str = ".zst";
-/// What is not whole yet; of one process at a time, which has the lock.
+/// Name of an incomplete file. Only the process with the lock writes it.
 const PARTIAL: &str = "partial";
 const LOCK: &str = "lock";
-/// All that is kept takes no more than this: the images go first that were not used for longest.
+/// Maximum total size. The least recently used images are removed first.
 pub const MOST: Bytes = Bytes::mib(20 << 10);
-/// How long the kernel may take to let go of an image.
+/// Time limit for the kernel to release an image.
 const RELEASE: std::time::Duration = std::time::Duration::from_secs(10);
 
 fn hexadecimal(bytes: impl AsRef<[u8]>) -> String {
@@ -44,32 +45,32 @@ pub struct AgedImageCache {
     directory: SafeDir,
 }
 
-/// One of them, as it lies there.
+/// An image in the cache.
 #[derive(Clone, Debug)]
 pub struct AgedImage {
     /// Its file.
     pub path: PathBuf,
-    /// What it is, for people; nothing where that cannot be read.
+    /// Human-readable name, or `None` if the header cannot be read.
     pub name: Option<String>,
     /// The size of the image that it is laid out on.
     pub image: Bytes,
-    /// The layout score, where one was measured.
+    /// Layout score, if measured.
     pub layout: Option<model::PerMille>,
-    /// What it takes on the disk.
+    /// Disk usage of the file.
     pub size: Bytes,
     /// When it was made or used last.
     pub used: SystemTime,
 }
 
-/// What is to be aged, or taken from what is kept.
+/// Request for an aged state.
 pub struct AgedImageRequest<'a> {
     /// The contender, which has an age.
     pub contender: &'a Contender,
     /// How it is aged.
     pub ageing: AgeingParams,
-    /// What it is laid out on.
+    /// Target image.
     pub image: Image,
-    /// Set by whoever wants the campaign to stop.
+    /// Stop flag.
     pub stop: &'a AtomicBool,
 }
 
@@ -78,24 +79,25 @@ pub struct AgedImageRequest<'a> {
 pub enum AgedStart {
     /// The aged state is on the image.
     FromImage {
-        /// What is known of it.
+        /// Properties of the state.
         state: Box<AgedImageInfo>,
-        /// The job that made it for this cell, where it was not kept.
+        /// Job that created the state for this cell, if it was not in the cache.
         made: Option<Box<CellResult>>,
-        /// What has to be known of how it came about.
+        /// Remarks on how the state was created.
         remarks: Vec<String>,
     },
-    /// It could not be made: this is what becomes of the cell.
+    /// The state could not be created; this is the result of the cell.
     Failed(Box<CellResult>),
     /// Nothing can be kept, for this reason: the cell ages by itself.
     WithoutCache(String),
 }
 
 impl AgedImageCache {
-    /// Those in the user's cache directory, which is made where there is none.
+    /// Opens the cache in the user's cache directory. Creates the directory unless it exists.
     ///
     /// # Errors
-    /// When there is no such directory, or anybody else could change what is in it.
+    /// Returns an error if the directory cannot be created or other users could change its
+    /// contents.
     pub fn open() -> anyhow::Result<Self> {
         Ok(Self::at(&guest::cache_directory()?)?)
     }
@@ -105,12 +107,12 @@ impl AgedImageCache {
         Ok(Self { directory })
     }
 
-    /// Where they lie.
+    /// Returns the path of the cache.
     pub fn path(&self) -> &Path {
         self.directory.path()
     }
 
-    /// How many there are, what they take, and how much they may take, for people.
+    /// Returns the number of states, their total size and the maximum size as text.
     pub fn summary(&self) -> String {
         let all = self.all();
         let size = Bytes(all.iter().map(|image| image.size.0).sum());
@@ -118,7 +120,7 @@ impl AgedImageCache {
         format!("aged states are kept in {place}: {count} take {size}, and {MOST} at most")
     }
 
-    /// All of them, those first that were used last.
+    /// Returns all images, the most recently used first.
     pub fn all(&self) -> Vec<AgedImage> {
         let entries = fs::read_dir(self.path()).into_iter().flatten().flatten();
         let mut all: Vec<_> = entries.filter_map(|entry| look(&entry.path())).collect();
@@ -170,7 +172,7 @@ impl AgedImageCache {
         };
         if storage::is_loop_attached(image.path(), RELEASE) {
             return Ok(AgedStart::WithoutCache(
-                "the kernel does not let go of the image".into(),
+                "the kernel does not release the image".into(),
             ));
         }
         let state = AgedImageInfo {
@@ -191,7 +193,8 @@ impl AgedImageCache {
         })
     }
 
-    /// Lays out the state of this name, where it is kept; one that is damaged is removed, which is the trouble then.
+    /// Restores the state with this key. Returns `None` if the cache does not contain it. A damaged
+    /// image is removed and reported as an error.
     fn take(
         &self,
         key: &str,
@@ -209,7 +212,7 @@ impl AgedImageCache {
                 let why = other.map_or_else(|e| e.to_string(), |_| "its size is wrong".into());
                 self.directory.remove(&name).map_err(said)?;
                 return Err(AgedImageError::Reported(format!(
-                    "the kept image {short} was damaged ({why}): it was removed, and the filesystem aged anew"
+                    "cached image {short} was damaged ({why}): removed it and aged the filesystem again"
                 )));
             }
         };
@@ -232,11 +235,12 @@ impl AgedImageCache {
         let advice = "remove kept images (`fsarena list aged`), or leave --keep-aged out";
         storage::require_free_space(self.path(), image.size(), advice)?;
         let lock = self.directory.file_or_new(LOCK).map_err(said)?;
-        // Nobody waits for another campaign, which may be stopped: the state can be kept the next time.
+        // Do not wait for another campaign, which may be stopped; the state can be cached next
+        // time.
         let _lock = Flock::lock(lock, FlockArg::LockExclusiveNonblock).map_err(|_| {
             AgedImageError::Reported("another campaign keeps one at this moment".into())
         })?;
-        // What lies there is a killed process's.
+        // A partial file here comes from a killed process.
         self.directory.remove(PARTIAL).map_err(said)?;
         let mut file = self.directory.create(PARTIAL).map_err(said)?;
         let note = AgedImageHeader {
@@ -266,7 +270,7 @@ impl AgedImageCache {
         for image in self.all() {
             taken += image.size.0;
             if taken > MOST.0 && image.path != but {
-                // What cannot be removed stays; `list` shows it.
+                // Files that cannot be removed stay and appear in `list`.
                 let _ = fs::remove_file(&image.path);
             }
         }
@@ -281,7 +285,7 @@ fn state_alone(state: AgedImageInfo) -> AgedStart {
     }
 }
 
-/// The result of a cell with what was done before to make its aged state.
+/// Adds the job that created the aged state to the result of the cell.
 pub fn merge_results(
     made: Option<CellResult>,
     remarks: Vec<String>,
@@ -329,7 +333,7 @@ fn short(key: &str) -> &str {
     key.get(..AgeingResult::SHORT_HASH).unwrap_or(key)
 }
 
-/// A kept image as it lies there; nothing where it is something else.
+/// Returns the image at this path, or `None` if the file is not an image.
 fn look(path: &Path) -> Option<AgedImage> {
     path.to_str().filter(|name| name.ends_with(SUFFIX))?;
     let found = fs::symlink_metadata(path)

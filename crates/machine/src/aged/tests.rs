@@ -1,4 +1,5 @@
-//! Aged states that are kept: what is laid out is what was there, and what is damaged is never used.
+//! Tests of the cache of aged states: restored images equal the originals, and damaged images are
+//! never used.
 
 use std::cell::Cell;
 use std::os::unix::fs::FileExt;
@@ -51,7 +52,7 @@ impl Place {
         Image::prepare(&path, SIZE, &mut |_| std::ops::ControlFlow::Continue(())).unwrap()
     }
 
-    /// What a cell begins with; to age is to write some blocks.
+    /// Prepares the initial state of a cell. Ageing writes a few blocks.
     fn ready(&self, kept: &AgedImageCache) -> (AgedImageInfo, bool, Vec<String>) {
         let stop = Arc::<AtomicBool>::default();
         let wanted = AgedImageRequest {
@@ -103,7 +104,7 @@ fn record() -> AgeingResult {
 }
 
 #[test]
-fn a_kept_state_is_laid_out_to_the_byte_over_whatever_lies_there() {
+fn cached_state_is_restored_exactly_over_old_content() {
     let place = Place::new();
     let kept = place.kept();
     let (first, made, _) = place.ready(&kept);
@@ -119,11 +120,11 @@ fn a_kept_state_is_laid_out_to_the_byte_over_whatever_lies_there() {
     let hash = second.record.image_hash.unwrap();
     assert!(all[0].path.ends_with(format!("{hash}.zst")));
     assert_eq!(all[0].name.as_deref(), Some("ext4 (agrawal, 80% full)"));
-    assert!(all[0].size < Bytes::kib(32), "holes are no part of it");
+    assert!(all[0].size < Bytes::kib(32), "holes are not stored");
 }
 
 #[test]
-fn a_damaged_image_is_removed_with_a_word_and_made_anew() {
+fn damaged_image_is_removed_reported_and_recreated() {
     let place = Place::new();
     let kept = place.kept();
     place.ready(&kept);
@@ -141,11 +142,11 @@ fn a_damaged_image_is_removed_with_a_word_and_made_anew() {
     fs::write(&path, &whole[..whole.len() / 2]).unwrap();
     assert!(place.ready(&kept).1, "it ends too soon");
     assert_eq!(place.made.get(), 7);
-    assert!(!place.ready(&kept).1, "and what was made is used");
+    assert!(!place.ready(&kept).1, "the new image is used");
 }
 
 #[test]
-fn what_a_killed_process_has_left_is_never_used_and_goes() {
+fn remains_of_a_killed_process_are_removed_and_never_used() {
     let place = Place::new();
     let kept = place.kept();
     fs::write(kept.path().join(PARTIAL), "half").unwrap();

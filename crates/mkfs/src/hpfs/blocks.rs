@@ -1,4 +1,4 @@
-//! What stands in the records of an empty HPFS volume.
+//! Contents of the records of an empty HPFS volume.
 
 use super::checksum;
 use super::layout::{HOTFIX_MAP, HOTFIXES, LIST, Layout, NODE, SPARE_NODES};
@@ -30,7 +30,7 @@ pub fn boot_block(layout: &Layout, serial: u32, label: &[u8; 11]) -> SectorBuild
     boot
 }
 
-/// Sector 16: where everything is that does not move.
+/// Sector 16: locations of all structures that never move.
 pub fn superblock(layout: &Layout) -> SectorBuilder {
     let mut block = sector();
     block.le32(0, 0xf995_e849).le32(4, 0xfa53_e9c5);

@@ -1,5 +1,5 @@
-//! The code page of an HPFS volume: which of the bytes 128 … 255 are capitals of which, so that names
-//! are compared without regard to case. Code page 850 of country 1, as OS/2 in its international form.
+//! The code page of an HPFS volume: the capital of each byte from 128 to 255, for case-insensitive
+//! comparison of names. Code page 850 of country 1, as in the international version of OS/2.
 
 use super::checksum;
 use crate::BLOCK;
@@ -49,7 +49,7 @@ fn capitals() -> [u8; 128] {
         let mut upper = characters[index].to_uppercase();
         let capital = match (upper.next(), upper.next()) {
             (Some(capital), None) => code(capital),
-            // ß becomes two letters, which is no capital of one byte.
+            // The capital of ß has two letters and does not fit into one byte.
             _ => None,
         };
         128 + capital.unwrap_or(index) as u8
@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn a_capital_is_its_own_capital() {
+    fn capitals_map_to_themselves() {
         let capitals = capitals();
         assert_eq!(CHARACTERS.chars().count(), 128);
         for capital in capitals {

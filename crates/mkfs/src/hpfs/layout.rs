@@ -1,6 +1,6 @@
-//! Where everything of an HPFS volume lies, and the bitmaps that follow from it.
+//! Locations of all structures of an HPFS volume, and the bitmaps that follow from them.
 //!
-//! Decides places only; what stands there is put together beside this.
+//! The contents of the structures are built in `blocks`.
 
 use model::Bytes;
 
@@ -104,7 +104,7 @@ impl Layout {
         }
     }
 
-    /// How many bands there are; the last may be shorter.
+    /// Returns the number of bands. The last one may be shorter.
     pub const fn bands(&self) -> u32 {
         self.sectors.div_ceil(BAND)
     }
@@ -162,8 +162,8 @@ fn bitmap_of_band(sectors: u32, band: u32) -> u32 {
     }
 }
 
-/// Where something of this length finds room in the middle of the volume: behind `low`, and between the
-/// bitmaps, which lie at multiples of two bands.
+/// Returns a location for a structure of this length in the middle of the volume: after `low`, and
+/// between the bitmaps, which occur at multiples of two bands.
 fn middle_place(sectors: u32, low: u32, length: u32) -> u32 {
     let middle = sectors / 2 / NODE * NODE;
     let pair = middle / (2 * BAND) * 2;

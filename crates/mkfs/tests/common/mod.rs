@@ -1,14 +1,14 @@
-//! A disk in memory that keeps only the blocks that were written, and gives back garbage for the others:
-//! a volume that works on it depends on nothing that it did not write itself.
+//! A disk in memory that stores only written blocks and returns garbage for all others. A volume
+//! that works on it does not depend on unwritten blocks.
 
 use std::collections::BTreeMap;
 use std::io::{self, Seek, SeekFrom, Write};
 
 const BLOCK: usize = 512;
-/// What stands in blocks that were never written.
+/// Contents of blocks that were never written.
 const GARBAGE: u8 = 0xa5;
 
-/// A disk of so many bytes.
+/// A disk of `size` bytes.
 pub struct Disk {
     size: u64,
     position: u64,
@@ -16,7 +16,7 @@ pub struct Disk {
 }
 
 impl Disk {
-    /// A disk on which nothing was written yet.
+    /// Creates a disk without written blocks.
     pub const fn new(size: u64) -> Self {
         Self {
             size,
@@ -25,7 +25,7 @@ impl Disk {
         }
     }
 
-    /// So many blocks, beginning with the given one.
+    /// Reads `count` blocks, starting at `block`.
     pub fn read(&self, block: u32, count: u32) -> Vec<u8> {
         assert!(u64::from(block) + u64::from(count) <= self.size / BLOCK as u64);
         let one = |number| {

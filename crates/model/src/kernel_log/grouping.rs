@@ -7,16 +7,17 @@ use super::patterns::{
 use super::{KernelEvent, LogLine};
 use crate::Nanos;
 
-/// Lines this far apart belong to different events, whatever they say.
+/// Lines this far apart always belong to different events.
 const PAUSE: Nanos = Nanos::from_secs(1);
-/// What is said of one device within this time is one report.
+/// Messages about one device within this time form one event.
 const EVENT_GROUPING_WINDOW: Nanos = Nanos(100_000_000);
 
-/// The events of a log: lines that belong together, in the order in which the first of each was logged.
+/// Groups the lines of a log into events, ordered by the first line of each.
 ///
-/// One event is what lies between the kernel's own marks around a warning or a bug, a report on want of memory with the
-/// process that was killed for it, a line with the stack trace, the registers or the dump that follow it, and what is
-/// said of one block device in the same moment until something is said again. Every other line is an event of its own.
+/// The following lines form one event: the lines between the kernel's marks around a warning or a
+/// bug; a report about a memory shortage with the process that was killed; a line with its stack
+/// trace, registers or dump; and messages about one block device at the same moment until one
+/// repeats. Every other line is a separate event.
 pub fn events(lines: impl IntoIterator<Item = LogLine>) -> Vec<KernelEvent> {
     let mut events: Vec<KernelEvent> = Vec::new();
     let mut open: Option<Report> = None;
@@ -34,7 +35,7 @@ pub fn events(lines: impl IntoIterator<Item = LogLine>) -> Vec<KernelEvent> {
     events
 }
 
-/// What an event is, as its first line tells.
+/// Form of an event, derived from its first line.
 enum Form {
     /// A warning or a bug between its marks; whether the end was seen.
     Warning { ended: bool },
@@ -44,14 +45,14 @@ enum Form {
     Trace,
     /// Something about a block device.
     Device(String),
-    /// One line, and what may follow any.
+    /// A single line, with lines that may follow any line.
     Line,
 }
 
 /// An event to which more lines may belong.
 struct Report {
     form: Form,
-    /// What its first line is like.
+    /// The first line with its variable parts removed.
     kind: String,
     lines: Vec<String>,
     last: Option<Nanos>,

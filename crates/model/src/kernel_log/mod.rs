@@ -1,4 +1,4 @@
-//! What the kernel logged, as events: a warning with its stack trace is one, however many lines it has.
+//! Kernel messages, grouped into events: a warning with its stack trace is a single event.
 
 mod grouping;
 mod patterns;
@@ -18,17 +18,17 @@ const COMPLAINT_LEVEL: u8 = 4;
 /// A line of a kernel log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LogLine {
-    /// When it was logged, since the kernel was started; `None` where that is not known.
+    /// Time since the start of the kernel; `None` if unknown.
     pub at: Option<Nanos>,
     /// The line as `<level> text`; levels go from 0, the gravest, to 7, see syslog(2).
     pub text: String,
 }
 
-/// One thing that the kernel told, with all lines that belong to it.
+/// A kernel event with all its lines.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct KernelEvent {
-    /// The line that tells what it is, as `<level> text`.
+    /// The most informative line, as `<level> text`.
     pub title: String,
     /// All its lines, as `<level> text`.
     pub lines: Vec<String>,
@@ -37,15 +37,15 @@ pub struct KernelEvent {
     pub concern: Attribution,
 }
 
-/// Whether an event of the kernel log concerns the cell during which it was logged. What concerns another one for sure
-/// is not kept with it.
+/// Whether a kernel event concerns the cell during which it was logged. Events that certainly
+/// concern another cell are not stored.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Attribution {
     /// It names the cell's device, one of its programs or its control group, or was logged in its own guest.
     Cell,
-    /// It names nothing of the cell's, and nothing of anybody else's.
+    /// It names no object of this cell or of another one.
     #[default]
     Unknown,
 }
@@ -83,13 +83,13 @@ impl KernelEvent {
         levels.min().is_some_and(|level| level <= COMPLAINT_LEVEL)
     }
 
-    /// What it has in common with others of its kind: its title without words that hold a digit.
+    /// Returns the common part of events of its kind: its title without words that contain a digit.
     pub fn kind(&self) -> String {
         patterns::kind(&self.title)
     }
 }
 
-/// Reads events, and the lines of which older databases consist, which become events.
+/// Reads events. Converts the lines in older databases to events.
 pub(crate) fn read<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<KernelEvent>, D::Error> {
     #[derive(Deserialize)]
     #[serde(untagged)]
@@ -106,7 +106,7 @@ pub(crate) fn read<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<KernelEvent
         }
     }
     let older = events(lines).into_iter().map(|mut event| {
-        // Lines about other devices than the cell's were left out.
+        // Older versions did not store lines about other devices.
         if event.devices().next().is_some() {
             event.concern = Attribution::Cell;
         }

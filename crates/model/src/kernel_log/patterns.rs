@@ -1,19 +1,20 @@
-//! By what lines of a kernel log are known. Pure.
+//! Recognizes lines of a kernel log. Pure.
 //!
-//! Sources, all of the kernel: `kernel/panic.c` and `lib/bug.c` (warnings and bugs), `arch/x86/kernel/dumpstack.c` and
-//! `arch/x86/mm/fault.c` (oopses), `mm/oom_kill.c`, `mm/memcontrol.c` and `mm/page_alloc.c` (memory),
-//! `kernel/hung_task.c`, `kernel/watchdog.c` and `kernel/rcu/tree_stall.h` (what does not go on).
+//! Sources, all of the kernel: `kernel/panic.c` and `lib/bug.c` (warnings and bugs),
+//! `arch/x86/kernel/dumpstack.c` and `arch/x86/mm/fault.c` (oopses), `mm/oom_kill.c`,
+//! `mm/memcontrol.c` and `mm/page_alloc.c` (memory), `kernel/hung_task.c`, `kernel/watchdog.c` and
+//! `kernel/rcu/tree_stall.h` (hangs).
 
 /// With what a warning or a bug begins.
 const CUT_HERE: &str = "------------[ cut here ]";
 /// With what it ends.
 const END_TRACE: &str = "---[ end trace";
-/// What the kernel says of a program that asked for more memory than there was.
+/// Message about a program that ran out of memory.
 const OUT_OF_MEMORY: &str = " invoked oom-killer";
-/// What it has done about that.
+/// Message about a killed process.
 const KILLED: &str = "Killed process ";
 
-/// What begins a report of many lines that has no mark of its own.
+/// First lines of multi-line reports without marks.
 const HEADS: [&str; 10] = [
     "BUG: ",
     "WARNING: ",
@@ -27,7 +28,7 @@ const HEADS: [&str; 10] = [
     "page allocation failure: ",
 ];
 
-/// What is part of a report that has begun, wherever it stands.
+/// Texts that are part of a report, at any position.
 const PARTS: [&str; 50] = [
     "Call Trace:",
     "<TASK>",
@@ -81,7 +82,7 @@ const PARTS: [&str; 50] = [
     "Rebooting in ",
 ];
 
-/// What comes of a report, as its consequence.
+/// Consequences of a report.
 const CONSEQUENCES: [&str; 3] = ["Oops: ", "Kernel panic", "Shutting down cpus"];
 
 /// Names of block devices before their number.
@@ -106,7 +107,8 @@ fn split(line: &str) -> Option<(u8, &str)> {
     Some((level.parse().ok()?, text))
 }
 
-/// The first of the gravest lines but for marks, traces and consequences: that one tells most.
+/// Returns the most informative line: the first of the most severe lines, without marks, traces and
+/// consequences.
 pub(super) fn title(lines: &[String]) -> &str {
     let telling = lines.iter().filter(|line| {
         let text = strip_level(line);
@@ -137,12 +139,12 @@ pub(super) fn starts_oom(text: &str) -> bool {
     text.contains(OUT_OF_MEMORY)
 }
 
-/// Whether memory is there again: a process was killed for it.
+/// Returns true if a memory shortage ends, because a process was killed.
 pub(super) fn ends_oom(text: &str) -> bool {
     text.contains(KILLED)
 }
 
-/// What is told of a process that was killed, and of those that are to go with it.
+/// Returns true for messages that follow the killing of a process.
 pub(super) fn continues_oom(text: &str) -> bool {
     text.starts_with("oom_reaper: ")
         || text.starts_with("Tasks in ")
@@ -157,7 +159,7 @@ pub(super) fn is_consequence(text: &str) -> bool {
     CONSEQUENCES.iter().any(|sign| text.starts_with(sign))
 }
 
-/// Whether a line can only be part of what was told before it.
+/// Returns true if a line can only belong to a preceding report.
 pub(super) fn is_part(text: &str) -> bool {
     PARTS.iter().any(|part| text.starts_with(part)) || is_frame(text) || is_dump(text)
 }
@@ -176,7 +178,8 @@ fn is_dump(text: &str) -> bool {
     offset.is_some_and(|o| o.len() == 8 && o.bytes().all(|b| b.is_ascii_hexdigit()))
 }
 
-/// The words of a line, of which block devices are some; the number of a journal on a device (`loop0-8`) is none.
+/// Returns the words of a line, which include the names of block devices. The number of a journal
+/// on a device (`loop0-8`) is excluded.
 pub(super) fn split_words(line: &str) -> impl Iterator<Item = &str> {
     let words = line.split(|c: char| !c.is_ascii_alphanumeric() && c != '-');
     words.map(|word| match word.starts_with("dm-") {
@@ -185,7 +188,7 @@ pub(super) fn split_words(line: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Whether a word is what the kernel calls a block device: `loop0`, `sda1`, `nvme0n1p2`, `dm-0`.
+/// Returns true if a word is a kernel name of a block device: `loop0`, `sda1`, `nvme0n1p2`, `dm-0`.
 pub(super) fn is_block_device(word: &str) -> bool {
     let digits = |text: &str| text.bytes().all(|b| b.is_ascii_digit());
     let numbered = NUMBERED.iter().any(|name| {

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// A warning with its trace, between two lines that have nothing to do with it. Linux 6.1.
+/// A warning with its trace, between two unrelated lines. Linux 6.1.
 const WARNING: &str = "\
 <6>[  100.000001] EXT4-fs (loop0): mounted filesystem with ordered data mode. Quota mode: none.
 <4>[  103.200001] ------------[ cut here ]------------
@@ -22,7 +22,7 @@ const WARNING: &str = "\
 <4>[  103.200049] ---[ end trace 0000000000000000 ]---
 <6>[  103.900000] EXT4-fs (loop0): unmounting filesystem.";
 
-/// An oops with what the kernel adds behind its end, and the panic that it leads to.
+/// An oops with the lines that the kernel adds after its end, and the resulting panic.
 const OOPS: &str = "\
 <1>[   12.000001] BUG: kernel NULL pointer dereference, address: 0000000000000028
 <1>[   12.000002] #PF: supervisor read access in kernel mode
@@ -44,7 +44,7 @@ const OOPS: &str = "\
 <6>[   12.000018] Kernel Offset: disabled
 <0>[   12.000019] ---[ end Kernel panic - not syncing: Fatal exception ]---";
 
-/// Two kills at the limit of a control group, one behind the other.
+/// Two consecutive kills at the limit of a control group.
 const OUT_OF_MEMORY: &str = "\
 <4>[  500.100001] rustc invoked oom-killer: gfp_mask=0xcc0(GFP_KERNEL), order=0, oom_score_adj=0
 <4>[  500.100010] CPU: 1 PID: 9001 Comm: rustc Not tainted 6.1.0-41-amd64 #1
@@ -62,7 +62,7 @@ const OUT_OF_MEMORY: &str = "\
 <4>[  500.200001] cc1 invoked oom-killer: gfp_mask=0xcc0(GFP_KERNEL), order=0, oom_score_adj=0
 <3>[  500.200010] Memory cgroup out of memory: Killed process 9002 (cc1) total-vm:1kB, anon-rss:1kB";
 
-/// Two tasks that do not go on, told by the same look at all of them, and a processor that is stuck.
+/// Two blocked tasks, reported by the same check, and a stuck processor.
 const STUCK: &str = "\
 <3>[  242.000001] INFO: task jfsCommit:81 blocked for more than 120 seconds.
 <3>[  242.000002]       Not tainted 6.1.0-41-amd64 #1
@@ -151,7 +151,7 @@ fn a_warning_is_one_event_between_its_marks() {
 }
 
 #[test]
-fn an_oops_with_the_panic_it_leads_to_is_one_event() {
+fn oops_and_resulting_panic_are_one_event() {
     let title = "<1> BUG: kernel NULL pointer dereference, address: 0000000000000028";
     assert_eq!(told(OOPS), wanted(&[(19, title)]));
 }
@@ -166,7 +166,7 @@ fn want_of_memory_is_one_event_for_each_kill() {
 }
 
 #[test]
-fn each_task_that_does_not_go_on_is_one_event_and_so_is_a_stuck_processor() {
+fn each_blocked_task_and_stuck_processor_is_one_event() {
     assert_eq!(
         told(STUCK),
         wanted(&[
@@ -187,7 +187,7 @@ fn each_task_that_does_not_go_on_is_one_event_and_so_is_a_stuck_processor() {
 }
 
 #[test]
-fn what_is_said_of_a_device_in_one_moment_is_one_event_until_it_is_said_again() {
+fn device_messages_at_one_moment_are_one_event_until_repeated() {
     let all = [
         (
             5,
@@ -218,7 +218,7 @@ fn what_is_said_of_a_device_in_one_moment_is_one_event_until_it_is_said_again() 
 }
 
 #[test]
-fn what_is_one_kind_differs_in_numbers_alone() {
+fn events_of_one_kind_differ_only_in_numbers() {
     let kind = |sector: u32| {
         let line = format!("<3> I/O error, dev loop0, sector {sector} op 0x1:(WRITE)");
         KernelEvent::from_line(line).kind()
@@ -254,7 +254,7 @@ struct Stored {
     kernel_log: Vec<KernelEvent>,
 }
 
-/// A database of an older version has lines, of which a trace had sixty.
+/// A database of an older version contains lines. A trace had sixty of them.
 #[test]
 fn lines_of_an_older_database_are_read_as_events() {
     let lines: Vec<String> = log(WARNING).into_iter().map(|line| line.text).collect();

@@ -1,11 +1,11 @@
-//! How much of the device is left to files.
+//! Space on the device that is available to files.
 
 use serde::{Deserialize, Serialize};
 
 use super::{OpUnit, Op, OpInfo, OpExecutor, FsState, OpName, WorkEstimate};
 use crate::{CacheState, SyncAtEnd, WorkloadCategory, Metric};
 
-/// Ask how much of the device is left to files (`statfs`).
+/// Measure the space on the device that is available to files (`statfs`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Capacity;
@@ -23,7 +23,7 @@ impl OpInfo for Capacity {
         WorkEstimate::new(0, 0, 1)
     }
 
-    /// The meter asks; it is to see what was written.
+    /// Syncs, so that the meter, which calls `statfs`, sees all written data.
     fn perform<S: OpExecutor>(&self, stage: &mut S) -> Result<(), S::Error> {
         stage.sync()
     }

@@ -5,8 +5,8 @@ use super::{FILE_SYNC_MODES, ObjectKind, OpInfo, OpExecutor, FsState, OpName, Wo
 use crate::{Bytes, SyncAtEnd, WorkloadCategory, Metric};
 
 keyed! {
-    /// Copy the largest file of the campaign's source into the filesystem; where there is no source, write a file
-    /// whose content is made in memory.
+    /// Copy the largest file of the campaign's source into the filesystem. Without a source, write
+    /// a file with generated content.
     pub struct CopyFileIn {
         /// Name of the file.
         file: String = name,

@@ -6,14 +6,14 @@ use super::keys::{FromKeys, block, name};
 use super::{KeyError, KeySource, Op, OpInfo, OpExecutor, FsState, TreeSpec, OpName, WorkEstimate};
 use crate::{Bytes, WorkloadCategory};
 
-/// Copy a tree from the campaign's source, all of it, into the filesystem; where there is no source, write a tree
-/// like this whose content is made in memory.
+/// Copy the whole tree of the campaign's source into the filesystem. Without a source, write a tree
+/// with generated content.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CopyTreeIn {
     /// Name of the tree's top directory.
     pub tree: String,
-    /// What it is made of.
+    /// Properties of the tree.
     #[serde(flatten)]
     pub spec: TreeSpec,
     /// Bytes per request.

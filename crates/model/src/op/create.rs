@@ -8,7 +8,7 @@ use super::metadata::order;
 use super::{KeyError, KeySource, ObjectKind, Op, OpInfo, TraversalOrder, FileSharing, OpExecutor, FsState, OpName, WorkEstimate};
 use crate::{Bytes, WorkloadCategory, Metric};
 
-/// What a set is made of.
+/// Kind of the entries of a set.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -28,7 +28,7 @@ pub enum SizeDistribution {
     /// All are alike.
     #[default]
     Fixed,
-    /// A gamma distribution of shape 1.5: filebench's, where nothing is said (`gamma=1500`).
+    /// A gamma distribution of shape 1.5, the default of filebench (`gamma=1500`).
     Gamma,
     /// A log-normal distribution of σ = 1: more small files, and a few large ones.
     LogNormal,
@@ -47,17 +47,18 @@ impl SizeDistribution {
 pub struct Create {
     /// Name of the set, by which later phases find the entries.
     pub set: String,
-    /// What they are.
+    /// Kind of the entries.
     #[serde(default)]
     pub kind: EntryKind,
-    /// How many, over all threads.
+    /// Number of entries over all threads.
     pub entries: u64,
-    /// Directories they are spread over; with a directory for each thread, so many for each.
+    /// Number of directories that contain the entries. With a directory for each thread, the number
+    /// for each thread.
     pub directories: u64,
     /// Directories inside each other, from the top of the set to the entries.
     #[serde(default = "Create::flat")]
     pub depth: u32,
-    /// Size of each file; the mean size where they differ.
+    /// Size of each file, or the mean size if sizes vary.
     pub size: Bytes,
     /// How sizes differ.
     #[serde(default, skip_serializing_if = "SizeDistribution::is_fixed")]
@@ -66,7 +67,7 @@ pub struct Create {
     pub order: TraversalOrder,
     /// Whether each file is fsynced before the next.
     pub fsync: bool,
-    /// Whether the directory of each file is fsynced behind it, as Bonnie++'s `-b` does.
+    /// Whether the directory of each file is fsynced after the file, like `-b` of Bonnie++.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub fsync_directory: bool,
     /// Threads, each with its share of the entries.

@@ -1,4 +1,4 @@
-//! A command line of the user's, run below the mounted directory.
+//! A command line of the user, run in the mounted directory.
 
 use super::keys::{FromKeys, keyed, optional, size};
 use super::{OpUnit, KeyError, KeySource, Op, OpInfo, OpExecutor, FsState, OpName, WorkEstimate};
@@ -10,22 +10,22 @@ keyed! {
     pub struct Exec {
         /// The program and its arguments, apart by blanks; `'…'` and `"…"` hold blanks together. No shell reads it.
         command: String = |keys: &dyn KeySource, key| keys.text(key),
-        /// About how much it writes, which nobody can know before.
+        /// Estimate of the bytes that it writes.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         writes: Option<Bytes> = |keys, key| optional(keys, key, size),
-        /// About how much of what commands have written it removes.
+        /// Estimate of the bytes, written by earlier commands, that it removes.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         frees: Option<Bytes> = |keys, key| optional(keys, key, size),
-        /// Packages that bring what it needs, for telling where they are missing; those of the suite.
+        /// Packages of the suite that contain its programs, for error messages.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         packages: Vec<String> = |_, _| Ok::<_, KeyError>(Vec::new()),
-        /// What it reads from standard input; nothing where empty. Suites cannot say it.
+        /// Standard input; empty by default. Not available in suite files.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         input: String = |_, _| Ok::<_, KeyError>(String::new()),
     }
 }
 
-/// The variable that says where archives lie.
+/// The environment variable with the directory of the archives.
 pub const ARCHIVES: &str = "ARCHIVES";
 
 impl Exec {
@@ -36,16 +36,17 @@ impl Exec {
         names.map(move |rest| &rest[..rest.find(|c| !is_name(c)).unwrap_or(rest.len())])
     }
 
-    /// A word of a command as [`Self::arguments`] reads it again, whatever stands in it.
+    /// Quotes a word of a command, so that [`Self::arguments`] returns it unchanged.
     pub fn quoted(word: &str) -> String {
         let pieces = word.split('\'').map(|piece| format!("'{piece}'"));
         pieces.collect::<Vec<_>>().join("\"'\"")
     }
 
-    /// The program and its arguments, as a shell would split the line that knows nothing but quotes.
+    /// Returns the program and its arguments. Splits the line like a shell, but supports only
+    /// quotes.
     ///
     /// # Errors
-    /// Where a quote is not closed, or there is no program.
+    /// Returns an error if a quote is not closed, or if the program is missing.
     pub fn arguments(&self) -> Result<Vec<String>, String> {
         let mut words = Vec::new();
         let mut word: Option<String> = None;
@@ -89,7 +90,7 @@ impl OpInfo for Exec {
         stage.run(self)
     }
 
-    /// Nobody knows what it asks of the filesystem.
+    /// The workload of a command is unknown.
     fn group(&self) -> Option<WorkloadCategory> {
         None
     }

@@ -1,36 +1,36 @@
-//! What an operation can ask of the engine: what it already does with jobs, sets, trees and streams, and single system
-//! calls on files. Names are those of files, sets and trees on the filesystem that is measured.
+//! Interface between operations and the engine: its jobs, sets, trees and streams, and single
+//! system calls on files. Names refer to files, sets and trees on the measured filesystem.
 
 use std::ops::Range;
 
 use super::{Create, Exec, FallocateMode, Io, Metadata, Mix, Replay, StreamUnit, TreeSpec};
 use crate::Bytes;
 
-/// What a file holds after an operation, so that it can be compared with that.
+/// Contents of a file after an operation, for verification.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FileContent<'a> {
-    /// A new file of so many zeros.
+    /// A new file with this many zero bytes.
     Zeros(Bytes),
     /// A new file that holds what this one does.
     CopyOf(&'a str),
-    /// What it held before, with zeros in this range.
+    /// The previous contents, with zeros in this range.
     Zeroed(Range<u64>),
-    /// What it held before, without this range.
+    /// The previous contents, without this range.
     CollapsedRange(Range<u64>),
 }
 
-/// Where an operation is performed.
+/// Environment in which an operation is performed.
 #[expect(
     clippy::missing_errors_doc,
     reason = "all fail as the filesystem does, or because it cannot do the thing at all"
 )]
 pub trait OpExecutor {
-    /// What can go wrong.
+    /// The error type.
     type Error;
     /// A file that is open.
     type File;
 
-    /// The error that says that this cannot be done here at all.
+    /// Returns the error for an operation that is not supported here.
     fn unsupported(&self, reason: &str) -> Self::Error;
     /// Brings everything to the device.
     fn sync(&mut self) -> Result<(), Self::Error>;
@@ -42,18 +42,18 @@ pub trait OpExecutor {
 
     /// Requests on one file, or on one for each thread.
     fn job(&mut self, job: &Io) -> Result<(), Self::Error>;
-    /// Writes a new file through a buffer of the program's own.
+    /// Writes a new file through a user-space buffer.
     fn write_stream(
         &mut self,
         file: &str,
         size: Bytes,
         unit: StreamUnit,
     ) -> Result<(), Self::Error>;
-    /// Reads a file through a buffer of the program's own.
+    /// Reads a file through a user-space buffer.
     fn read_stream(&mut self, file: &str, unit: StreamUnit) -> Result<(), Self::Error>;
     /// Copies a file by reading and writing.
     fn copy_file(&mut self, from: &str, to: &str, block: Bytes) -> Result<(), Self::Error>;
-    /// Copies a file of the campaign's source; writes one of this size where there is none.
+    /// Copies a file of the campaign's source. Without a source, writes a file of this size.
     fn copy_file_in(&mut self, file: &str, size: Bytes, block: Bytes) -> Result<(), Self::Error>;
     /// Removes a file.
     fn remove_file(&mut self, file: &str) -> Result<(), Self::Error>;
@@ -65,7 +65,7 @@ pub trait OpExecutor {
     fn mix(&mut self, mix: &Mix) -> Result<(), Self::Error>;
     /// Writes a tree whose content is made in memory.
     fn generate_tree(&mut self, tree: &str, spec: &TreeSpec) -> Result<(), Self::Error>;
-    /// Copies the campaign's source; writes a tree like this where there is none.
+    /// Copies the campaign's source. Without a source, writes a tree of this specification.
     fn copy_tree_in(
         &mut self,
         tree: &str,
@@ -78,7 +78,7 @@ pub trait OpExecutor {
     fn list_tree(&mut self, tree: &str) -> Result<(), Self::Error>;
     /// Looks for a name in a tree.
     fn find_in_tree(&mut self, tree: &str) -> Result<(), Self::Error>;
-    /// Compares every file of a tree with what was written.
+    /// Verifies every file of a tree.
     fn verify_tree(&mut self, tree: &str) -> Result<(), Self::Error>;
     /// Finds all files below a directory that a command has made, and reads them in random order.
     fn read_files(&mut self, directory: &str) -> Result<(), Self::Error>;
@@ -87,9 +87,10 @@ pub trait OpExecutor {
 
     /// The size of a file that an earlier operation made.
     fn size_of(&self, file: &str) -> Result<Bytes, Self::Error>;
-    /// The same of a file that is to be copied; where it could not be made, its copy cannot be either.
+    /// Returns the size of a file to be copied. If creating that file is unsupported, its copy is
+    /// marked as unsupported, too.
     fn size_to_copy(&mut self, from: &str, to: &str) -> Result<Bytes, Self::Error>;
-    /// Begins what is timed, so many operations.
+    /// Starts the timed part with this number of operations.
     fn start_timing(&mut self, operations: u64);
     /// Opens a file that an earlier operation made.
     fn open_file(&mut self, file: &str) -> Result<Self::File, Self::Error>;
@@ -107,7 +108,8 @@ pub trait OpExecutor {
     ) -> Result<(), Self::Error>;
     /// Lets a file share all space of another.
     fn clone_file(&mut self, from: &Self::File, to: &Self::File) -> Result<(), Self::Error>;
-    /// Copies a part of a file to the same place of another; says how many bytes that were.
+    /// Copies a range of a file to the same offset of another and returns the number of bytes
+    /// copied.
     fn copy_range(
         &mut self,
         from: &Self::File,
@@ -115,7 +117,7 @@ pub trait OpExecutor {
         offset: u64,
         length: u64,
     ) -> Result<u64, Self::Error>;
-    /// Ends the work on a file as the phase says it ends, and with it what is timed; remembers what the file holds
-    /// now.
+    /// Finishes the work on a file with the end of the phase, which also ends the timed part.
+    /// Records the contents of the file.
     fn finish(&mut self, file: Self::File, holds: FileContent<'_>) -> Result<(), Self::Error>;
 }

@@ -1,4 +1,4 @@
-//! What another program did and measured.
+//! An operation performed and measured by another program.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,7 +11,7 @@ use crate::{CacheState, SyncAtEnd, WorkloadCategory, Metric};
 pub struct External {
     /// The number by which its results are ranked.
     pub metric: Metric,
-    /// What it asked of the filesystem, where that is known.
+    /// Workload category, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub group: Option<WorkloadCategory>,
     /// Whether its time is that of the other phases of its test together.

@@ -1,4 +1,4 @@
-//! Space of a file set aside, given back, zeroed or taken out, without a byte written.
+//! Allocates, deallocates, zeroes or collapses the space of a file, without writing data.
 
 use serde::{Deserialize, Serialize};
 
@@ -13,10 +13,10 @@ keyed! {
     pub struct Fallocate {
         /// Name of the file.
         file: String = name,
-        /// What is done with its space.
+        /// Operation on the space.
         #[serde(default)]
         mode: FallocateMode = mode,
-        /// How much of it; all of a file that is there where absent.
+        /// Length of the range [default: the whole existing file].
         #[serde(default)]
         size: Option<Bytes> = |keys, key| optional(keys, key, size),
         /// Bytes per call; one call for all where absent.
@@ -25,21 +25,21 @@ keyed! {
     }
 }
 
-/// What `fallocate` does with space.
+/// Operation of `fallocate` on the space.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum FallocateMode {
-    /// Sets it aside for a new file, which becomes so long.
+    /// Allocates space for a new file of this size.
     #[default]
     Allocate,
-    /// Sets it aside behind the end of a new file, which stays empty (`FALLOC_FL_KEEP_SIZE`).
+    /// Allocates space beyond the end of a new file, which remains empty (`FALLOC_FL_KEEP_SIZE`).
     KeepSize,
     /// Gives it back: a hole (`FALLOC_FL_PUNCH_HOLE`).
     PunchHole,
     /// Keeps it and makes it read as zeros (`FALLOC_FL_ZERO_RANGE`).
     ZeroRange,
-    /// Takes it out, and what is behind moves up (`FALLOC_FL_COLLAPSE_RANGE`).
+    /// Removes a range and moves the following data up (`FALLOC_FL_COLLAPSE_RANGE`).
     CollapseRange,
 }
 
@@ -76,7 +76,7 @@ impl Fallocate {
         }
     }
 
-    /// Bytes per call, of so many in all.
+    /// Returns the bytes per call, for a total of `size` bytes.
     fn step(&self, size: u64) -> u64 {
         self.block.map_or(size, |block| block.0).max(1)
     }
@@ -117,7 +117,7 @@ impl OpInfo for Fallocate {
         }
         let left = match self.mode {
             FallocateMode::CollapseRange if size >= there => {
-                things.reject("something of the file must be left: give a smaller `size`".into());
+                things.reject("part of the file must be left; use a smaller `size`".into());
                 there
             }
             FallocateMode::CollapseRange => there - size,
@@ -141,7 +141,7 @@ impl OpInfo for Fallocate {
         let mut done = 0;
         while done < size {
             let length = step.min(size - done);
-            // What is behind a range that is taken out moves to where that began.
+            // Collapsing a range moves the following data to the start of the range.
             let offset = match self.mode {
                 FallocateMode::CollapseRange => 0,
                 _ => done,

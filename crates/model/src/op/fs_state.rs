@@ -1,5 +1,5 @@
-//! What lies on the filesystem while a test is followed phase by phase, what its operations do to that, and whether
-//! what one of them needs is there.
+//! State of the filesystem during a test, followed phase by phase: existing objects, changes by
+//! operations, and missing objects that an operation needs.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -7,7 +7,7 @@ use std::fmt;
 use super::{Op, VolumeStep, WorkEstimate};
 use crate::Bytes;
 
-/// What operations work on.
+/// Kind of object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ObjectKind {
     /// A file, or one for each thread.
@@ -16,7 +16,7 @@ pub enum ObjectKind {
     Set,
     /// Directories and files below one directory.
     Tree,
-    /// What the replay of a trace has left in a directory.
+    /// The directory of a replayed trace.
     Replayed,
 }
 
@@ -41,7 +41,7 @@ pub struct FsObject {
     pub bytes: u64,
 }
 
-/// What an operation did to a thing, as far as that has to be taken back before the operation can be done again.
+/// A change to an object that may have to be undone before the operation is repeated.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FsChange {
     /// It was made.
@@ -50,7 +50,7 @@ pub enum FsChange {
     Removed(ObjectKind, String),
     /// A file became longer.
     Grown(String),
-    /// The entries of a set have other names, in other directories where that is said.
+    /// The entries of a set have other names, and other directories if `across` is set.
     Renamed {
         /// The set.
         set: String,
@@ -64,11 +64,11 @@ pub enum FsChange {
         /// The size.
         size: Bytes,
     },
-    /// The content or the size of a file is another one; it is to be written again.
+    /// The content or the size of a file has changed; it must be written again.
     AllocationChanged(String),
-    /// Nobody knows what: it cannot be taken back.
+    /// Unknown changes, which cannot be undone.
     Unknown,
-    /// It holds something else, or has other attributes: done again, the same becomes of it.
+    /// The content or the attributes changed. A repetition has the same result.
     Overwritten(ObjectKind, String),
 }
 
@@ -82,16 +82,17 @@ enum MountState {
     Mounted,
 }
 
-/// Follows a test: what its operations have made so far. What cannot be is remembered, and things go on as if it were.
+/// Follows a test: the objects created by its operations so far. The first error is recorded, and
+/// the simulation continues.
 #[derive(Debug, Default)]
 pub struct FsState {
     state: MountState,
     there: BTreeMap<String, FsObject>,
-    /// Sets that a mix has changed: nothing but another mix knows what is in them.
+    /// Sets that a mix has changed. Only another mix can use them.
     mixed: BTreeMap<String, FsObject>,
-    /// Bytes in what has no name here.
+    /// Bytes in unnamed objects.
     nameless: u64,
-    /// What the last operation did.
+    /// Changes by the last operation.
     changes: Vec<FsChange>,
     /// Whether the last operation looked for something.
     uses: bool,
@@ -99,7 +100,7 @@ pub struct FsState {
 }
 
 impl FsState {
-    /// Takes in the next operation and gives its work.
+    /// Applies the next operation and returns its work.
     pub fn apply(&mut self, op: &Op) -> WorkEstimate {
         self.changes.clear();
         self.uses = false;
@@ -121,7 +122,7 @@ impl FsState {
             (VolumeStep::Mkfs, Start) => (Unmounted, None),
             (VolumeStep::Mkfs, state) => (
                 state,
-                Some("mkfs can only be the first phase: the others would be made on what is gone"),
+                Some("mkfs can only be the first phase: it would erase the data of the others"),
             ),
             (VolumeStep::Mount, Unmounted) => (Mounted, None),
             (VolumeStep::Unmount, Start | Mounted) => (Unmounted, None),
@@ -133,29 +134,29 @@ impl FsState {
         complaint.into_iter().for_each(|c| self.reject(c.into()));
     }
 
-    /// Why the last operation cannot come where it does.
+    /// Returns the reason why the last operation is not valid at its position.
     pub fn violation(&self) -> Option<&str> {
         self.complaint.as_deref()
     }
 
-    /// What the last operation did.
+    /// Returns the changes by the last operation.
     pub fn changes(&self) -> &[FsChange] {
         &self.changes
     }
 
-    /// Whether the last operation works on what is there.
+    /// Returns true if the last operation uses existing objects.
     pub const fn depends_on_state(&self) -> bool {
         self.uses
     }
 
-    /// What lies on the filesystem now, as files have it.
+    /// Returns the current total size of files on the filesystem.
     pub fn bytes(&self) -> Bytes {
         let all = self.there.values().chain(self.mixed.values());
         let each = all.map(|thing| thing.bytes);
         Bytes(each.fold(self.nameless, u64::saturating_add))
     }
 
-    /// The size of a file, where there is one.
+    /// Returns the size of a file, or `None` if it does not exist.
     pub fn size_of(&self, file: &str) -> Option<Bytes> {
         self.there.get(file).map(|thing| Bytes(thing.bytes))
     }
@@ -165,7 +166,7 @@ impl FsState {
         self.complaint.get_or_insert(complaint);
     }
 
-    /// The operation makes a thing of so many names and bytes.
+    /// Records that the operation creates an object with this number of entries and bytes.
     pub fn add(&mut self, kind: ObjectKind, name: &str, entries: u64, bytes: u64) {
         let thing = FsObject {
             kind,
@@ -174,12 +175,12 @@ impl FsState {
         };
         let mixed = self.mixed.get(name).copied();
         if let Some(there) = self.there.insert(name.to_owned(), thing).or(mixed) {
-            self.reject(format!("a {} `{name}` is there already", there.kind));
+            self.reject(format!("a {} `{name}` already exists", there.kind));
         }
         self.changes.push(FsChange::Made(kind, name.to_owned()));
     }
 
-    /// The operation works on a thing that an earlier one made.
+    /// Records that the operation uses an object of an earlier one, and returns it.
     pub fn find(&mut self, kind: ObjectKind, name: &str) -> FsObject {
         self.uses = true;
         let found = self.there.get(name).copied();
@@ -209,7 +210,7 @@ impl FsState {
         }
     }
 
-    /// The same, without looking for it anew.
+    /// Returns a set without recording a use.
     pub(super) fn mixed(&self, set: &str) -> FsObject {
         let found = self.mixed.get(set).or_else(|| self.there.get(set));
         found.copied().unwrap_or(FsObject {
@@ -240,7 +241,7 @@ impl FsState {
         thing
     }
 
-    /// The operation makes a file longer by so many bytes.
+    /// Records that the operation extends a file by this number of bytes.
     pub fn grow(&mut self, file: &str, bytes: u64) {
         let there = self.find(ObjectKind::File, file);
         let bytes = there.bytes.saturating_add(bytes);
@@ -258,18 +259,19 @@ impl FsState {
             .push(FsChange::AllocationChanged(file.to_owned()));
     }
 
-    /// The operation does what nobody knows: about so many bytes come from it, and so many of others' go.
+    /// Records an operation with unknown changes, with estimates of the bytes that it writes and
+    /// frees.
     pub fn change_unknown(&mut self, bytes: u64, freed: u64) {
         self.nameless = self.nameless.saturating_add(bytes).saturating_sub(freed);
         self.changes.push(FsChange::Unknown);
     }
 
-    /// The operation only seems to do what it does: there is nothing to take back.
+    /// Records that the operation made no lasting change, so there is nothing to undo.
     pub fn mark_unchanged(&mut self) {
         self.changes.clear();
     }
 
-    /// The operation changes what is there, in one of the other ways.
+    /// Records another change to existing objects.
     pub fn change(&mut self, change: FsChange) {
         self.changes.push(change);
     }

@@ -7,7 +7,7 @@ use super::{KeyError, KeySource, ObjectKind, Op, OpInfo, OpExecutor, FsState, Op
 use crate::{Bytes, WorkloadCategory};
 
 keyed! {
-    /// What a tree is made of.
+    /// Properties of a tree.
     #[derive(Copy)]
     pub struct TreeSpec {
         /// Number of files.
@@ -29,13 +29,13 @@ keyed! {
 pub struct GenerateTree {
     /// Name of the tree's top directory.
     pub tree: String,
-    /// What it is made of.
+    /// Properties of the tree.
     #[serde(flatten)]
     pub spec: TreeSpec,
 }
 
 impl TreeSpec {
-    /// Whether so many files can hold so many bytes.
+    /// Checks that this number of files can contain this number of bytes.
     pub(super) fn check(&self) -> Result<(), String> {
         let Self {
             files,

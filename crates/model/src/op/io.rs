@@ -27,8 +27,8 @@ pub struct Io {
     /// beginning (`size`); the whole file where absent.
     #[serde(default)]
     pub size: Option<Bytes>,
-    /// Requests over all threads (`number_ios`), random ones drawn each by itself; as many as the size
-    /// holds where absent, random ones each at a block of its own (`randommap`).
+    /// Requests over all threads (`number_ios`), with independent random offsets. If absent, the
+    /// number that the size contains, with each block used once in random access (`randommap`).
     #[serde(default)]
     pub operations: Option<u64>,
     /// The way to the file (`ioengine`).
@@ -43,14 +43,14 @@ pub struct Io {
     /// Whether threads share the file.
     #[serde(default)]
     pub sharing: FileSharing,
-    /// fsync after every so many writes of a thread (`fsync`); 0 for never.
+    /// Number of writes of a thread between two fsyncs (`fsync`); 0 for never.
     #[serde(default)]
     pub fsync: u64,
     /// Arrivals per second over all threads (`rate_iops`): the open loop. As fast as the filesystem
     /// answers where absent: the closed loop.
     #[serde(default)]
     pub rate: Option<u64>,
-    /// Whether every byte read is compared with what was written.
+    /// Whether the data that was read is verified.
     #[serde(default)]
     pub verify: bool,
     /// Whether opening and closing the file belong to the time of the phase; of one thread only. They are timed
@@ -92,7 +92,7 @@ const fn one() -> u32 {
 pub enum AccessPattern {
     /// A new file, front to back.
     Write,
-    /// Front to back over what is there: IOzone's "rewrite".
+    /// Sequentially over existing data: IOzone's "rewrite".
     Overwrite,
     /// Each block read, changed, written back in place: Bonnie++'s "rewrite".
     Rewrite,
@@ -116,7 +116,7 @@ pub enum AccessPattern {
         /// Share of the requests that are reads, 0 … 1.
         read_share: f64,
     },
-    /// The same block again and again: IOzone's "record rewrite".
+    /// Writes the same block repeatedly: IOzone's "record rewrite".
     RecordRewrite,
     /// Reads at random offsets, some of them changed and written back: Bonnie++'s "seeks".
     Seek {
@@ -222,7 +222,7 @@ pub enum FileSharing {
     Own,
 }
 
-/// Keys of every data operation, and those that some have beside them.
+/// Keys of every data operation, plus the additional keys of some.
 macro_rules! keys {
     ($($more:literal),*) => {
         &[
@@ -232,7 +232,7 @@ macro_rules! keys {
     };
 }
 
-/// The word of a data operation without keys of its own.
+/// Returns the word of a data operation without additional keys.
 const fn plain(name: &'static str, read: fn(&dyn KeySource) -> Result<Op, KeyError>) -> OpName {
     OpName {
         name,
@@ -267,7 +267,7 @@ fn read(t: &dyn KeySource, access: AccessPattern) -> Result<Op, KeyError> {
     }))
 }
 
-/// Whether threads share; they do where nothing is said.
+/// Reads whether threads share a file; they do by default.
 pub(super) fn sharing(t: &dyn KeySource, key: &'static str) -> Result<FileSharing, KeyError> {
     let words = [("shared", FileSharing::Shared), ("own", FileSharing::Own)];
     Ok(optional(t, key, |t, key| choice(t, key, &words))?.unwrap_or_default())
@@ -410,13 +410,13 @@ impl OpInfo for Io {
             ));
         }
         if self.verify && !self.access.reads() {
-            return Err(format!("`verify` means nothing for `{word}`"));
+            return Err(format!("`verify` cannot be used for `{word}`"));
         }
         if self.include_open_close && self.threads > 1 {
             return Err("`include_open_close` is for one thread: files of several are opened before the clock starts and closed after".into());
         }
         if self.fsync > 0 && !self.access.writes() {
-            return Err(format!("`fsync` means nothing for `{word}`"));
+            return Err(format!("`fsync` cannot be used for `{word}`"));
         }
         match self.access {
             AccessPattern::ReadStride { stride } if stride < self.block => Err(format!(
@@ -433,7 +433,7 @@ impl OpInfo for Io {
 }
 
 impl Io {
-    /// Follows what becomes of the file, and gives the bytes that are worked on.
+    /// Updates the state of the file and returns the number of bytes processed.
     fn follow_file(&self, things: &mut FsState) -> u64 {
         let files = match self.sharing {
             FileSharing::Shared => 1,
@@ -471,7 +471,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_left_out_is_the_plainest_job() {
+    fn missing_keys_have_the_simplest_values() {
         let json = r#"{"file":"f","access":"read","block":4096}"#;
         let io: Io = serde_json::from_str(json).unwrap();
         assert_eq!(io, Io::new("f", AccessPattern::Read, Bytes(4096)));

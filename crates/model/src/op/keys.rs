@@ -10,30 +10,30 @@ use crate::Bytes;
 pub struct OpName {
     /// The word.
     pub name: &'static str,
-    /// The keys that belong to it, beside those of every phase.
+    /// The keys of the operation, in addition to the keys of every phase.
     pub keys: &'static [&'static str],
     /// Reads the operation from the keys.
     pub read: fn(&dyn KeySource) -> Result<Op, KeyError>,
 }
 
-/// What is wrong with a key, and on which line.
+/// An invalid key, with its line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeyError {
     /// The line, from 1.
     pub line: usize,
-    /// What is wrong there and what was expected.
+    /// The problem and the expected value.
     pub message: String,
 }
 
-/// The keys of one phase, as its file has them. A key that is read has to be there; its value has to be what is asked
-/// for.
+/// The keys of one phase in its file. Reading a key returns an error if it is missing or its value
+/// is not of the requested type.
 #[expect(clippy::missing_errors_doc, reason = "said above for all")]
 pub trait KeySource {
-    /// Whether the key is there.
+    /// Returns true if the key exists.
     fn has(&self, key: &'static str) -> bool;
     /// A name as [`crate::check_name`] allows it.
     fn name(&self, key: &'static str) -> Result<String, KeyError>;
-    /// A text that says something.
+    /// Reads a non-empty text.
     fn text(&self, key: &'static str) -> Result<String, KeyError>;
     /// A size that may not be below this many bytes.
     fn size_from(&self, key: &'static str, least: u64) -> Result<Bytes, KeyError>;
@@ -45,9 +45,9 @@ pub trait KeySource {
     fn factor(&self, key: &'static str) -> Result<f64, KeyError>;
     /// `true` or `false`.
     fn flag(&self, key: &'static str) -> Result<bool, KeyError>;
-    /// One of a few words, by its place among them.
+    /// Reads one of the given words and returns its index.
     fn word(&self, key: &'static str, words: &[&str]) -> Result<usize, KeyError>;
-    /// Hands over each text of a list, and says what is wrong with one where that is said.
+    /// Passes each text of a list to `read`, and returns an error with its line if `read` fails.
     fn texts(
         &self,
         key: &'static str,
@@ -87,7 +87,8 @@ pub(super) const fn op_name<O: FromKeys + Into<Op>>(name: &'static str) -> OpNam
     }
 }
 
-/// Makes the struct of an operation; behind each field stands what reads it from the key of its name.
+/// Defines the struct of an operation. The expression after each field reads it from the key of its
+/// name.
 macro_rules! keyed {
     ($(#[$meta:meta])* pub struct $name:ident {
         $($(#[$field_meta:meta])* $field:ident: $kind:ty = $read:expr,)*
@@ -134,7 +135,7 @@ pub(super) fn block(keys: &dyn KeySource, key: &'static str) -> Result<Bytes, Ke
     }
 }
 
-/// What one of a few words means.
+/// Reads one of the given words and returns its meaning.
 pub(super) fn choice<T: Copy>(
     keys: &dyn KeySource,
     key: &'static str,
@@ -144,7 +145,7 @@ pub(super) fn choice<T: Copy>(
     Ok(words[keys.word(key, &names)?].1)
 }
 
-/// A key that need not be there.
+/// Reads an optional key.
 pub(super) fn optional<T>(
     keys: &dyn KeySource,
     key: &'static str,
@@ -153,12 +154,12 @@ pub(super) fn optional<T>(
     keys.has(key).then(|| read(keys, key)).transpose()
 }
 
-/// A flag; not set where nothing is said.
+/// Reads a flag [default: false].
 pub(super) fn flag(keys: &dyn KeySource, key: &'static str) -> Result<bool, KeyError> {
     Ok(optional(keys, key, |keys, key| keys.flag(key))?.unwrap_or(false))
 }
 
-/// A small number up to a limit; one where nothing is said.
+/// Reads a number from 1 to a maximum [default: 1].
 pub(super) fn count_up_to(
     keys: &dyn KeySource,
     key: &'static str,
@@ -169,7 +170,7 @@ pub(super) fn count_up_to(
     Ok(u32::try_from(number).unwrap_or(1))
 }
 
-/// Threads; one where nothing is said.
+/// Reads a number of threads [default: 1].
 pub(super) fn threads(keys: &dyn KeySource, key: &'static str) -> Result<u32, KeyError> {
     count_up_to(keys, key, 1024)
 }

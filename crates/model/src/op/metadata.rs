@@ -17,7 +17,7 @@ pub enum TraversalOrder {
     Random,
 }
 
-/// What is done with each entry of a set.
+/// Metadata operation on each entry of a file set.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "action", rename_all = "kebab-case")]
@@ -26,10 +26,10 @@ pub enum MetadataAction {
     Open,
     /// Ask for its attributes.
     Stat {
-        /// Whether it is also read where it has content, as Bonnie++ does.
+        /// Whether it is also read if it has content, like Bonnie++ does.
         read: bool,
     },
-    /// List the directories of the set, each once; an operation for each name found.
+    /// List each directory of the set once. Each name found counts as an operation.
     Readdir,
     /// Give it another name.
     Rename {
@@ -60,7 +60,7 @@ pub enum MetadataAction {
     },
     /// Remove it: `unlink`, or `rmdir` where the set is one of directories.
     Remove {
-        /// Whether its directory is fsynced behind it, as Bonnie++'s `-b` does.
+        /// Whether its directory is fsynced afterwards, like `-b` of Bonnie++.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         fsync: bool,
     },
@@ -72,7 +72,7 @@ pub enum MetadataAction {
 pub struct Metadata {
     /// The set.
     pub set: String,
-    /// What is done with each entry.
+    /// Operation on each entry.
     #[serde(flatten)]
     pub action: MetadataAction,
     /// The order.
@@ -81,7 +81,7 @@ pub struct Metadata {
     pub threads: u32,
 }
 
-/// Keys of every action, and those that some have beside them.
+/// Keys of every action, plus the additional keys of some.
 macro_rules! keys {
     ($($more:literal),*) => { &["set", "order", "threads", $($more,)*] };
 }

@@ -17,11 +17,11 @@ const MAX_THREADS: u32 = 1024;
 pub struct Mix {
     /// The roles.
     pub roles: Vec<Role>,
-    /// The role with whose last cycle all end; the others go on until then, however many cycles that takes. Each role
-    /// does its own cycles where absent.
+    /// The role whose last cycle ends the mix; the other roles repeat their cycles until then. If
+    /// absent, each role runs its number of cycles.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<String>,
-    /// Whether every byte read is compared with what was written.
+    /// Whether the data that was read is verified.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub verify: bool,
 }
@@ -30,7 +30,7 @@ pub struct Mix {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Role {
-    /// Its name, unique in the mix.
+    /// The name, unique in the mix.
     pub name: String,
     /// Its threads.
     pub threads: u32,
@@ -46,11 +46,12 @@ pub struct Role {
     /// The file whose blocks it works on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
-    /// What a cycle is, in order.
+    /// Steps of a cycle, in order.
     pub steps: Vec<MixStep>,
 }
 
-/// A role as a phase of its own behind its mix: it takes no time, and its result is that of the role there.
+/// Result of a role as a separate phase after its mix. It takes no time; the values are those
+/// measured for the role in the mix.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RoleResult {
@@ -59,7 +60,7 @@ pub struct RoleResult {
     pub mix_phase: String,
     /// The role.
     pub role: String,
-    /// The whole mix: what else ran is part of what was measured.
+    /// The whole mix, because the concurrent roles affect the result.
     pub mix: Mix,
 }
 
@@ -73,7 +74,7 @@ impl Mix {
         self.roles.iter().find(|role| role.name == name)
     }
 
-    /// The same with one role alone, which does its own cycles.
+    /// Returns the mix with only this role, which runs its number of cycles.
     #[must_use]
     pub fn only(&self, role: &Role) -> Self {
         Self {
@@ -88,7 +89,8 @@ impl Mix {
         self.until.as_ref().is_some_and(|until| *until != role.name)
     }
 
-    /// Whether any role makes, removes or changes files of a set: then each thread has files of its own there.
+    /// Returns true if any role creates, removes or modifies files of a set. Each thread then has
+    /// separate files in it.
     pub fn changes_set(&self, set: &str) -> bool {
         self.roles_of_set(set).any(Role::changes_files)
     }
@@ -99,12 +101,12 @@ impl Mix {
         roles.filter(move |role| role.set.as_deref() == Some(set))
     }
 
-    /// The sets that roles work on, each once.
+    /// Returns the sets of all roles without duplicates.
     pub fn sets(&self) -> Vec<&str> {
         once_each(self.roles.iter().filter_map(|role| role.set.as_deref()))
     }
 
-    /// The files that roles work on, each once.
+    /// Returns the files of all roles without duplicates.
     pub fn files(&self) -> Vec<&str> {
         once_each(self.roles.iter().filter_map(|role| role.file.as_deref()))
     }
@@ -173,12 +175,12 @@ impl Role {
         self.steps.iter().any(MixStep::changes_files)
     }
 
-    /// Whether it waits until anything is on the device.
+    /// Returns true if a step waits for the device.
     pub fn syncs(&self) -> bool {
         self.steps.iter().any(MixStep::syncs)
     }
 
-    /// Whether it appends to a log of its own.
+    /// Returns true if it appends to a private log.
     pub fn appends_to_log(&self) -> bool {
         self.steps.iter().any(|step| matches!(step, MixStep::Log(_)))
     }
@@ -189,7 +191,7 @@ impl Role {
         steps.any(|step| matches!(step, MixStep::Stream(_)))
     }
 
-    /// By which number it is ranked.
+    /// Returns the primary metric.
     pub fn primary_metric(&self) -> Metric {
         match self.rate {
             Some(_) => Metric::LatencyP99,
@@ -198,7 +200,7 @@ impl Role {
         }
     }
 
-    /// What is shown beside that.
+    /// Returns a secondary metric for tables, if any.
     fn beside(&self) -> Option<Metric> {
         match self.primary_metric() {
             _ if self.syncs() => Some(Metric::SyncP99),
@@ -207,7 +209,8 @@ impl Role {
         }
     }
 
-    /// By which number others are seen to be in its way: the time of its syncs, else the one by which it is ranked.
+    /// Returns the metric that shows interference by other roles: the time of its syncs, else the
+    /// primary metric.
     pub fn interference_metric(&self) -> Metric {
         match self.syncs() {
             true => Metric::SyncP99,
@@ -215,7 +218,8 @@ impl Role {
         }
     }
 
-    /// By how many files of its set a cycle makes more than it removes.
+    /// Returns the number of files of its set that a cycle creates minus the number that it
+    /// removes.
     fn net(&self) -> i64 {
         self.steps.iter().map(MixStep::net_files).sum()
     }
@@ -236,7 +240,7 @@ impl Role {
         needed.max(0).unsigned_abs().saturating_add(removed)
     }
 
-    /// Bytes by which files of its set grow, and more where those are removed.
+    /// Returns the bytes appended to files of its set; an upper bound if files are removed.
     fn appended(&self) -> u64 {
         self.bytes_of(|step| matches!(step, MixStep::Append(_)))
     }
@@ -283,12 +287,13 @@ impl Role {
         Ok(())
     }
 
-    /// Why it may not go on without end, where it may not.
+    /// Checks whether it may run without a fixed number of cycles. Returns an error with the reason
+    /// if not.
     fn is_endless(&self) -> Result<(), String> {
         let appends = |step: &MixStep| matches!(step, MixStep::Log(_) | MixStep::Append(_));
         match self.net() != 0 || self.steps.iter().any(appends) {
             true => Err(format!(
-                "role `{}` goes on until another one is through, so it may neither append nor make more files than it removes, nor fewer",
+                "role `{}` runs until another one has finished, so it may neither append nor change the number of files",
                 self.name
             )),
             false => Ok(()),
@@ -385,7 +390,7 @@ impl OpInfo for Mix {
     fn op_names() -> &'static [OpName] {
         &[OpName {
             name: "mix",
-            // `alone` makes phases of its own, which the loader adds.
+            // `alone` creates additional phases, which the loader adds.
             keys: &["role", "until", "verify", "alone"],
             read,
         }]
@@ -398,7 +403,8 @@ impl OpInfo for Mix {
         for file in self.files() {
             things.find(ObjectKind::File, file);
         }
-        // Which files there are and what they hold depends on how far each role came: nothing takes that back.
+        // The resulting files and contents depend on the progress of each role, so the change
+        // cannot be undone.
         if self.roles.iter().any(Role::writes) {
             let logged = self.roles.iter().map(Role::logged);
             things.change_unknown(logged.fold(0, u64::saturating_add), 0);
@@ -468,7 +474,7 @@ impl OpInfo for Mix {
 }
 
 impl OpInfo for RoleResult {
-    /// The loader makes it behind a mix; nobody writes it.
+    /// The loader adds it after a mix; suite files do not contain it.
     fn op_names() -> &'static [OpName] {
         &[]
     }

@@ -9,7 +9,7 @@ use super::WorkEstimate;
 use super::keys::MAX_BLOCK;
 use crate::{Bytes, Nanos};
 
-/// What a thread does next. Files of a set are drawn at random.
+/// A step of a thread. Files of a set are chosen at random.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -18,7 +18,7 @@ pub enum MixStep {
     Create,
     /// Write all of the new file; its size is one of the set's.
     Write,
-    /// Write so many bytes at the end of the open file.
+    /// Write this many bytes at the end of the open file.
     Append(Bytes),
     /// Open a file of the set.
     Open,
@@ -34,7 +34,7 @@ pub enum MixStep {
     Fsync,
     /// `fdatasync` it.
     Fdatasync,
-    /// Read so many bytes at a random place of the file, a multiple of them.
+    /// Read this many bytes at a random, aligned offset of the file.
     RandomRead(Bytes),
     /// Write them there.
     RandomWrite(Bytes),
@@ -89,7 +89,7 @@ impl MixStep {
         }]
     }
 
-    /// Bytes of the request, where it says so.
+    /// Returns the bytes of the request, if the step has a size.
     pub const fn size(&self) -> Option<Bytes> {
         match self {
             Self::Append(size)
@@ -119,7 +119,7 @@ impl MixStep {
         matches!(self, Self::Fsync | Self::Fdatasync)
     }
 
-    /// By how many files there are more afterwards.
+    /// Returns the change of the number of files.
     pub(super) const fn net_files(&self) -> i64 {
         match self {
             Self::Create => 1,
@@ -128,7 +128,7 @@ impl MixStep {
         }
     }
 
-    /// Its bytes and syncs, where files of the set have so many bytes on average.
+    /// Returns its bytes and syncs for a given mean file size.
     pub(super) const fn work(&self, mean: u64) -> WorkEstimate {
         match self {
             Self::Write => WorkEstimate::new(0, mean, 0),

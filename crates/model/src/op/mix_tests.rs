@@ -1,4 +1,4 @@
-//! Mixes as suites describe them: which steps can follow each other, and what a mix leaves on the filesystem.
+//! Mixes in suite files: valid orders of steps, and the resulting state of the filesystem.
 
 use super::*;
 use crate::{Bytes, Create, EntryKind, Io, Nanos, TraversalOrder, FileSharing};
@@ -84,7 +84,7 @@ fn steps_that_cannot_follow_each_other_are_named() {
 }
 
 #[test]
-fn who_goes_on_without_end_may_not_grow() {
+fn endless_roles_may_not_change_the_number_of_files() {
     let until = |steps: &[&str]| Mix {
         until: Some("deliver".into()),
         ..mix(&[role("deliver", &VARMAIL), role("other", steps)])
@@ -97,7 +97,7 @@ fn who_goes_on_without_end_may_not_grow() {
         &["delete"],
     ] {
         assert!(
-            until(steps).check().unwrap_err().contains("goes on until"),
+            until(steps).check().unwrap_err().contains("runs until"),
             "{steps:?}"
         );
     }
@@ -128,7 +128,7 @@ fn a_set_that_a_mix_has_changed_is_for_mixes_alone() {
     );
     assert!(!changing.is_undoable() && changing.modifies_files());
     things.apply(&changing);
-    assert_eq!(things.violation(), None, "another mix knows what is there");
+    assert_eq!(things.violation(), None, "another mix knows the files");
     things.apply(&Op::Metadata(crate::Metadata {
         set: "spool".into(),
         action: crate::MetadataAction::Stat { read: false },
@@ -139,7 +139,7 @@ fn a_set_that_a_mix_has_changed_is_for_mixes_alone() {
 }
 
 #[test]
-fn what_only_reads_leaves_its_set_as_it_was() {
+fn read_only_mix_does_not_change_its_set() {
     let mut things = made();
     let reading = Op::from(mix(&[
         role("look", &["open", "read", "close"]),
@@ -160,9 +160,9 @@ fn what_only_reads_leaves_its_set_as_it_was() {
 }
 
 #[test]
-fn nobody_runs_out_of_files() {
+fn roles_do_not_run_out_of_files() {
     let mut things = made();
-    // Forty files over four threads, of which each cycle of two threads removes one.
+    // Forty files over four threads; each cycle of two threads removes one.
     let mut remover = role("expunge", &["delete"]);
     let other = role("look", &["open", "close"]);
     remover.cycles = 20;
@@ -179,7 +179,7 @@ fn nobody_runs_out_of_files() {
 }
 
 #[test]
-fn a_role_is_ranked_by_what_it_is_for() {
+fn primary_metric_of_a_role_depends_on_its_purpose() {
     let closed = role("deliver", &VARMAIL);
     let open = Role {
         rate: Some(10),

@@ -30,7 +30,7 @@ pub use stream::StreamUnit;
 pub use volume::VolumeStep;
 pub use work_estimate::{OpUnit, WorkEstimate};
 
-/// Makes [`Op`] and finds the descriptor of what it holds. A line is a file and the operations in it.
+/// Generates [`Op`] and the lookup of its descriptor. Each line is a file with its operations.
 macro_rules! operations {
     ($($(#[$meta:meta])* $file:ident: $($(#[$own:meta])* $operation:ident)+,)*) => {
         $(
@@ -45,7 +45,7 @@ macro_rules! operations {
         #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
         #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
         #[serde(tag = "op", rename_all = "kebab-case")]
-        #[expect(missing_docs, reason = "each operation says what it is")]
+        #[expect(missing_docs, reason = "each operation documents itself")]
         pub enum Op {
             $(
                 $(#[$meta])*
@@ -54,15 +54,15 @@ macro_rules! operations {
         }
 
         impl Op {
-            /// What is particular to the operation.
+            /// Returns the descriptor of the operation.
             pub fn info(&self) -> &dyn OpInfo {
                 match self { $(Self::$operation(operation) => operation,)* }
             }
 
-            /// Performs it.
+            /// Performs the operation.
             ///
             /// # Errors
-            /// What the stage says: the first thing that went wrong.
+            /// Returns the first error of the stage.
             pub fn perform<S: OpExecutor>(&self, stage: &mut S) -> Result<(), S::Error> {
                 match self { $(Self::$operation(operation) => operation.perform(stage),)* }
             }
@@ -112,26 +112,27 @@ operations! {
     external: External,
 }
 
-/// All that is particular to an operation. What is not said here has the answer of most of them.
+/// The properties of an operation. Defaults are the values of most operations.
 pub trait OpInfo {
     /// The words of suites for it, each with its keys.
     fn op_names() -> &'static [OpName]
     where
         Self: Sized;
 
-    /// Follows what lies on the filesystem: says to `things` what the operation needs, makes, changes and removes, and
-    /// gives its work. The order of phases is held to it, and what it changes is taken back before it is repeated.
+    /// Records in `things` the objects that the operation needs, creates, modifies and removes, and
+    /// returns its work. This is used to check the order of phases, and to undo changes before a
+    /// repetition.
     fn apply(&self, things: &mut FsState) -> WorkEstimate;
 
-    /// Performs it.
+    /// Performs the operation.
     ///
     /// # Errors
-    /// What the stage says: the first thing that went wrong.
+    /// Returns the first error of the stage.
     fn perform<S: OpExecutor>(&self, stage: &mut S) -> Result<(), S::Error>
     where
         Self: Sized;
 
-    /// What its result tells; `None` where it only tries what a filesystem can do, or does nothing with it.
+    /// Returns the workload category, or `None` if it only probes a feature or does no work.
     fn group(&self) -> Option<WorkloadCategory>;
 
     /// The primary metric: tables rank by it.
@@ -139,17 +140,18 @@ pub trait OpInfo {
         Metric::Elapsed
     }
 
-    /// What the tables show beside that.
+    /// Returns a secondary metric for tables, if any.
     fn secondary_metrics(&self) -> Option<Metric> {
         None
     }
 
-    /// What each of its operations takes beside bytes and syncs: the guess of its time before it was ever measured.
+    /// Returns the cost of each operation in addition to bytes and syncs, for the estimate before
+    /// the first measurement.
     fn each(&self) -> OpUnit {
         OpUnit::Name
     }
 
-    /// The cache states that it can be asked for in; none where the page cache plays no part.
+    /// Returns the allowed cache states; empty if the page cache is irrelevant.
     fn allowed_caches(&self) -> &'static [CacheState] {
         &[
             CacheState::Cold,
@@ -158,20 +160,20 @@ pub trait OpInfo {
         ]
     }
 
-    /// Where it can end; nowhere else than where it does where there are none.
+    /// Returns the allowed ends; empty if the end is fixed.
     fn allowed_ends(&self) -> &'static [SyncAtEnd] {
         &[SyncAtEnd::Call, SyncAtEnd::Syncfs]
     }
 
-    /// Cache state and end where a suite leaves them out; it cannot where there are none.
+    /// Returns the default cache state and end; `None` if a suite must specify them.
     fn default_end(&self) -> Option<(CacheState, SyncAtEnd)> {
         None
     }
 
-    /// Whether its numbers go together.
+    /// Checks the combination of its values.
     ///
     /// # Errors
-    /// Why not, for the one who wrote them.
+    /// Returns the reason as text for the author of the suite.
     fn check(&self) -> Result<(), String> {
         Ok(())
     }
@@ -181,7 +183,7 @@ pub trait OpInfo {
         1
     }
 
-    /// Whether it copies from the campaign's source, where there is one.
+    /// Returns true if it copies from the campaign's source, if any.
     fn copies_in(&self) -> bool {
         false
     }
@@ -192,7 +194,7 @@ pub trait OpInfo {
     }
 }
 
-/// Where an operation on one file can end.
+/// Possible ends of an operation on one file.
 const FILE_SYNC_MODES: &[SyncAtEnd] = &[SyncAtEnd::Call, SyncAtEnd::Fsync, SyncAtEnd::Syncfs];
 
 impl Op {
@@ -210,12 +212,12 @@ impl Op {
         self.info().primary_metric()
     }
 
-    /// What the tables show of this operation, the primary metric first.
+    /// Returns the metrics in tables, the primary metric first.
     pub fn table_metrics(&self) -> impl Iterator<Item = Metric> {
         std::iter::once(self.primary_metric()).chain(self.info().secondary_metrics())
     }
 
-    /// What the operation does to what other operations have made, for taking it back.
+    /// Returns the changes to objects of other operations, so that they can be undone.
     pub fn changes(&self) -> Vec<FsChange> {
         let mut things = FsState::default();
         things.apply(self);
@@ -227,14 +229,15 @@ impl Op {
         !self.changes().is_empty()
     }
 
-    /// Whether what it does can be taken back, so that it can be done again. A mix is done once, for its roles end at
-    /// different times.
+    /// Returns true if its changes can be undone, so that it can be repeated. A mix runs once,
+    /// because its roles end at different times.
     pub fn is_undoable(&self) -> bool {
         let is_mix = matches!(self, Self::Mix(_) | Self::RoleResult(_));
         !is_mix && !self.changes().contains(&FsChange::Unknown)
     }
 
-    /// Whether it does nothing but read what is there: a warm cache can serve all of it, unless a role reads past it.
+    /// Returns true if it only reads existing data. A warm cache can serve all of it, unless a role
+    /// bypasses the cache.
     pub fn is_read_only(&self) -> bool {
         if let Self::Mix(mix) = self
             && mix.roles.iter().any(Role::reads_sequentially)
@@ -246,7 +249,7 @@ impl Op {
         things.depends_on_state() && things.changes().is_empty()
     }
 
-    /// Whether it copies from the campaign's source, where there is one.
+    /// Returns true if it copies from the campaign's source, if any.
     pub fn copies_from_source(&self) -> bool {
         self.info().copies_in()
     }
@@ -282,7 +285,7 @@ mod tests {
 {"op":"remove-file","file":"f"}"#;
 
     #[test]
-    fn what_campaigns_stored_is_read_and_written_as_it_was() {
+    fn stored_operations_survive_a_round_trip() {
         for line in STORED.lines().skip(1) {
             let op: Op = serde_json::from_str(line).unwrap_or_else(|e| panic!("{line}: {e}"));
             assert_eq!(serde_json::to_string(&op).unwrap(), line);
@@ -290,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_called_preallocate_is_a_way_of_fallocate() {
+    fn preallocate_is_read_as_fallocate() {
         let stored = r#"{"op":"preallocate","file":"f","size":100}"#;
         let op: Op = serde_json::from_str(stored).unwrap();
         assert_eq!(op, Fallocate::preallocate("f", crate::Bytes(100)).into());
@@ -299,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn words_and_the_keys_of_each_are_there_once() {
+    fn words_and_their_keys_are_unique() {
         let mut words: Vec<&str> = Op::words().map(|word| word.name).collect();
         let count = words.len();
         words.sort_unstable();
@@ -312,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn a_command_changes_what_nobody_knows_and_a_clone_is_undone_as_a_file() {
+    fn command_changes_are_unknown_and_a_clone_is_undone_as_a_file() {
         let exec = Exec {
             command: "true".into(),
             writes: Some(crate::Bytes(7)),
@@ -342,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn space_that_is_not_there_cannot_be_taken_out() {
+    fn collapse_cannot_exceed_the_file() {
         let mut things = FsState::default();
         things.apply(&Fallocate::preallocate("f", crate::Bytes(8192)).into());
         let collapse = |size| {

@@ -17,7 +17,7 @@ impl OpInfo for ReadFiles {
         const { &[op_name::<Self>("read-files")] }
     }
 
-    /// What a command has made has no size before it ran.
+    /// Files created by a command have an unknown size before it runs.
     fn apply(&self, _: &mut FsState) -> WorkEstimate {
         WorkEstimate::default()
     }

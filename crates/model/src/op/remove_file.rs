@@ -26,7 +26,7 @@ impl OpInfo for RemoveFile {
         stage.remove_file(&self.file)
     }
 
-    /// One file is not many, and what it takes is none of reading or writing it.
+    /// A single removal belongs to no workload category.
     fn group(&self) -> Option<WorkloadCategory> {
         None
     }

@@ -1,4 +1,4 @@
-//! What a program once did, done again: the replay of a trace.
+//! Replay of a recorded trace.
 
 use serde::{Deserialize, Serialize};
 
@@ -17,16 +17,16 @@ pub struct Replay {
     /// When operations begin.
     #[serde(default)]
     pub pace: ReplaySpeed,
-    /// How much faster than recorded, where the pace is scaled.
+    /// Speed relative to the recording, if the pace is scaled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub speed: Option<f64>,
-    /// The group of tests that its time counts in; none where the suite does not say.
+    /// The workload category; `None` if the suite does not specify it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub group: Option<WorkloadCategory>,
-    /// What the trace holds, once it was looked at: before a campaign begins.
+    /// Properties of the trace, read before a campaign starts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub facts: Option<TraceStats>,
-    /// The trace's file in base64, on its way to where it is replayed; campaigns do not keep it.
+    /// The trace file in base64, for transfer to the host of the replay. Not stored in campaigns.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data: Option<String>,
 }
@@ -41,11 +41,11 @@ pub enum ReplaySpeed {
     Closed,
     /// Not before the time that had gone by when it was recorded.
     Recorded,
-    /// The same, at another speed.
+    /// Scaled by the speed.
     Scaled,
 }
 
-/// What a trace holds.
+/// Properties of a trace.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TraceStats {
@@ -57,7 +57,7 @@ pub struct TraceStats {
     pub syncs: u64,
     /// Bytes that they read.
     pub read: Bytes,
-    /// Bytes that they write, and those that lie there before.
+    /// Bytes written, including files that exist before the start.
     pub written: Bytes,
     /// Bytes of all files, before or afterwards, whichever is more.
     pub space: Bytes,
@@ -84,7 +84,8 @@ impl Replay {
         }))
     }
 
-    /// How much faster than recorded operations begin; nothing where they begin as soon as they may.
+    /// Returns the speed relative to the recording, or `None` if operations start as soon as
+    /// possible.
     pub fn speed(&self) -> Option<f64> {
         match self.pace {
             ReplaySpeed::Closed => None,
@@ -118,7 +119,7 @@ impl OpInfo for Replay {
         stage.replay(self)
     }
 
-    /// What a trace is a case of is known to whoever names it in a suite.
+    /// The suite specifies the workload category of a trace.
     fn group(&self) -> Option<WorkloadCategory> {
         self.group
     }
@@ -127,7 +128,7 @@ impl OpInfo for Replay {
         Some(Metric::LatencyP99)
     }
 
-    /// What lies there before was just written.
+    /// The existing files were just written.
     fn allowed_caches(&self) -> &'static [CacheState] {
         &[CacheState::Warm]
     }

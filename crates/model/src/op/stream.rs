@@ -6,7 +6,7 @@ use super::keys::{block, name, size};
 use super::{FILE_SYNC_MODES, OpUnit, KeyError, KeySource, ObjectKind, Op, OpInfo, OpExecutor, FsState, OpName, WorkEstimate};
 use crate::{Bytes, SyncAtEnd, WorkloadCategory, Metric};
 
-/// What a buffered stream hands over at a time.
+/// Unit of the calls to a buffered stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -15,7 +15,7 @@ pub enum StreamUnit {
     Char,
     /// A line, as `fputs` and `fgets` do.
     Line,
-    /// So many bytes, as `fwrite` and `fread` do.
+    /// This many bytes, as `fwrite` and `fread` do.
     Record(Bytes),
 }
 
@@ -27,7 +27,7 @@ pub struct WriteStream {
     pub file: String,
     /// Size of the file.
     pub size: Bytes,
-    /// What is handed over at a time.
+    /// Unit of each call.
     pub unit: StreamUnit,
 }
 
@@ -37,7 +37,7 @@ pub struct WriteStream {
 pub struct ReadStream {
     /// Name of the file.
     pub file: String,
-    /// What is taken at a time.
+    /// Unit of each call.
     pub unit: StreamUnit,
 }
 
@@ -57,7 +57,7 @@ fn read(keys: &dyn KeySource, unit: StreamUnit) -> Result<Op, KeyError> {
 }
 
 impl StreamUnit {
-    /// How many of it there are in so many bytes, a line taken for 64 of them.
+    /// Returns the number of units in `bytes`, for an assumed line length of 64 bytes.
     fn count(self, bytes: u64) -> u64 {
         match self {
             Self::Char => bytes,

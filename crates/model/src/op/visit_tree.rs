@@ -1,4 +1,4 @@
-//! What only looks at a tree: listing it, finding a name in it, comparing every file with what was written.
+//! Operations that only read a tree: list it, find a name in it, verify every file.
 
 use super::keys::{keyed, name, op_name};
 use super::{ObjectKind, OpInfo, OpExecutor, FsState, OpName, WorkEstimate};
@@ -40,6 +40,6 @@ visits! {
     ListTree "list-tree" list_tree reads false,
     /// Look for a name in a tree, as `find -name` does.
     FindInTree "find-in-tree" find_in_tree reads false,
-    /// Read every file of a tree and compare it with what was written.
+    /// Read and verify every file of a tree.
     VerifyTree "verify-tree" verify_tree reads true,
 }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::{OpUnit, KeyError, KeySource, Op, OpInfo, OpExecutor, FsState, OpName, WorkEstimate};
 use crate::{CacheState, SyncAtEnd, WorkloadCategory};
 
-/// What a step does.
+/// Kind of step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum VolumeStep {
     /// Makes the filesystem.

@@ -1,7 +1,7 @@
-//! What an operation moves: bytes and operations of one pass, as far as the plan alone tells.
+//! Work of an operation: bytes and operations of one pass, computed from the plan.
 //!
-//! Time limits and filesystems that refuse make it less; what a filesystem does of its own accord
-//! (journals, metadata) is not in it.
+//! Time limits and unsupported operations reduce it. Additional writes of the filesystem (journals,
+//! metadata) are not included.
 
 use std::ops::{Add, Mul};
 
@@ -18,25 +18,25 @@ pub struct WorkEstimate {
     pub written: Bytes,
     /// Operations.
     pub operations: u64,
-    /// Operations that wait for an fsync of their own.
+    /// Operations that each wait for an fsync.
     pub syncs: u64,
 }
 
-/// What an operation takes beside its bytes.
+/// Cost of an operation in addition to its bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OpUnit {
-    /// What a request on data takes.
+    /// The cost of a data request.
     Request,
-    /// What an operation on a name takes.
+    /// The cost of an operation on a name.
     Name,
-    /// Each byte is handed over by itself.
+    /// The cost of a call for each byte.
     Byte,
-    /// Nobody can guess it, or it is nothing.
+    /// Unknown or zero.
     Nothing,
 }
 
 impl WorkEstimate {
-    /// So many bytes read and written in so many operations, none of which waits.
+    /// Creates work of bytes read and written in a number of operations, without syncs.
     pub const fn new(read: u64, written: u64, operations: u64) -> Self {
         Self {
             read: Bytes(read),
@@ -46,13 +46,13 @@ impl WorkEstimate {
         }
     }
 
-    /// The same with so many fsyncs.
+    /// Returns the work with this number of fsyncs.
     #[must_use]
     pub const fn with_syncs(self, syncs: u64) -> Self {
         Self { syncs, ..self }
     }
 
-    /// The same with so many bytes read.
+    /// Returns the work with this number of bytes read.
     #[must_use]
     pub const fn with_read(self, read: Bytes) -> Self {
         Self { read, ..self }

@@ -16,14 +16,14 @@ const MARGIN: f64 = 10.0;
 const ROW: f64 = 17.0;
 /// Above the topmost row: title and legend.
 const HEAD: f64 = 64.0;
-/// Narrower boxes are not drawn, nor what lies above them.
+/// Width below which a box, and all boxes above it, are not drawn.
 const NARROWEST: f64 = 0.4;
-/// What a character takes at the size of the text.
+/// Width of a character at the font size used.
 const CHARACTER: f64 = 6.6;
-/// A box holds a name of at least so many characters, or none.
+/// Minimum number of characters that must fit for a box to have a label.
 const SHORTEST: usize = 3;
 
-/// A function with what it calls; nanoseconds of the first profile and of the second.
+/// A function with its callees; nanoseconds of the first and of the second profile.
 #[derive(Default)]
 struct Node<'a> {
     times: [f64; 2],
@@ -35,7 +35,7 @@ impl Node<'_> {
         self.times[0] + self.times[1]
     }
 
-    /// Rows that it takes, as far as they are wide enough to be drawn.
+    /// Returns the number of rows that are wide enough to be drawn.
     fn rows(&self, scale: f64) -> usize {
         let drawn = self.callees.values().filter(|node| is_drawn(node, scale));
         1 + drawn.map(|node| node.rows(scale)).max().unwrap_or(0)
@@ -46,8 +46,8 @@ fn is_drawn(node: &Node<'_>, scale: f64) -> bool {
     node.both() * scale >= NARROWEST
 }
 
-/// The picture as SVG. The same profiles give the same picture; each box says on being pointed at what it took on either
-/// side, where the samples of each profile divide a time.
+/// Returns the flame graph as SVG. The same profiles give the same picture. The tooltip of each box
+/// shows its time on either side; the samples of each profile divide the given total time.
 pub fn difference_flame_graph(
     title: &str,
     names: [&str; 2],
@@ -175,7 +175,7 @@ fn colour(times: [f64; 2]) -> String {
     format!("#{:02x}{:02x}{:02x}", mixed(0), mixed(1), mixed(2))
 }
 
-/// A text as it may stand between two tags.
+/// Escapes text for use between two tags.
 fn escaped(text: &str) -> String {
     let text = escape_invisible(text).replace('&', "&amp;");
     text.replace('<', "&lt;").replace('>', "&gt;")
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn each_function_is_a_box_coloured_by_who_takes_more() {
+    fn each_box_is_coloured_by_the_slower_side() {
         let picture = picture();
         assert_eq!(
             colour_of(&picture, "&lt;ext4&gt; &amp; co"),
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_sampled_is_a_picture_of_nothing() {
+    fn empty_profiles_give_an_empty_picture() {
         let none = CpuProfile::default();
         let picture = difference_flame_graph("t", ["a", "b"], [(&none, Nanos(0)); 2]);
         assert!(

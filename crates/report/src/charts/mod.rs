@@ -1,10 +1,10 @@
-//! Every chart of a report as a picture of its own: SVG that carries its style and its caption, and needs
-//! no page around it.
+//! Renders every chart of a report as a separate SVG picture, which contains its style and its
+//! caption and needs no page.
 //!
-//! The page's own script draws them, in an engine for JavaScript that is built in: what is a chart there is
-//! the same chart here. The engine has no clock, no file and no network; it gets the numbers of the page and
-//! gives texts. Where the picture goes and what file it becomes is the caller's business; names hold nothing
-//! but lower-case letters, digits and `-`.
+//! The script of the page draws the charts in a built-in JavaScript engine, so charts and page look
+//! the same. The engine has no clock, no files and no network; its input is the data of the page,
+//! its output is text. The caller decides where pictures are stored; names contain only lower-case
+//! letters, digits and `-`.
 
 pub(crate) mod flame_graph;
 pub(crate) mod png;
@@ -28,7 +28,7 @@ pub struct ChartFile {
     pub svg: String,
 }
 
-/// What is the picture's and not the chart's; the font is the one that is built in.
+/// Styles of the picture around the chart; the font is the built-in one.
 const STYLE: &str = r#"
 svg { font-family: "DejaVu Sans Condensed", "DejaVu Sans", system-ui, sans-serif; font-size: 12px; }
 .paper { fill: #ffffff; }
@@ -51,7 +51,7 @@ pub fn charts(results: &CampaignResults, analysis: &Analysis) -> Vec<ChartFile> 
     charts
 }
 
-/// What a script gives, in an engine of its own without a clock.
+/// Runs a script in a new engine without a clock and returns its result.
 fn run(script: impl FnOnce(&Ctx<'_>) -> rquickjs::Result<String>) -> String {
     let runtime = Runtime::new().expect("there is memory for an engine");
     let context = Context::custom::<(Eval, Json, MapSet, RegExp, RegExpCompiler)>(&runtime);
@@ -96,7 +96,7 @@ mod tests {
         assert_eq!(surfaces, 2 * analysis.sweeps[0].phases.len(), "the grid's");
     }
 
-    /// The text that says what the numbers of a chart are.
+    /// Returns the text that explains the numbers of a chart.
     fn unit(svg: &str) -> Option<&str> {
         let classes = ["unit", "unit-above", "level"];
         let mut texts = classes
@@ -132,7 +132,7 @@ mod tests {
 
     /// An axis that ends at 1000 and means thousands has to say so.
     #[test]
-    fn curves_over_thousands_of_operations_say_so() {
+    fn curves_over_thousands_of_operations_name_that_unit() {
         let all = of(&fixture::swept());
         let unit_of = |name: &str| {
             let chart = all.iter().find(|c| c.name == name);
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn a_total_over_a_failed_step_is_invalid_and_no_smaller_number() {
+    fn total_over_a_failed_step_is_invalid() {
         let steps = of(&fixture::realistic());
         let steps = steps.iter().find(|c| c.name == "bonnie-files-steps");
         let steps = &steps.expect("a test of several steps").svg;
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_spread_over_disks_is_a_line_over_their_number() {
+    fn results_over_disks_are_drawn_over_the_number_of_disks() {
         let results = fixture::over_disks();
         let analysis = analyse(&results);
         let files = charts(&results, &analysis);
@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn a_picture_loads_nothing_and_names_stay_text() {
+    fn pictures_load_nothing_and_escape_names() {
         for file in of(&fixture::hostile()) {
             let svg = file.svg.replace("http://www.w3.org/2000/svg", "");
             for forbidden in ["http", "href", "url(", "@import", "<script", "<image", "<!"] {

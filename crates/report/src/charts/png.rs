@@ -1,9 +1,10 @@
-//! Charts as PNG: the same SVG, drawn by resvg with a font that is built in.
+//! Charts as PNG: the same SVG, drawn by resvg with a built-in font.
 //!
-//! The font is DejaVu Sans Condensed 2.37, whose licence allows it: with one of the system's the same
-//! results would give other pictures on other machines, and none at all where no font is installed. It
-//! has Latin, Greek, Cyrillic and Arabic letters and every sign of the reports; what it lacks (Chinese, for
-//! one) is an empty box here, and is in the SVG. Nothing is read from a disk or a network.
+//! The font is DejaVu Sans Condensed 2.37, whose licence allows it. With a system font, the same
+//! results would give different pictures on different machines, and no text on machines without
+//! fonts. It has Latin, Greek, Cyrillic and Arabic letters and every sign of the reports.
+//! Characters that it lacks (Chinese, for example) are empty boxes here but are contained in the
+//! SVG. Nothing is read from disk or network.
 
 use std::sync::Arc;
 

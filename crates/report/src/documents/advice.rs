@@ -1,5 +1,5 @@
-//! An advice in words: what to take and why, what the runner-up costs, who was ruled out, and on how
-//! much of the weight it rests.
+//! Advice as text: the recommended contender and the reasons, the cost of the runner-up, the
+//! contenders ruled out, and the share of the weight that was tested.
 
 use model::CampaignResults;
 use stats::{Advice, Analysis, QualifiedContender, Recommendation};
@@ -16,7 +16,7 @@ use crate::text::scale::three_digits;
 use crate::text::summary;
 use crate::text::text::{sanitize_line, wrap};
 
-/// The most results that are named where some do not count.
+/// Maximum number of results listed as not counted.
 const MAX_LEFT_OUT: usize = 8;
 
 /// The advice as text.
@@ -71,7 +71,7 @@ fn name(ranked: &QualifiedContender) -> String {
 }
 
 fn ranking(advice: &Advice) -> String {
-    // Who lacks results has no place, and where nobody has one there is no table.
+    // Contenders that lack results have no place. If no contender has a place, there is no table.
     if advice.ranking.iter().all(|ranked| ranked.place.is_none()) {
         return String::new();
     }
@@ -88,7 +88,8 @@ fn ranking(advice: &Advice) -> String {
     format!("\n{}{}\n", table.text("  "), wrapped(note))
 }
 
-/// What makes an advice weak besides its rounds: a machine that was busy, and tests that did not run.
+/// Returns warnings that weaken an advice, apart from too few rounds: a busy machine, and cells
+/// that did not run.
 fn careful(results: &CampaignResults) -> String {
     let cells = || results.cells.iter();
     let ran = cells().filter_map(|cell| cell.result.as_ref());
@@ -115,12 +116,12 @@ fn careful(results: &CampaignResults) -> String {
     }
 }
 
-/// What has no part in the answers, in virtual time.
+/// Returns the phases that are excluded from answers in virtual time.
 fn not_counted(analysis: &Analysis) -> String {
     withheld(analysis).map_or_else(String::new, |text| format!("{}\n", wrapped(&text)))
 }
 
-/// The answer, with what it asks to do.
+/// Returns the answer, and the command that it recommends.
 fn sentence(advice: &Advice, contenders: &[String], results: &CampaignResults) -> String {
     let suites = results.campaign.suites.iter();
     let ran = CampaignScope {
@@ -143,7 +144,7 @@ fn sentence(advice: &Advice, contenders: &[String], results: &CampaignResults) -
     }
 }
 
-/// What taking the runner-up costs, group by group.
+/// Returns the cost of the runner-up compared with the first, by test category.
 fn price(advice: &Advice) -> String {
     let Some((first, second)) = advice.ranking.first().zip(advice.ranking.get(1)) else {
         return String::new();
@@ -153,7 +154,7 @@ fn price(advice: &Advice) -> String {
     }
     let mut table = Table::new(&["group", ">weight", "times the first", "they change places"]);
     for group in &second.groups {
-        // What rounds to nothing or to all of the weight is no place to turn.
+        // A weight that rounds to 0 or 100 % is not a turning point.
         let turns = group.turns_at.filter(|at| (0.005..0.995).contains(at));
         let turns = turns.map_or_else(String::new, |at| {
             let way = if at > group.share { "above" } else { "below" };
@@ -190,7 +191,7 @@ fn ruled_out(advice: &Advice) -> String {
     out
 }
 
-/// What the advice does not rest on.
+/// Returns the limits of the advice: untested groups, excluded results, untried features.
 fn limits(advice: &Advice) -> String {
     let mut out = String::new();
     for untested in &advice.untested {
@@ -245,7 +246,7 @@ fn left_out(advice: &Advice) -> String {
     let mut out = "\nDo not count, since not all who qualify have them\n".to_owned();
     for result in advice.left_out.iter().take(MAX_LEFT_OUT) {
         let lacking = result.lacking.iter();
-        // Of what others measured nobody may have said why there is none.
+        // Results of other programs may be missing without a known reason.
         let lacking = lacking.map(|(who, word)| {
             format!("{} {word}", sanitize_line(who))
                 .trim_end()
@@ -277,7 +278,7 @@ fn untried(advice: &Advice) -> String {
     }
 }
 
-/// A sentence in lines of at most 80 columns, each behind the margin with which it begins.
+/// Wraps a sentence at 80 columns and keeps its indentation on each line.
 pub(crate) fn wrapped(text: &str) -> String {
     const COLUMNS: usize = 80;
     let margin = &text[..text.len() - text.trim_start().len()];
@@ -337,7 +338,7 @@ mod tests {
     }
 
     #[test]
-    fn hostile_names_stay_what_they_are() {
+    fn hostile_names_are_escaped() {
         let text = shown(&fixture::hostile());
         assert!(
             !text.contains('\u{1b}') && !text.contains('\u{202e}'),
@@ -347,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_are_wrapped_behind_their_margin() {
+    fn wrapped_lines_keep_their_indentation() {
         let text = wrapped(&format!("  {}", "word ".repeat(50)));
         assert!(
             text.lines()

@@ -1,5 +1,5 @@
-//! How far two campaigns agree on who is better, in words: one sentence, a table of groups and one of phases, and every
-//! pair that they call different ways. As text for a terminal and as Markdown.
+//! Agreement of two campaigns on the order of contenders: one sentence, a table of groups and one
+//! of phases, and every pair with opposite results. As text for a terminal and as Markdown.
 
 use stats::{Agreement, Disagreement, DisagreementCause, PairAgreement, PhaseAgreement};
 
@@ -12,10 +12,10 @@ use crate::text::text::sanitize_line;
 
 /// The most pairs that are named.
 const MAX_PAIRS: usize = 25;
-/// What is not known.
+/// Text of an unknown value.
 const NONE: &str = "–";
 
-/// The agreement in words.
+/// Renders the agreement as text.
 pub fn agreement_text(found: &Agreement, sides: SideLabels<'_>, form: TextStyle) -> String {
     let mut out = form.line(&verdict(found, sides));
     out += &form.settings(&found.settings, [sides.before, sides.after]);
@@ -27,11 +27,9 @@ pub fn agreement_text(found: &Agreement, sides: SideLabels<'_>, form: TextStyle)
     out
 }
 
-const LEGEND: &str = "Different: pairs that both call different by more than the margin. Tau-b: rank correlation over all \
-                      pairs within a phase, 1 where all orders are the same. Ratio of ratios: how many times as far apart \
-                      the first sets a pair as the second does; the median, and between what the middle half lies.";
+const LEGEND: &str = "Different: pairs with a difference of more than the margin in both. Tau-b: rank correlation over all pairs within a phase; 1 if all orders are the same. Ratio of ratios: difference of a pair in the first as a multiple of that in the second; the median, and the range of the middle half.";
 
-/// What it comes to.
+/// Returns the summary of the agreement.
 fn verdict(found: &Agreement, sides: SideLabels<'_>) -> String {
     let all = &found.all;
     let mut text = match all.share() {
@@ -176,13 +174,13 @@ fn disagreements(found: &Agreement, sides: SideLabels<'_>, form: TextStyle) -> S
         ]);
     }
     let note = format!(
-        "What the worse one costs as a multiple of the better one, who is better as {} has it.",
+        "Cost of the worse contender as a multiple of the better one; {} defines which one is better.",
         sanitize_line(sides.after)
     );
     form.heading(&title) + &form.table(&table) + &format!("\n{}", form.line(&note))
 }
 
-/// What the campaigns did not do alike.
+/// Returns the differences between the campaigns that may explain a disagreement.
 fn why(one: &Disagreement) -> String {
     let causes: Vec<String> = one.causes.iter().map(cause).collect();
     match causes.is_empty() {
@@ -283,12 +281,12 @@ mod tests {
     }
 
     #[test]
-    fn what_agrees_and_what_does_not() {
+    fn agreements_and_disagreements_are_shown() {
         insta::assert_snapshot!(text(&[], TEXT));
     }
 
     #[test]
-    fn what_is_withheld_is_marked_and_told_apart() {
+    fn withheld_phases_are_marked_and_counted_separately() {
         let withheld = ExcludedPhase {
             phase: "file/write".parse().unwrap(),
             reason: "nothing waits for the disk".to_owned(),

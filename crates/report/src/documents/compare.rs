@@ -1,5 +1,5 @@
-//! Two campaigns side by side, in words: what differs in the setting, what got worse, what better, and
-//! what is not significantly different. As text for a terminal and as Markdown.
+//! Comparison of two campaigns as text: differences of the setting, regressions, improvements, and
+//! results without a significant difference. As text for a terminal and as Markdown.
 
 use stats::{
     CampaignComparison, ComparisonVerdict, HostBlock, OverallChange, ResultChange, SettingChange,
@@ -12,27 +12,27 @@ use crate::text::conclusions::{bound_prefix, describe, format_excess, listed};
 use crate::text::labels::{arrow, percent, pluralize};
 use crate::text::text::sanitize_line;
 
-/// The most differences that are shown though nothing is known of them.
+/// Maximum number of undecided differences shown.
 const MAX_OPEN: usize = 10;
-/// What only a larger regression would show is no longer told in numbers.
+/// Regression below which the smallest detectable regression is given as a number.
 const MAX_DETECTABLE: f64 = 1.0;
 
 /// The head of ratios with their intervals.
 const RATIO: &str = "cost (95 %)";
 
-/// What is compared, in words.
+/// Names of the compared sides.
 #[derive(Clone, Copy, Debug)]
 pub struct SideLabels<'a> {
-    /// What was before: `campaign 3 “nightly”`.
+    /// The earlier side: `campaign 3 “nightly”`.
     pub before: &'a str,
-    /// What is after.
+    /// The later side.
     pub after: &'a str,
 }
 
 /// How a comparison is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TextStyle {
-    /// For a terminal of so many columns, or a file, in which lines are of any length.
+    /// Text for a terminal of the given width, or for a file, with lines of any length.
     Text {
         /// The columns.
         columns: Option<usize>,
@@ -70,7 +70,7 @@ impl TextStyle {
         }
     }
 
-    /// What differs in the setting of two sides of these names.
+    /// Returns the differences in the setting between two sides with these names.
     pub(super) fn settings(self, settings: &[SettingChange], sides: [&str; 2]) -> String {
         settings_section(settings, sides).map_or_else(String::new, |section| self.section(&section))
     }
@@ -83,30 +83,30 @@ impl TextStyle {
     }
 }
 
-/// What a part of a comparison is about.
+/// Topic of a section of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ComparisonPart {
-    /// What differs in the setting.
+    /// Differences in the setting.
     Setting,
     /// Contenders over all their results.
     Overall,
-    /// What fails after and did not before.
+    /// Failures in the later side only.
     Failures,
     /// Results that are worse.
     Worse,
     /// Results that are better.
     Better,
-    /// Results of which nothing is known.
+    /// Results that are not decided.
     Open,
-    /// How many are equal.
+    /// Number of equal results.
     Equal,
-    /// What was not compared.
+    /// Results that were not compared.
     NotCompared,
 }
 
-/// A part of a comparison under a heading of its own: a table, lines, or the heading alone.
+/// A section of a comparison with a heading: a table, lines, or only the heading.
 pub(crate) struct Section {
-    /// What it is about.
+    /// The topic.
     pub part: ComparisonPart,
     /// The heading.
     pub title: String,
@@ -132,13 +132,13 @@ fn settings_section(settings: &[SettingChange], sides: [&str; 2]) -> Option<Sect
     }
     (!settings.is_empty()).then(|| Section {
         part: ComparisonPart::Setting,
-        title: "What differs in the setting".to_owned(),
+        title: "Differences in the setting".to_owned(),
         table: Some(table),
         lines: Vec::new(),
     })
 }
 
-/// The comparison in words.
+/// Renders the comparison as text.
 pub fn compare_text(found: &CampaignComparison, sides: SideLabels<'_>, form: TextStyle) -> String {
     let title = format!(
         "{} → {}",
@@ -181,7 +181,7 @@ pub(crate) fn sections(found: &CampaignComparison) -> Vec<Section> {
     sections.into_iter().flatten().collect()
 }
 
-/// What the sides are called: two contenders by their names.
+/// Returns the names of the sides: two contenders are named as such.
 fn names(found: &CampaignComparison) -> [&str; 2] {
     let within = found.within.as_ref();
     within.map_or(["before", "after"], |names| {
@@ -189,7 +189,7 @@ fn names(found: &CampaignComparison) -> [&str; 2] {
     })
 }
 
-/// The hosts of a comparison over several, and in what they differ.
+/// Returns the hosts of a comparison over several hosts, and their differences.
 fn hosts(found: &CampaignComparison) -> Option<Section> {
     let names = found.hosts.iter().map(|host| sanitize_line(&host.name));
     let names: Vec<String> = names.collect();
@@ -216,8 +216,8 @@ fn hosts(found: &CampaignComparison) -> Option<Section> {
     Some(Section {
         part: ComparisonPart::Setting,
         title: match first.differs.is_empty() {
-            true => "Hosts, which differ in nothing that is recorded".to_owned(),
-            false => "Hosts, and in what they differ".to_owned(),
+            true => "Hosts, without recorded differences".to_owned(),
+            false => "Hosts, with their differences".to_owned(),
         },
         table: Some(table),
         lines: Vec::new(),
@@ -234,7 +234,7 @@ fn equal(found: &CampaignComparison, count: usize) -> Option<Section> {
     })
 }
 
-/// What a result came to.
+/// Verdict on a result.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum ChangeKind {
     Worse,
@@ -254,7 +254,7 @@ impl ChangeKind {
     }
 }
 
-/// What it comes to, in a few sentences.
+/// Returns the summary of the comparison, in a few sentences.
 pub(crate) fn verdict(found: &CampaignComparison) -> String {
     if found.changes.is_empty() {
         let phases = pluralize(found.new_failures.len() as u64, "phase");
@@ -293,7 +293,7 @@ pub(crate) fn verdict(found: &CampaignComparison) -> String {
         text += &format!(" {phases} failed {after} and not {before}.");
     }
     if count(ChangeKind::Worse) > 0 {
-        text += " Up to 5 % of what is called worse may be chance.";
+        text += " Up to 5 % of the results reported as worse may be due to chance.";
     }
     if let Some(detectable) = found.minimum_detectable_effect() {
         text += &match detectable < MAX_DETECTABLE {
@@ -302,7 +302,7 @@ pub(crate) fn verdict(found: &CampaignComparison) -> String {
                 format_excess(detectable)
             ),
             false => format!(
-                " With so few {} even a result that costs twice as much may have been missed.",
+                " With this few {} even a result that costs twice as much may have been missed.",
                 unit(found)
             ),
         };
@@ -323,8 +323,7 @@ pub(crate) fn verdict(found: &CampaignComparison) -> String {
     {
         text += " They ran on different hosts, which may be all that differs: `fsarena run --hosts` compares contenders over hosts.";
     }
-    text + " Numbers below are geometric means over rounds (`report` has medians), the cost is their ratio, in brackets with the \
-            95 % interval of that result alone; what it comes to allows for all of them."
+    text + " Numbers below are geometric means over rounds (`report` has medians). The cost is their ratio, followed by the 95 % interval of that single result in brackets; the verdict accounts for all results."
 }
 
 /// The sides as the end of a sentence: `before`, or `with ext4`.
@@ -340,7 +339,7 @@ fn counted_are(count: usize) -> String {
     format!("{count} {}", if count == 1 { "is" } else { "are" })
 }
 
-/// What is known of the variation between sessions.
+/// Returns a note on the variation between sessions.
 fn of_sessions(found: &CampaignComparison) -> String {
     match &found.sessions {
         Some(sessions) => {
@@ -349,7 +348,7 @@ fn of_sessions(found: &CampaignComparison) -> String {
                 listed(&names, "and")
             });
             format!(
-                " Compared are the means of campaigns: {before} before, {after} after (by number each is compared alone)."
+                " The means of campaigns are compared: {before} before, {after} after (campaigns given by number are compared individually)."
             )
         }
         None if found.elsewhere => String::new(),
@@ -362,11 +361,11 @@ fn of_sessions(found: &CampaignComparison) -> String {
     }
 }
 
-/// What is compared over hosts, and what is not known where there are few.
+/// Returns a note on comparisons over hosts, and on the uncertainty if there are few hosts.
 fn of_hosts(found: &CampaignComparison) -> String {
     match found.hosts.len() {
         0 => String::new(),
-        1 => " One host says nothing of others.".to_owned(),
+        1 => " Results of one host may not hold for others.".to_owned(),
         hosts => format!(
             " Both ran on each of {hosts} hosts and are compared there, round by round; each host counts once, and how much \
              the answer differs between hosts decides."
@@ -374,7 +373,7 @@ fn of_hosts(found: &CampaignComparison) -> String {
     }
 }
 
-/// What more of would tell more.
+/// Returns the unit of replication: more of it would decide more results.
 const fn unit(found: &CampaignComparison) -> &'static str {
     if !found.hosts.is_empty() {
         "hosts"
@@ -387,7 +386,7 @@ const fn unit(found: &CampaignComparison) -> &'static str {
 
 fn overall(found: &CampaignComparison) -> Option<Section> {
     let with_cost = |o: &&OverallChange| o.cost.is_some() && o.results > 1;
-    let mut table = Table::new(&["contender", ">results", RATIO, "what it comes to"]);
+    let mut table = Table::new(&["contender", ">results", RATIO, "verdict"]);
     let mut any = false;
     for overall in found.overall.iter().filter(with_cost) {
         let Some(cost) = &overall.cost else { continue };
@@ -465,7 +464,7 @@ fn table(changes: &[&ResultChange], found: &CampaignComparison) -> Table {
         heading.insert(0, "contender");
     }
     if is_said {
-        heading.push("what it comes to");
+        heading.push("verdict");
     }
     let mut table = Table::new(&heading);
     for change in changes {
@@ -489,7 +488,7 @@ fn table(changes: &[&ResultChange], found: &CampaignComparison) -> Table {
     table
 }
 
-/// The largest of those of which nothing is known.
+/// Returns the largest undecided differences.
 fn open(mut open: Vec<&ResultChange>, found: &CampaignComparison) -> Option<Section> {
     let unit = unit(found);
     open.sort_by(|a, b| size(b).total_cmp(&size(a)));
@@ -537,8 +536,9 @@ mod tests {
         AnalysedCampaign, CompareFilter, analyse, compare_campaigns, compare_contenders, fixture,
     };
 
-    /// A campaign of so many rounds, and the same one where `middle` writes in half the time, `slow`
-    /// takes a third more, and `fast` fails to read once, on another kernel.
+    /// Returns a campaign with the given number of rounds, and a second one in which `middle`
+    /// writes in half the time, `slow` takes a third longer, and `fast` fails to read once, on
+    /// another kernel.
     fn sides(rounds: u32) -> (CampaignResults, CampaignResults) {
         let plain = fixture::plain();
         let mut before = fixture::campaign(
@@ -597,13 +597,13 @@ mod tests {
     }
 
     #[test]
-    fn what_could_have_been_seen_is_said() {
+    fn smallest_detectable_regression_is_reported() {
         let text = shown(3, TEXT).replace('\n', " ");
         assert!(text.contains("would have been called worse"), "{text}");
     }
 
     #[test]
-    fn campaigns_of_different_hosts_are_told_to_be() {
+    fn campaigns_of_different_hosts_are_reported_as_such() {
         let (before, mut after) = sides(3);
         let said = |after: &CampaignResults| {
             let (old, new) = (analyse(&before), analyse(after));
@@ -619,7 +619,7 @@ mod tests {
 
     /// All cells of a campaign were once counted on both sides, which were called before and after.
     #[test]
-    fn two_contenders_are_called_by_their_names_and_each_has_its_own_cells() {
+    fn compared_contenders_have_their_names_and_cells() {
         let (_, after) = sides(3);
         let analysis = analyse(&after);
         let side = AnalysedCampaign::new(&after, &analysis);
@@ -640,9 +640,9 @@ mod tests {
         assert!(widest <= Some(80), "{text}");
     }
 
-    /// What others measured is not to be run again here.
+    /// Results of other programs cannot be measured again here.
     #[test]
-    fn a_comparison_of_imports_has_no_advice_to_run_them() {
+    fn comparison_of_imports_does_not_advise_running_them() {
         let (mut before, mut after) = sides(3);
         for side in [&mut before, &mut after] {
             side.campaign.measured_by = Some(model::ExternalSource {
@@ -662,7 +662,7 @@ mod tests {
     }
 
     #[test]
-    fn hostile_names_stay_what_they_are() {
+    fn hostile_names_are_escaped() {
         let results = fixture::hostile();
         let analysis = analyse(&results);
         let side = AnalysedCampaign::new(&results, &analysis);

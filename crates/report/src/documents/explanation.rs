@@ -1,4 +1,4 @@
-//! An explanation of a difference for people: a sentence, then tables.
+//! A human-readable explanation of a difference: sentences, then tables.
 
 use std::cmp::Ordering;
 
@@ -11,11 +11,11 @@ use crate::text::text::sanitize_line;
 
 /// A part is named in the sentence if it is so much of all that differs.
 const NAMED_FROM: f64 = 0.1;
-/// So many parts at the most.
+/// Maximum number of named parts.
 const NAMED: usize = 4;
 /// Below this ratio two take as good as the same time.
 const ALIKE: f64 = 1.02;
-/// From this ratio on it is told as a ratio, below in per cent.
+/// Ratio from which a difference is shown as a ratio; smaller ones are shown in per cent.
 const RATIO_FROM: f64 = 1.1;
 /// Rows of a table at the most.
 const ROWS: usize = 12;
@@ -23,7 +23,7 @@ const ROWS: usize = 12;
 const SHOWN_FROM: f64 = 0.01;
 /// Names that fit above a column together.
 const SHORT: usize = 20;
-/// A count is told if one has so many times what the other has.
+/// Ratio of two counts from which both are mentioned.
 const MIN_REPORTED_RATIO: f64 = 1.3;
 
 /// The whole explanation.
@@ -32,7 +32,8 @@ pub fn explanation_text(explanation: &Explanation) -> String {
     format!("{}\n{}", sides.sentences(), sides.tables())
 }
 
-/// Where a difference comes from, a sentence each; none where there is as good as none.
+/// Returns the causes of a difference, one sentence each; empty if there is practically no
+/// difference.
 pub(crate) fn causes(explanation: &Explanation) -> Vec<String> {
     let sentences = Sides::of(explanation).sentences();
     let behind_the_first = sentences.lines().skip(1);
@@ -65,7 +66,8 @@ impl<'a> Sides<'a> {
         }
     }
 
-    /// What takes longer, by how much, and on what; then what it asked the disk for.
+    /// Returns the slower contender, the difference and its parts, then the requests to the disk
+    /// that differ.
     fn sentences(&self) -> String {
         let elapsed = self.explanation.elapsed;
         let (slower, faster) = (elapsed[self.slow], elapsed[self.fast]);
@@ -136,7 +138,8 @@ impl<'a> Sides<'a> {
         (!named.is_empty()).then(|| format!("In functions of the kernel, in themselves: {all}."))
     }
 
-    /// A part of the time as the subject of a sentence: without samples nobody knows whose the processor was.
+    /// Returns the name of a time component. Without samples, kernel time cannot be attributed and
+    /// is called "CPU".
     fn word(&self, part: ElapsedComponent) -> &'static str {
         match (part, self.explanation.samples) {
             (ElapsedComponent::Kernel, [0, 0]) => "CPU",
@@ -144,7 +147,8 @@ impl<'a> Sides<'a> {
         }
     }
 
-    /// What the disk is asked for much more, or much less, by the slower one.
+    /// Returns the disk requests that differ most: the slower contender makes many more, or many
+    /// fewer.
     fn asked(&self) -> Vec<String> {
         let told = self.explanation.counts.iter().filter(|(_, values)| {
             let (least, most) = (values[0].min(values[1]), values[0].max(values[1]));
@@ -173,11 +177,12 @@ impl<'a> Sides<'a> {
         text += &self.part_of_cpu("Functions of the kernel, in themselves", own);
         let modules = explanation.by_total_time.iter();
         let modules = modules.map(|f| (sanitize_line(&f.function), f.total));
-        text += &self.part_of_cpu("Functions of modules, with what they call", modules);
+        text += &self.part_of_cpu("Functions of modules, including callees", modules);
         text + &self.samples()
     }
 
-    /// A part of the time outside of the disk: the rows that matter for how long it takes in all.
+    /// Returns a table of a part of the time outside the disk, with the rows that matter for the
+    /// total time.
     fn part_of_cpu(&self, title: &str, rows: impl Iterator<Item = (String, [Nanos; 2])>) -> String {
         let least = SHOWN_FROM * self.explanation.elapsed[self.slow].0 as f64;
         let shown = rows.filter(|(_, times)| times[0].0.abs_diff(times[1].0) as f64 >= least);
@@ -198,7 +203,7 @@ impl<'a> Sides<'a> {
     }
 
     fn count_table(&self) -> String {
-        let mut table = self.table("what the disk was asked for");
+        let mut table = self.table("requests to the disk");
         for (count, values) in &self.explanation.counts {
             let values = values.map(|value| value as f64);
             let ([one, other], difference) = self.in_one_unit(unit(*count), values);
@@ -217,7 +222,7 @@ impl<'a> Sides<'a> {
         Table::new(&[first, &one, &other, &difference])
     }
 
-    /// Both values, and what the slower one has more or less than the faster, in the same unit.
+    /// Returns both values and their difference (slower minus faster) in the same unit.
     fn in_one_unit(&self, unit: Unit, values: [f64; 2]) -> ([String; 2], String) {
         let scale = UnitScale::for_values(unit, values);
         let more = values[self.slow] - values[self.fast];
@@ -229,7 +234,7 @@ impl<'a> Sides<'a> {
         (values.map(|value| scale.with_unit(value)), difference)
     }
 
-    /// How much was sampled.
+    /// Returns the number of samples on each side.
     fn samples(&self) -> String {
         let mut text = String::new();
         for (side, name) in self.names.iter().enumerate() {
@@ -346,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn what_takes_the_same_needs_no_reason() {
+    fn equal_times_are_not_explained() {
         let mut same = explanation();
         same.elapsed = [Nanos(100), Nanos(101)];
         let told = "tree/within: xfs and ext4 take as good as the same time (100 ns and 101 ns).\n";
@@ -354,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_is_slower_is_named_first_and_what_makes_up_for_it_last() {
+    fn slower_contender_is_first_and_compensating_parts_are_last() {
         let mut turned = explanation();
         turned.elapsed.reverse();
         for (_, times) in &mut turned.parts {
@@ -368,7 +373,7 @@ mod tests {
     }
 
     #[test]
-    fn a_small_difference_is_told_in_per_cent() {
+    fn small_differences_are_shown_in_per_cent() {
         let mut close = explanation();
         close.elapsed = [millis(107), millis(100)];
         let told = Sides::of(&close).sentences();
@@ -377,12 +382,12 @@ mod tests {
     }
 
     #[test]
-    fn functions_that_decide_nothing_are_not_shown() {
+    fn irrelevant_functions_are_not_shown() {
         let mut long = explanation();
         long.elapsed = [millis(100_000), millis(50_000)];
         let told = Sides::of(&long).tables();
         assert!(
-            told.contains("Functions of modules, with what they call: none differs by 1 %"),
+            told.contains("Functions of modules, including callees: none differs by 1 %"),
             "{told}"
         );
     }

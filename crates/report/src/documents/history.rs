@@ -11,7 +11,7 @@ use crate::text::text::sanitize_line;
 
 /// Eight heights (Unicode, block elements).
 const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
-/// Stands where a campaign has no value.
+/// Marks a campaign without a value.
 const NOTHING: char = '·';
 /// Stands where the level changes.
 const CHANGE: char = '│';
@@ -120,7 +120,7 @@ fn interval(point: &HistoryPoint, scale: &UnitScale) -> String {
     estimate.map_or_else(String::new, |e| labels::interval(&e, |v| scale.number(v)))
 }
 
-/// What changes with a campaign: `0.80 × (worse, p = 0.004)`.
+/// Returns the change at a campaign: `0.80 × (worse, p = 0.004)`.
 pub(crate) fn change(series: &Series, place: usize) -> String {
     let change = series.changes.iter().find(|change| change.at == place);
     change.map_or_else(String::new, |change| {
@@ -134,13 +134,13 @@ pub(crate) fn change(series: &Series, place: usize) -> String {
     })
 }
 
-/// The release of a kernel, which `uname` says second.
+/// Returns the release of a kernel, the second word of `uname`.
 pub(crate) fn release(kernel: &str) -> String {
     let word = kernel.split_whitespace().nth(1).unwrap_or(kernel);
     sanitize_line(word)
 }
 
-/// A chance as it stands behind `p`: `= 0.031`, `< 0.001`.
+/// Formats a p-value for use after `p`: `= 0.031`, `< 0.001`.
 fn chance(p: f64) -> String {
     if p < 0.001 {
         "< 0.001".to_owned()

@@ -54,7 +54,8 @@ pub(crate) fn render(results: &CampaignResults, analysis: &Analysis) -> String {
     out
 }
 
-/// The report on a published comparison: its title, where it was published and how its claims fared stand first.
+/// Renders the report on a published comparison, starting with its title, its source and the
+/// verdicts on its claims.
 pub fn study_markdown(study: &Study, results: &CampaignResults, analysis: &Analysis) -> String {
     let report = render(results, analysis);
     let rest = report.split_once("\n\n").map_or("", |(_, rest)| rest);
@@ -86,12 +87,12 @@ fn head(results: &CampaignResults, analysis: &Analysis) -> String {
     out
 }
 
-/// How contenders stand over all: counts of phases, and groups of tests.
+/// Returns the overall standings of contenders: counts of phases, and test categories.
 fn standing(analysis: &Analysis) -> String {
     let mut out = String::new();
     for (disk, part) in split_by_disk(analysis) {
         let on = disk.map_or_else(String::new, |disk| format!(", on {}", escape(disk)));
-        out += &format!("\n## How they stand{on}\n\n");
+        out += &format!("\n## Standings{on}\n\n");
         out += &scores::counts(part).markdown(escape);
         if let Some(table) = scores::groups(part) {
             out += "\nCost in each group of tests, as a multiple of the best of each result (geometric mean).\n\n";
@@ -137,11 +138,11 @@ fn answers(analysis: &Analysis) -> String {
         .collect();
     match remarks.is_empty() {
         true => out,
-        false => out + &format!("\n## What the results can bear\n\n{remarks}"),
+        false => out + &format!("\n## Reliability of the results\n\n{remarks}"),
     }
 }
 
-/// A paragraph below others; nothing of an empty one.
+/// Returns a paragraph preceded by an empty line, or nothing if the text is empty.
 fn paragraph(text: &str) -> String {
     match text.is_empty() {
         true => String::new(),
@@ -181,18 +182,18 @@ fn row(name: &str, phase: &PhaseLine<'_>) -> String {
     line(&cells)
 }
 
-/// The results that met the device, as shares of what it can do without a filesystem.
+/// Returns the results that reached the device, as shares of its performance without a filesystem.
 fn of_the_raw_device(results: &CampaignResults, analysis: &Analysis, names: &[String]) -> String {
-    let title = "Share of what the device can do without a filesystem";
+    let title = "Share of the raw device's performance";
     titled(title, &calibration::shares(results, analysis), names)
 }
 
-/// What each phase took of the processor, and its page faults.
+/// Returns the processor use and page faults of each phase.
 fn of_processor(results: &CampaignResults, analysis: &Analysis, names: &[String]) -> String {
     titled(cost::TITLE, &cost::blocks(results, analysis), names)
 }
 
-/// One table of several tests below a title; nothing where it has no rows.
+/// Returns one table of several tests below a title; empty if it has no rows.
 fn titled(title: &str, blocks: &[TestBlock<'_>], names: &[String]) -> String {
     if blocks.is_empty() {
         return String::new();
@@ -200,7 +201,7 @@ fn titled(title: &str, blocks: &[TestBlock<'_>], names: &[String]) -> String {
     format!("\n## {title}\n\n") + &in_one_table(blocks, names)
 }
 
-/// How much of real work is the filesystem.
+/// Returns the share of the filesystem in real work.
 fn above_baseline(results: &CampaignResults, analysis: &Analysis, names: &[String]) -> String {
     let blocks = over_baseline::blocks(results, analysis);
     if blocks.is_empty() {
@@ -228,7 +229,7 @@ fn totals(results: &CampaignResults, analysis: &Analysis, names: &[String]) -> S
     head + &in_one_table(&blocks, names)
 }
 
-/// What age costs each contender that competes fresh and aged.
+/// Returns the cost of ageing for each contender that is measured both fresh and aged.
 fn ageing(analysis: &Analysis) -> String {
     let Some(sums) = ageing::sums(analysis) else {
         return String::new();
@@ -244,7 +245,7 @@ fn ageing(analysis: &Analysis) -> String {
     out + &format!("\n{}\n", ageing::NOTE)
 }
 
-/// What the roles of mixes cost each other.
+/// Returns the interference between the roles of mixes.
 fn interference(results: &CampaignResults, analysis: &Analysis, names: &[String]) -> String {
     let blocks = interference::blocks(results, analysis);
     if blocks.is_empty() {
@@ -254,7 +255,7 @@ fn interference(results: &CampaignResults, analysis: &Analysis, names: &[String]
     head + &in_one_table(&blocks, names)
 }
 
-/// What each contender may use, and what it used.
+/// Returns the resource limits and use of each contender.
 fn resources(analysis: &Analysis) -> String {
     let Some(table) = resources::table(analysis) else {
         return String::new();
@@ -263,7 +264,7 @@ fn resources(analysis: &Analysis) -> String {
     out + &table.markdown(escape) + &format!("\n{}\n", resources::NOTE)
 }
 
-/// Blocks whose lines say of which test they are.
+/// Joins blocks into one table and adds the test name to each line.
 fn in_one_table(blocks: &[TestBlock<'_>], names: &[String]) -> String {
     let lines = blocks.iter().flat_map(|block| {
         let name = |phase: &PhaseLine<'_>| format!("{}: {}", block.name, phase.label);
@@ -326,7 +327,7 @@ fn features(analysis: &Analysis, names: &[String]) -> String {
     out + &format!("\n{}\n", escape(labels::CLASSES)) + &facts(analysis, &header)
 }
 
-/// What the catalog says of each contender, and its sources below.
+/// Returns the catalog's facts about each contender, followed by their sources.
 fn facts(analysis: &Analysis, header: &[String]) -> String {
     let mut out = "\n## Facts from the catalog\n\n".to_owned();
     out += &line(header);
@@ -404,7 +405,7 @@ fn environment(results: &CampaignResults) -> String {
     out
 }
 
-/// What fsarena itself costs and what the raw device can do.
+/// Returns the overhead of fsarena and the performance of the raw device.
 fn measured(results: &CampaignResults) -> String {
     let facts = calibration::facts(results);
     if facts.is_empty() {
@@ -419,10 +420,10 @@ fn measured(results: &CampaignResults) -> String {
     )
 }
 
-/// Text that Markdown and the HTML in it leave alone.
+/// Escapes text for Markdown and the HTML in it.
 ///
-/// CommonMark §2.4: a backslash takes the meaning from any ASCII punctuation; entities are used for
-/// the characters of HTML, as they hold in every dialect.
+/// CommonMark §2.4: a backslash escapes any ASCII punctuation. HTML characters become entities,
+/// which are valid in every dialect.
 pub(crate) fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
@@ -470,7 +471,7 @@ mod tests {
     }
 
     #[test]
-    fn a_study_has_its_title_its_claims_and_nothing_that_is_not_stated() {
+    fn study_has_title_and_claims_and_nothing_unstated() {
         let catalog = config::Catalog::builtin().unwrap();
         let study = catalog.study("debian-file-server-2006").unwrap();
         let study = Study::read(&study).unwrap().unwrap();

@@ -1,4 +1,5 @@
-//! The first worse version of a list, in words: what is worse, by how much, what changed there, and what was run.
+//! The first worse version of a list, as text: the regression and its size, the changes of that
+//! version, and the campaigns that were run.
 
 use std::collections::BTreeSet;
 
@@ -16,14 +17,14 @@ use crate::text::conclusions::{format_excess, listed};
 use crate::text::labels::{percent, pluralize};
 use crate::text::text::{sanitize_line, wrap};
 
-/// The columns of a text where no terminal says how many.
+/// Width of text that is not written to a terminal, in columns.
 const COLUMNS: usize = 80;
-/// So many versions are named one by one.
+/// Maximum number of versions that are listed by name.
 const MAX_NAMES: usize = 3;
-/// What of a setting is told only where nothing else is known to differ: it says the rest once more.
+/// Settings that repeat others. They are shown only if no other setting differs.
 const REDUNDANT_SETTINGS: [&str; 2] = ["machine of a guest", "put on"];
 
-/// What was found, the answer first.
+/// Renders the result of the search, with the answer first.
 pub fn first_worse_text(found: &RegressionSearch, form: TextStyle) -> String {
     let report = Report { found, form };
     let title = match form {
@@ -119,17 +120,17 @@ impl Report<'_> {
         }
     }
 
-    /// What changed, where it went, and what the search could not see.
+    /// Returns the changes, the affected results, and the limits of the search.
     fn notes(&self) -> Vec<String> {
         let found = self.found;
         let [good, bad] = found.version_bounds;
         let (before, after) = (self.name(good), self.name(bad));
         let changed = changed(&found.step);
         let changed = match changed.is_empty() {
-            true => "nothing that fsarena knows of".to_owned(),
+            true => "none known to fsarena".to_owned(),
             false => changed.join("; "),
         };
-        let mut notes = vec![format!("What changed from {before} to {after}: {changed}.")];
+        let mut notes = vec![format!("Changes from {before} to {after}: {changed}.")];
         let Some(target) = &found.target else {
             notes.extend(self.most_of_all());
             return notes;
@@ -140,7 +141,7 @@ impl Report<'_> {
         notes.extend(self.goes_on(target));
         notes.extend(found.better.map(|at| {
             format!(
-                "With {} it costs less than with {}: a bisect supposes that there is one change, and there are more.",
+                "With {} it costs less than with {}: a bisect assumes a single change, but there are more.",
                 self.name(at),
                 self.name(0)
             )
@@ -151,8 +152,7 @@ impl Report<'_> {
             .find_map(|o| Some((o, o.better_again?)));
         notes.extend(again.map(|(other, at)| {
             format!(
-                "{} is worse with {} and not with {} behind it: a bisect supposes that there is one change, and there are \
-                 more.",
+                "{} is worse with {} but not with {} after it: a bisect assumes a single change, but there are more.",
                 result(&other.result),
                 self.name(other.version_bounds[1]),
                 self.name(at)
@@ -173,7 +173,8 @@ impl Report<'_> {
         })
     }
 
-    /// No version alone need be worse by so much than the one before.
+    /// Returns a note if the regression came in small steps: a single version may be worse by less
+    /// than the margin.
     fn small_step(&self, target: &RegressionCriterion) -> Option<String> {
         let step = target.change(&self.found.step)?;
         (!step.is_regression()).then(|| {
@@ -186,7 +187,7 @@ impl Report<'_> {
         })
     }
 
-    /// Versions behind the first worse one may be worse still.
+    /// Returns a note if versions after the first worse one are even worse.
     fn goes_on(&self, target: &RegressionCriterion) -> Option<String> {
         let (bad, last) = (self.found.version_bounds[1], self.last());
         let ratio = |at: usize| {
@@ -196,7 +197,7 @@ impl Report<'_> {
         let share = ratio(last)? / ratio(bad)? - 1.0;
         (last > bad && share > self.found.margin.0).then(|| {
             format!(
-                "{} costs another {} than {}: guard the list from there on to find where that came.",
+                "{} costs another {} than {}: guard the list from there on to find the cause.",
                 self.name(last),
                 format_excess(share),
                 self.name(bad)
@@ -223,13 +224,13 @@ impl Report<'_> {
         }
     }
 
-    /// What was run of the list, and the value by which it was looked at.
+    /// Returns the versions of the list, with the value of the result that was searched.
     fn versions(&self) -> String {
         let Some(target) = &self.found.target else {
             return String::new();
         };
         let heading = format!(">{}", result(target));
-        let mut table = Table::new(&["version", ">campaign", &heading, "what it comes to"]);
+        let mut table = Table::new(&["version", ">campaign", &heading, "verdict"]);
         let versions = self.found.versions.iter().enumerate();
         for (at, version) in versions.filter(|(_, version)| version.seen != VersionState::NotRun) {
             table.push(vec![
@@ -303,7 +304,7 @@ fn difference(change: &ResultChange) -> String {
     format!("{how} ({before} → {after})")
 }
 
-/// What differs between the two sides of a comparison, a phrase each.
+/// Returns the differences between the two sides of a comparison, one phrase each.
 fn changed(step: &CampaignComparison) -> Vec<String> {
     let (repeated, own): (Vec<_>, Vec<_>) = { step.settings.iter() }
         .partition(|setting| REDUNDANT_SETTINGS.contains(&setting.setting.as_str()));
@@ -332,7 +333,7 @@ fn in_words(setting: &SettingChange) -> String {
     match (is_list, added.is_empty(), removed.is_empty()) {
         (true, false, true) => format!("{what} {added} added"),
         (true, true, false) => format!("{what} {removed} removed"),
-        (true, false, false) => format!("{what} {added} in the place of {removed}"),
+        (true, false, false) => format!("{what} {added} replaces {removed}"),
         _ => format!(
             "{what} {} → {}",
             shown(&setting.before),
@@ -341,7 +342,7 @@ fn in_words(setting: &SettingChange) -> String {
     }
 }
 
-/// A value; a kernel by its release alone.
+/// Returns a value for display; kernels are shown by their release.
 fn shown(value: &str) -> String {
     let release = value.strip_prefix("Linux ").unwrap_or(value);
     match release.strip_suffix(" in a guest").unwrap_or(release) {
@@ -362,7 +363,8 @@ mod tests {
 
     const TEXT: TextStyle = TextStyle::Text { columns: None };
 
-    /// A version in which `slow` writes and reads in these milliseconds; nothing is a failure.
+    /// Returns a version in which `slow` writes and reads in the given milliseconds, without
+    /// failures.
     fn version(id: i64, options: &str, times: [u64; 2]) -> CampaignResults {
         let mut results = fixture::plain();
         results.id = id;
@@ -382,7 +384,8 @@ mod tests {
         results
     }
 
-    /// What is found in a list of which some were run, between two of them.
+    /// Returns the result of a search in a list of versions between two of them; only some versions
+    /// were run.
     fn found(
         list: &[(&str, Option<(CampaignResults, VersionState)>)],
         between: [usize; 2],
@@ -463,7 +466,7 @@ mod tests {
     }
 
     #[test]
-    fn where_nothing_is_worse_the_largest_difference_is_told() {
+    fn largest_difference_is_reported_without_a_regression() {
         let run = |id, times| Some((version(id, "noatime", times), VersionState::NotWorse));
         let list = [("6.1", run(1, [200, 100])), ("6.12", run(2, [206, 100]))];
         insta::assert_snapshot!(first_worse_text(&found(&list, [0, 1]), TEXT));
@@ -486,7 +489,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_worse_any_more_behind_the_first_worse_one_is_told() {
+    fn result_that_recovers_after_the_first_worse_version_is_reported() {
         let run = |id, times, seen| Some((version(id, "noatime", times), seen));
         let list = [
             ("v1", run(1, [200, 100], VersionState::NotWorse)),
@@ -497,11 +500,11 @@ mod tests {
         let found = found(&list, [1, 2]);
         let text = first_worse_text(&found, TEXT).replace('\n', " ");
         assert!(
-            text.contains("With v2 it costs less than with v1: a bisect supposes"),
+            text.contains("With v2 it costs less than with v1: a bisect assumes"),
             "{text}"
         );
         assert!(
-            text.contains("file/read is worse with v2 and not with v3 behind it"),
+            text.contains("file/read is worse with v2 but not with v3 after it"),
             "{text}"
         );
         assert!(
@@ -511,7 +514,7 @@ mod tests {
     }
 
     #[test]
-    fn what_changed_is_told_by_the_words_that_came_and_went() {
+    fn setting_changes_show_added_and_removed_words() {
         let told = |what: &str, before: &str, after: &str| {
             in_words(&SettingChange {
                 setting: what.to_owned(),
@@ -526,7 +529,7 @@ mod tests {
         let journal = told("mkfs options", "-O ^has_journal -b 4096", "-b 4096");
         assert_eq!(journal, "mkfs options -O ^has_journal removed");
         let other = told("mkfs", "mke2fs -t ext3 D", "mke2fs -t ext4 D");
-        assert_eq!(other, "mkfs ext4 in the place of ext3");
+        assert_eq!(other, "mkfs ext4 replaces ext3");
         let kernel = told(
             "kernel",
             "Linux 6.1.0 in a guest",
@@ -541,7 +544,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn names_from_outside_stay_what_they_are(name in "\\PC{0,20}", why in any::<String>()) {
+        fn names_from_outside_are_escaped(name in "\\PC{0,20}", why in any::<String>()) {
             let mut found = worse();
             found.versions[4].name = name;
             found.versions[3].skip_reason = Some(why);

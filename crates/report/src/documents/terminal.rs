@@ -1,10 +1,11 @@
-//! The report for a terminal: in short who is the best over all, then a table of all phases, what was not ok, a line each, and
-//! at the end the answers.
+//! The report for a terminal: a summary with the best over all, a table of all phases, the failures
+//! with one line each, and the answers at the end.
 //!
-//! A reader of the first screen wants the verdict; who ran it sees the last lines, where all answers are.
+//! A reader of the first screen sees the verdict; after a run, the last lines on the screen are the
+//! answers.
 //!
-//! It says the same without colour: best and worst have signs, failures have words. Tables wider
-//! than the terminal are split into blocks of contenders.
+//! The content is the same without colour: best and worst have signs, failures have status names.
+//! Tables wider than the terminal are split into blocks of contenders.
 
 use model::CampaignResults;
 use stats::Analysis;
@@ -24,7 +25,7 @@ use crate::text::conclusions::{
 use crate::text::text::{sanitize_line, short_names, width, wrap};
 use crate::text::{failures::failure_lines, kernel_warnings::complaint_lines, labels, summary};
 
-/// How a report for people is laid out.
+/// Layout options of a human-readable report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DocumentOptions {
     /// Columns of the terminal; wider tables are split into blocks.
@@ -65,7 +66,7 @@ pub(crate) fn render(
     for (disk, part) in split_by_disk(analysis) {
         let whole: Vec<TestBlock<'_>> = overall(results, part, disk).into_iter().collect();
         let names = short_names(&part.contenders, WIDEST_NAME);
-        // Where no group of tests is known, there is no table.
+        // Without any test category, there is no table.
         let columns = match whole.is_empty() {
             true => Vec::new(),
             false => split(&whole, &names, options.width),
@@ -79,7 +80,7 @@ pub(crate) fn render(
     let single = is_single(analysis);
     out += &legend_lines(&[&blocks[..], &wholes[..]], single, options.width, paint);
     out += &titled(
-        "Share of what the device can do without a filesystem",
+        "Share of the raw device's performance",
         &shares(results, analysis),
         &names,
         options.width,
@@ -175,7 +176,8 @@ fn head(results: &CampaignResults, analysis: &Analysis, terminal: usize, paint: 
     out
 }
 
-/// Who is the best over all groups of tests, disk by disk where there are several; nothing where nobody competes.
+/// Returns the best contender over all test categories, for each disk if there are several. Empty
+/// if no contenders compete.
 fn in_short(analysis: &Analysis, terminal: usize, paint: Colors) -> String {
     let of_part = |(disk, part): (Option<&str>, &Analysis)| {
         let all = category_conclusions(part).pop()?;
@@ -186,11 +188,12 @@ fn in_short(analysis: &Analysis, terminal: usize, paint: Colors) -> String {
         .into_iter()
         .filter_map(of_part)
         .collect();
-    let title = "In short (all answers stand at the end):";
+    let title = "Summary (details at the end):";
     paragraphs(title, said.into_iter(), terminal, paint)
 }
 
-/// A contender's column: which one, how wide its numbers are and how wide the signs behind them.
+/// The column of a contender: its index, the width of its numbers and the width of the signs after
+/// them.
 struct Column {
     index: usize,
     number: usize,
@@ -239,7 +242,7 @@ impl Column {
     }
 }
 
-/// Columns of each block, as many as fit beside the labels and at least one.
+/// Splits the columns into blocks that fit next to the labels, with at least one column per block.
 fn split(blocks: &[TestBlock<'_>], names: &[String], terminal: usize) -> Vec<Vec<Column>> {
     let labels = labels_width(blocks);
     let mut split: Vec<Vec<Column>> = Vec::new();
@@ -319,8 +322,9 @@ fn pad_right(text: &str, columns: usize) -> String {
     format!("{text}{}", " ".repeat(columns.saturating_sub(width(text))))
 }
 
-/// The answers: for each group of tests, then for each use, which is what a person came for; where contenders are on
-/// several disks, disk by disk, and last what is the same on all.
+/// Returns the answers: for each test category, then for each use case, which is the most important
+/// one. If contenders are on several disks, they are given for each disk, followed by those common
+/// to all.
 fn answers(analysis: &Analysis, terminal: usize, paint: Colors) -> String {
     let lines = |sentences: Vec<ConclusionText>| -> Vec<String> {
         let line = |sentence: ConclusionText| format!("{}: {}", sentence.question, sentence.answer);
@@ -358,13 +362,13 @@ fn answers(analysis: &Analysis, terminal: usize, paint: Colors) -> String {
     out
 }
 
-/// How far the results can be trusted: what the statistics say in sentences.
+/// Returns notes on the reliability of the results, as given by the statistics.
 fn trust(analysis: &Analysis, terminal: usize, paint: Colors) -> String {
     let remarks = remarks(analysis).into_iter();
-    paragraphs("What the results can bear:", remarks, terminal, paint)
+    paragraphs("Reliability of the results:", remarks, terminal, paint)
 }
 
-/// Sentences below a title, each with its further lines set in; nothing where there are none.
+/// Returns sentences below a title, with indented continuation lines; empty without sentences.
 fn paragraphs(
     title: &str,
     sentences: impl ExactSizeIterator<Item = String>,
@@ -413,7 +417,7 @@ fn legend_lines(
     format!("\n{}\n", text.join("\n"))
 }
 
-/// A table below a title; nothing where it has no rows.
+/// Returns a table below a title; empty if it has no rows.
 fn titled(
     title: &str,
     blocks: &[TestBlock<'_>],
@@ -432,7 +436,7 @@ fn titled(
     out
 }
 
-/// How much of real work is the filesystem.
+/// Returns the share of the filesystem in real work.
 fn above_baseline(
     results: &CampaignResults,
     analysis: &Analysis,
@@ -471,7 +475,7 @@ fn contender_groups(analysis: &Analysis, paint: Colors) -> String {
 /// The most results of an aged contender on a terminal.
 const MAX_AGED: usize = 5;
 
-/// What age costs each contender that competes fresh and aged.
+/// Returns the cost of ageing for each contender that is measured both fresh and aged.
 fn ageing(analysis: &Analysis, terminal: usize, paint: Colors) -> String {
     let Some(sums) = ageing::sums(analysis) else {
         return String::new();
@@ -485,7 +489,7 @@ fn ageing(analysis: &Analysis, terminal: usize, paint: Colors) -> String {
     out
 }
 
-/// What each contender may use, and what it used.
+/// Returns the resource limits and use of each contender.
 fn resources(analysis: &Analysis, paint: Colors) -> String {
     let Some(table) = resources::table(analysis) else {
         return String::new();
@@ -494,7 +498,7 @@ fn resources(analysis: &Analysis, paint: Colors) -> String {
     format!("\n{}\n{}", paint.bold(&title), table.text("  "))
 }
 
-/// Names that the table had to shorten, with what they are in full.
+/// Returns the full names of contenders that are shortened in the table.
 fn full_names(names: &[String], short: &[String]) -> String {
     let lines: String = names
         .iter()
@@ -510,7 +514,7 @@ fn full_names(names: &[String], short: &[String]) -> String {
     }
 }
 
-/// What each contender gives to programs, and what the catalog knows of it.
+/// Returns the abilities of each contender, and the catalog's facts about it.
 fn contenders(analysis: &Analysis, terminal: usize) -> String {
     let mut out = "\nContenders:\n".to_owned();
     let tried = labels::has_tried(analysis);
@@ -602,7 +606,7 @@ mod tests {
     }
 
     #[test]
-    fn roles_stand_below_their_mix_and_beside_themselves_alone() {
+    fn roles_are_shown_below_their_mix_with_and_without_the_others() {
         insta::assert_snapshot!(shown(&fixture::mixed(), 100, false));
     }
 
@@ -613,7 +617,7 @@ mod tests {
 
     /// Names above a table of nothing say nothing.
     #[test]
-    fn where_no_group_is_known_there_is_no_table_of_groups() {
+    fn no_table_of_groups_without_known_groups() {
         let numbers = ["ext4", "xfs"].map(|name| {
             model::ImportedResult::single_value(name, "made", "step", model::Metric::Elapsed, 2.0)
         });
@@ -646,7 +650,7 @@ mod tests {
     }
 
     #[test]
-    fn colour_changes_nothing_but_the_colours() {
+    fn colour_does_not_change_the_text() {
         let results = fixture::plain();
         let coloured = shown(&results, 120, true);
         let mut plain = String::new();
@@ -664,7 +668,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_from_outside_can_move_the_cursor() {
+    fn text_from_outside_cannot_move_the_cursor() {
         let text = shown(&fixture::hostile(), 120, false);
         assert!(text.chars().all(|c| c == '\n' || !c.is_control()));
         assert!(!text.contains('\u{202e}'));

@@ -23,8 +23,8 @@ const TESTS: [&str; 3] = ["bonnie-chars", "bonnie-block", "bonnie-files"];
 /// The longest name: the readers take lines of at most 1023 bytes.
 const MAX_NAME: usize = 60;
 
-/// A pair of columns: which operation it reports, by which result, and what the phase is called where nobody knows its
-/// operation, since another program did it.
+/// A pair of columns: the operation and the metric that it reports, and the phase name used if the
+/// operation is unknown (results of another program).
 type Column = (fn(&Op) -> bool, Metric, &'static str);
 
 /// Reads and writes of one large file, in bonnie++'s order.
@@ -187,7 +187,7 @@ fn set_shape(results: &CampaignResults) -> [String; 5] {
     } else {
         format!("{units:.2}")
     };
-    // bonnie++ leaves out what is as by default: empty files in one directory.
+    // bonnie++ omits default values: empty files in one directory.
     let unless = |usual: u64, value: u64| {
         if value == usual {
             String::new()
@@ -290,8 +290,9 @@ impl Measured<'_> {
     }
 }
 
-/// A name without what the readers would take for something else: they split at commas, take `#`
-/// for a comment and copy all else into HTML as it is. For spreadsheets, it is no formula.
+/// Returns a name without characters that the readers misinterpret: they split at commas, treat `#`
+/// as a comment and copy the rest into HTML unchanged. The name is also not a formula in a
+/// spreadsheet.
 fn safe_name(name: &str, contender: usize) -> String {
     let safe: String = name
         .chars()

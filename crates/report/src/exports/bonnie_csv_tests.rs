@@ -11,7 +11,7 @@ fn shown(results: &CampaignResults) -> String {
     render(results, &analyse(results))
 }
 
-/// What one of bonnie++'s programs (package bonnie++) prints and complains of.
+/// Runs one of bonnie++'s programs (package bonnie++) and returns its stdout and stderr.
 fn read_by(program: &str, csv: &str) -> (String, String) {
     let mut child = Command::new(program)
         .stdin(Stdio::piped())
@@ -45,7 +45,7 @@ fn html_row(html: &str, name: &str) -> Vec<String> {
 }
 
 #[test]
-fn fifty_columns_with_those_of_the_manual_where_it_says() {
+fn writes_fifty_columns_in_the_order_of_the_manual() {
     let results = fixture::realistic();
     let csv = shown(&results);
     for line in csv.lines() {
@@ -96,7 +96,7 @@ fn bon_csv2html_shows_the_medians() {
 }
 
 #[test]
-fn characters_have_their_columns_where_they_were_moved() {
+fn character_phases_fill_their_columns() {
     let mut results = fixture::plain();
     let phases = &mut results.campaign.suites[0].tests[0].phases;
     phases[0].op = Op::WriteStream(model::WriteStream {
@@ -119,7 +119,7 @@ fn characters_have_their_columns_where_they_were_moved() {
 }
 
 #[test]
-fn bon_csv2txt_shows_them_too() {
+fn bon_csv2txt_shows_the_medians() {
     let results = fixture::realistic();
     let (text, complaints) = read_by("bon_csv2txt", &shown(&results));
     assert_eq!(complaints, "");
@@ -130,7 +130,7 @@ fn bon_csv2txt_shows_them_too() {
 }
 
 #[test]
-fn what_is_not_ok_is_left_empty() {
+fn failed_results_are_left_empty() {
     let csv = shown(&fixture::hostile());
     let lines: Vec<Vec<&str>> = csv.lines().map(|l| l.split(',').collect()).collect();
     let (script, control) = (&lines[1], &lines[3]);

@@ -1,9 +1,9 @@
 //! One line for each round of each result: tidy data for spreadsheets and statistics programs.
 //!
 //! Format: RFC 4180, UTF-8. Values are in the unit of their line and are not rounded. A result
-//! without a value has its status and, where one was recorded, the reason. A cell that died in a step
-//! that is no phase (mkfs, mount) has a line for that step, without a metric. Text from outside is no
-//! formula in a spreadsheet ([`no_formula`]).
+//! without a value has its status and, if recorded, the reason. A cell that died outside its phases
+//! (mkfs, mount) has a line for that step, without a metric. Text from outside is never a formula
+//! in a spreadsheet ([`no_formula`]).
 
 use std::collections::BTreeMap;
 
@@ -44,14 +44,15 @@ const FROM_OUTSIDE: [&str; 7] = [
     "sweep",
 ];
 
-/// The names of all fields: those of every line, the passes that a value is over, the sweep and its axes.
+/// Returns the names of all fields: the fixed columns, the number of passes, the sweep and its
+/// axes.
 pub(crate) fn header() -> Vec<String> {
     let axes = SweepAxis::ALL.map(SweepAxis::name);
     let names = HEADER.into_iter().chain(["passes", "sweep"]).chain(axes);
     names.map(str::to_owned).collect()
 }
 
-/// Where each test that is a point of a sweep lies in it, by suite and name.
+/// The sweep point of each test that belongs to a sweep, by suite and name.
 type Points<'a> = BTreeMap<(&'a str, &'a str), &'a SweepPoint>;
 
 fn points(results: &CampaignResults) -> Points<'_> {
@@ -84,7 +85,8 @@ fn failures(analysis: &Analysis) -> Failures<'_> {
         .collect()
 }
 
-/// The sweep of a test and its value on each axis, empty where it is none.
+/// Returns the sweep of a test and its value on each axis; all empty if the test belongs to no
+/// sweep.
 fn place(points: &Points<'_>, suite: &str, test: &str) -> Vec<String> {
     let point = points.get(&(suite, test));
     let sweep = point
@@ -135,13 +137,14 @@ pub(crate) fn each_record(
     }
 }
 
-/// Whether a cell died in a step that is no phase: mkfs, mount, umount, fsck.
+/// Returns true if a cell died in a step outside its phases: mkfs, mount, umount, fsck.
 fn is_outside_phases(failure: &CellFailure) -> bool {
     let died_in_phase = |p: &PhaseFailure| p.phase == failure.step || p.status == failure.status;
     !failure.phases.iter().any(died_in_phase)
 }
 
-/// A line for a step that is no phase: without metric or value, but with status and reason.
+/// Returns a line for a step outside the phases, with status and reason but without metric or
+/// value.
 fn outside_phases(results: &CampaignResults, failure: &CellFailure) -> Vec<String> {
     let absent = String::new;
     vec![
@@ -240,7 +243,7 @@ fn line(out: &mut String, fields: &[String]) {
     out.push_str("\r\n");
 }
 
-/// A field as RFC 4180 §2 wants it: quoted where it holds a comma, a quote or an end of line.
+/// Quotes a field as required by RFC 4180 §2: if it contains a comma, a quote or a line break.
 fn quote(field: &str) -> String {
     if field.contains([',', '"', '\r', '\n']) {
         format!("\"{}\"", field.replace('"', "\"\""))
@@ -297,7 +300,7 @@ mod tests {
         }
     }
 
-    /// Whatever names and reasons say, and wherever a value is below zero.
+    /// Applies to all names and reasons, and to negative values.
     #[test]
     fn no_cell_is_a_formula_and_every_one_can_be_read_back() {
         const FORMULA: &str = "=cmd|' /C calc'!A1";
@@ -334,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn points_of_a_sweep_say_where_they_lie() {
+    fn sweep_points_have_their_axis_values() {
         let results = fixture::swept();
         let records = parse(&render(&results, &analyse(&results)));
         let column = |name: &str| records[0].iter().position(|field| field == name).unwrap();
@@ -366,7 +369,7 @@ mod tests {
     }
 
     #[test]
-    fn reasons_come_with_what_has_none_of_its_own() {
+    fn results_without_a_reason_get_the_reason_of_their_cell() {
         let results = fixture::realistic();
         let analysis = analyse(&results);
         let records = parse(&render(&results, &analysis));
@@ -382,7 +385,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cell_that_died_before_its_phases_has_a_line_that_says_so() {
+    fn cell_that_died_before_its_phases_has_a_line() {
         let mut results = fixture::plain();
         let cell = results.cells[0].result.as_mut().unwrap();
         cell.status = Status::Failed;

@@ -1,10 +1,12 @@
-//! The spreadsheet form of IOzone: what `iozone -R` prints below `Excel output is below:`, a block for
-//! each operation, a line for each file size, a column for each record size, in kB (1024 bytes) and kB/s.
+//! The spreadsheet form of IOzone, which `iozone -R` prints below `Excel output is below:`: a block
+//! for each operation, a line for each file size, a column for each record size, in kB (1024 bytes)
+//! and kB/s.
 //!
-//! Format: the output of IOzone 3.506 with `-R -a`, taken down line by line. Each contender has such an
-//! output, behind a line that names it and the test: quoted, so that a spreadsheet takes it for one text and
-//! no part of a name for a formula. Results are medians over rounds, rounded to whole
-//! kB/s; 0 stands, as in IOzone, where there is none: the record does not fit, or it failed.
+//! Format: the output of IOzone 3.506 with `-R -a`, reproduced line by line. Each contender has
+//! such an output after a line with its name and the test. That line is quoted, so that a
+//! spreadsheet reads it as one text and no part of a name as a formula. Results are medians over
+//! rounds, rounded to whole kB/s. As in IOzone, a missing result is 0: the record does not fit, or
+//! it failed.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -14,7 +16,7 @@ use stats::{Analysis, Sweep, SweptPhase};
 
 use crate::text::text::{escape_formula, sanitize_line};
 
-/// What IOzone calls each operation, by the names of the phases of suite `iozone`.
+/// IOzone's name for each operation, by the phase names of suite `iozone`.
 const REPORTS: [(&str, &str); 11] = [
     ("write", "Writer report"),
     ("rewrite", "Re-writer report"),
@@ -84,12 +86,12 @@ fn report(phase: &SweptPhase, contender: usize, analysis: &Analysis) -> String {
     out
 }
 
-/// A text from outside that can stand between quotes, of which the form knows none within a text.
+/// Returns text that is safe between quotes. The format has no escape for quotes within a text.
 fn quotable(text: &str) -> String {
     sanitize_line(text).replace('"', "'")
 }
 
-/// Whole kB where it is whole.
+/// Formats bytes as kB, without decimals if the value is whole.
 fn kilobytes(bytes: u64) -> String {
     (bytes as f64 / 1024.0).to_string()
 }
@@ -182,7 +184,7 @@ mod tests {
         assert!(checked > 8, "{checked}");
     }
 
-    /// As a spreadsheet takes a line in, whose cells end at blanks, commas and semicolons but for quotes.
+    /// Splits a line as a spreadsheet does: at blanks, commas and semicolons outside quotes.
     fn cells(line: &str) -> Vec<String> {
         let parts = line.split('"').enumerate();
         let cells = parts.flat_map(|(i, part)| match i % 2 {
@@ -220,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn a_campaign_without_a_grid_says_so() {
+    fn reports_a_campaign_without_an_iozone_grid() {
         let results = fixture::plain();
         assert!(render(&results, &analyse(&results)).starts_with("No test"));
     }

@@ -1,4 +1,4 @@
-//! Facts and analysis as JSON, for other programs; nothing is rounded or left out.
+//! Facts and analysis as JSON for other programs, complete and unrounded.
 
 use model::CampaignResults;
 use serde::{Deserialize, Serialize};
@@ -10,10 +10,10 @@ pub const SCHEMA: &str = "fsarena-report/1";
 /// The JSON schema of the document (draft 2020-12), with the meaning of every field.
 pub const JSON_SCHEMA: &str = include_str!("../../../../docs/report.schema.json");
 
-/// What `fsarena report --format json` writes: the facts of a campaign as they are stored, and the analysis
-/// that follows from them. Units: a field of type Nanos is in nanoseconds, one of type Bytes in bytes, values
-/// of results in the unit of their row. Fields may be added; readers must pass over those that they do not
-/// know. `schema` changes when a field changes its meaning or goes.
+/// The output of `fsarena report --format json`: the facts of a campaign as they are stored, and
+/// the analysis that follows from them. Units: a field of type Nanos is in nanoseconds, one of type
+/// Bytes in bytes, values of results in the unit of their row. Fields may be added; readers must
+/// ignore unknown fields. `schema` changes when a field changes its meaning or is removed.
 #[derive(Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "schema", schemars(title = "fsarena report"))]
@@ -23,21 +23,22 @@ pub(crate) struct JsonReport<'a> {
     schema: &'static str,
     /// The facts.
     results: &'a CampaignResults,
-    /// What follows from them.
+    /// The analysis, derived from the results.
     analysis: &'a Analysis,
 }
 
-/// What such a document says of the facts; the analysis follows from them.
+/// The stored facts of such a document, without the analysis.
 #[derive(Deserialize)]
 struct StoredResults {
     schema: String,
     results: CampaignResults,
 }
 
-/// The facts of a campaign out of what `fsarena report --format json` has written.
+/// Reads the facts of a campaign from the output of `fsarena report --format json`.
 ///
 /// # Errors
-/// When it is no such document, of another schema, or holds what no campaign can have.
+/// Returns an error if the document has another schema or is malformed, or if it contains values
+/// that are impossible in a campaign.
 pub fn read_json(document: &[u8]) -> Result<CampaignResults, String> {
     let StoredResults { schema, results } =
         serde_json::from_slice(document).map_err(|e| e.to_string())?;
@@ -96,8 +97,8 @@ mod tests {
         results
     }
 
-    /// The schema as it is, or with every object closed: nothing may be in a report that is not in it. What
-    /// several branches say of one object is closed where they come together.
+    /// Returns the schema unchanged, or with every object closed, so that a report may contain only
+    /// fields of the schema. Objects described by several branches are closed at their combination.
     fn schema(closed: bool) -> serde_json::Value {
         fn close(value: &mut serde_json::Value) {
             if let Some(object) = value.as_object_mut() {
@@ -139,7 +140,7 @@ mod tests {
         schema
     }
 
-    /// Names of definitions that stand beside properties: these are of the same object.
+    /// Collects the definitions referenced next to properties: they describe the same object.
     fn parts_of_others(value: &serde_json::Value, found: &mut Vec<String>) {
         let beside = value["properties"].is_object();
         if let Some(name) = value["$ref"].as_str().filter(|_| beside) {
@@ -151,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn every_report_is_as_the_schema_says_and_holds_nothing_that_it_does_not_name() {
+    fn every_report_matches_the_schema_and_has_no_unknown_fields() {
         for closed in [false, true] {
             let validator = jsonschema::validator_for(&schema(closed)).unwrap();
             for report in reports() {
@@ -166,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_as_the_schema_says_is_found() {
+    fn schema_rejects_wrong_documents() {
         let validator = jsonschema::validator_for(&schema(false)).unwrap();
         let good = reports().swap_remove(0);
         for (pointer, wrong) in [
@@ -198,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn results_and_analysis_read_back_as_they_were() {
+    fn results_and_analysis_survive_a_round_trip() {
         let results = fixture::hostile();
         let analysis = analyse(&results);
         let mut value: serde_json::Value =

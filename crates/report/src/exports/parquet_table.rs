@@ -20,7 +20,7 @@ const WHOLE: [&str; 3] = ["campaign", "round", "passes"];
 /// Columns that hold numbers.
 const NUMBERS: [&str; 3] = ["value", "raw_device_share", "overhead_share"];
 
-/// What the values of a column are.
+/// Type of the values of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ParquetKind {
     /// Whole numbers of 64 bits.
@@ -38,7 +38,7 @@ enum Column {
     Text(Vec<Option<ByteArray>>),
 }
 
-/// What a column of the table of rounds holds.
+/// Returns the type of a column of the table of rounds.
 fn kind(name: &str) -> ParquetKind {
     if WHOLE.contains(&name) || SweepAxis::ALL.iter().any(|axis| axis.name() == name) {
         ParquetKind::Whole
@@ -58,7 +58,7 @@ impl Column {
         }
     }
 
-    /// A field of a CSV, whose numbers read back as what they were.
+    /// Adds a field of the CSV. Numbers are parsed without loss.
     fn push(&mut self, field: &str) {
         match self {
             Self::Whole(values) => values.push(field.parse().ok()),
@@ -87,7 +87,7 @@ impl Column {
     }
 }
 
-/// Writes the values that are there, and a level for each that says whether it is.
+/// Writes the present values, and a definition level for each that marks it as present or missing.
 fn write<T: DataType>(
     out: &mut SerializedColumnWriter<'_>,
     values: Vec<Option<T::T>>,
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn it_reads_back_as_the_records_of_the_csv() {
+    fn reads_back_as_the_records_of_the_csv() {
         for results in [fixture::hostile(), fixture::swept(), fixture::calibrated()] {
             let analysis = analyse(&results);
             let mut file = tempfile::tempfile().unwrap();

@@ -5,7 +5,7 @@ use stats::Analysis;
 use crate::tables::ageing;
 use crate::tables::table::Table;
 
-/// What age costs.
+/// The cost of ageing.
 pub(super) struct AgeingView {
     pub title: &'static str,
     pub note: &'static str,
@@ -13,7 +13,7 @@ pub(super) struct AgeingView {
     pub tables: Vec<TableView>,
 }
 
-/// A table, and what stands above it.
+/// A table and its caption.
 pub(super) struct TableView {
     pub caption: &'static str,
     /// The names of the columns, each with whether it is put to the right.
@@ -21,7 +21,7 @@ pub(super) struct TableView {
     pub rows: Vec<Vec<String>>,
 }
 
-/// `None` where nobody competes both fresh and aged.
+/// Returns `None` if no contender is measured both fresh and aged.
 pub(super) fn view(analysis: &Analysis) -> Option<AgeingView> {
     let sums = ageing::sums(analysis)?;
     let results =

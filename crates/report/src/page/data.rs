@@ -25,23 +25,23 @@ use crate::text::title::headline;
 /// The longest name that fits the margin of a chart, in columns of text.
 const LABEL_COLUMNS: usize = 16;
 
-/// All that the script knows.
+/// The data for the script.
 #[derive(Serialize)]
 pub(super) struct PageData<'a> {
-    /// What the campaign is, in a line.
+    /// Description of the campaign in one line.
     title: String,
     /// When it was begun.
     date: String,
-    /// Its number in its store.
+    /// Number of the campaign in its store.
     number: i64,
     /// The command that repeats it.
     command: &'a str,
-    /// What is said of answers that leave nothing open, and of those that rounds may not settle.
+    /// Texts for answers that leave nothing open, and for answers that more rounds may not settle.
     settled: [String; 2],
     contenders: Vec<ContenderData>,
     groups: Vec<GroupData>,
     metrics: Vec<MetricData>,
-    /// What stands in captions.
+    /// Texts of captions.
     notes: Vec<String>,
     tests: Vec<TestData>,
     phases: Vec<PhaseData<'a>>,
@@ -50,11 +50,11 @@ pub(super) struct PageData<'a> {
     /// Whether contenders are on several disks, and groups are of each disk.
     #[serde(rename = "byDisk", skip_serializing_if = "std::ops::Not::not")]
     by_disk: bool,
-    /// The one that is shown at first: the first that has an answer.
+    /// The use case shown initially: the first that has an answer.
     #[serde(rename = "firstUse")]
     first_use: usize,
     inference: uses::InferenceData,
-    /// The confidence that an interval over so many rounds reaches, in percent.
+    /// The confidence that an interval reaches, in percent, by the number of rounds.
     confidence: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     simulation: Option<disk::SimulationData>,
@@ -76,9 +76,9 @@ struct ContenderData {
 #[derive(Serialize)]
 struct GroupData {
     title: String,
-    /// Its contenders; one may be in several groups.
+    /// Contenders of the group. A contender may be in several groups.
     members: Vec<usize>,
-    /// Whether the campaign names it, rather than what was probed.
+    /// Whether the campaign defines the group. Other groups follow from probed features.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     named: bool,
 }
@@ -94,8 +94,8 @@ struct MetricData {
 struct TestData {
     name: String,
     title: String,
-    /// For each contender the total over all steps, in seconds; nothing where that is invalid. Of a test of several
-    /// steps.
+    /// The total over all steps for each contender, in seconds; `None` if the total is invalid.
+    /// Empty for tests with one step.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     totals: Vec<Option<ShortNumber>>,
 }
@@ -106,7 +106,7 @@ struct PhaseData<'a> {
     test: usize,
     name: String,
     rows: Vec<RowData<'a>>,
-    /// For each contender what its simulated disk did, where there is one.
+    /// The activity of the simulated disk of each contender, if it has one.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     disk: Vec<Option<disk::DiskData>>,
 }
@@ -116,12 +116,12 @@ struct PhaseData<'a> {
 pub(super) struct RowData<'a> {
     /// The place of its metric.
     m: usize,
-    /// Its number in the inference, where contenders are ranked by it.
+    /// Index of the row in the inference, if contenders are ranked by it.
     #[serde(skip_serializing_if = "Option::is_none")]
     i: Option<usize>,
     /// The unit of all its numbers.
     u: &'static str,
-    /// What an axis is marked with, where that is more than the unit.
+    /// Label of an axis, if it is more than the unit.
     #[serde(skip_serializing_if = "Option::is_none")]
     axis: Option<&'static str>,
     /// 1 where more is better, −1 where less is, 0 where neither.
@@ -129,41 +129,42 @@ pub(super) struct RowData<'a> {
     /// Whether whole numbers are shown as such.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     whole: bool,
-    /// Whether it is drawn beside the primary metric of the phase.
+    /// Whether the row is drawn next to the primary metric of the phase.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     beside: bool,
-    /// Digits behind the point, where they are the same for every number.
+    /// Decimal places, if they are equal for all numbers.
     #[serde(skip_serializing_if = "Option::is_none")]
     digits: Option<usize>,
-    /// What stands in the caption, by its places in [`Data::notes`].
+    /// Caption texts, as indices into [`Data::notes`].
     n: Vec<usize>,
-    /// The order of the table, where there is one.
+    /// Order of the contenders in the table, if the row is ordered.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     o: Vec<usize>,
-    /// Of each contender, how many times better the best is; of rows of a primary metric.
+    /// For each contender of a primary metric, the ratio of the best result to its result.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     r: Vec<Option<ShortNumber>>,
     /// A result for each contender.
     f: Vec<ResultData<'a>>,
 }
 
-/// A result in the scale of its row: median, signs, place, variation, rounds, and the ends of its interval where these are not
-/// those of the rounds. Most have no sign and no place, and a median that follows from their rounds: of these the variation and
-/// the rounds, numbers alone.
+/// A result in the scale of its row: median, signs, place, variation, rounds, and the ends of its
+/// interval if these differ from those of the rounds. Most results have no sign and no place, and a
+/// median that follows from their rounds: these are written as bare numbers, the variation and the
+/// rounds.
 struct ResultData<'a> {
     row: &'a ResultRow,
     result: &'a MetricResult,
     scale: UnitScale,
 }
 
-/// Where each phase stands in [`Data::phases`], by the places of its test and its own.
+/// Index of each phase in [`Data::phases`], by the indices of its test and of the phase within it.
 pub(crate) type PhaseNumbers = BTreeMap<(usize, usize), usize>;
 
 /// The metrics that occur, in the order of the reports, and the numbers of rows in the inference.
 pub(super) struct Metrics {
     all: Vec<Metric>,
     ranked: BTreeMap<*const ResultRow, usize>,
-    /// What stands in captions, each once.
+    /// Texts of captions without duplicates.
     notes: RefCell<Vec<String>>,
 }
 
@@ -180,7 +181,7 @@ impl Metrics {
         }
     }
 
-    /// The places of what stands in a caption.
+    /// Returns the indices of caption texts, adding new texts.
     fn noted(&self, notes: Vec<String>) -> Vec<usize> {
         let mut known = self.notes.borrow_mut();
         let place = |note: String| {
@@ -227,7 +228,7 @@ impl<'a> RowData<'a> {
         }
     }
 
-    /// The row with its ratios, where it is of the primary metric.
+    /// Adds ratios to a row of the primary metric.
     fn with_ratios(mut self, row: &ResultRow) -> Self {
         if row.primary {
             let ratios = heat_map::ratios(row).into_iter();
@@ -319,8 +320,8 @@ fn groups(analysis: &Analysis) -> Vec<GroupData> {
     probed.chain(named).collect()
 }
 
-/// What kind of filesystem it is: foreign is what the kernel drives for the sake of another system, by its semantics or by
-/// who else reads it.
+/// Returns the kind of a filesystem. "Foreign" is a kernel filesystem made for another system,
+/// judged by its semantics or by the other systems that can read it.
 fn kind(found: &stats::ContenderFeatures) -> &'static str {
     let elsewhere = |reader: &model::NativeReader| {
         matches!(
@@ -370,7 +371,7 @@ fn tests(results: &CampaignResults, analysis: &Analysis) -> Vec<TestData> {
     tests.map(view).collect()
 }
 
-/// Every phase of every test that is no point of a sweep, but for those that try a feature.
+/// Returns every phase of every test, except points of sweeps and feature tests.
 fn phases<'a>(
     results: &CampaignResults,
     analysis: &'a Analysis,
@@ -404,7 +405,8 @@ fn phases<'a>(
     (phases, numbers)
 }
 
-/// The rows of each phase, by suite, test and phase; they stand together, that of the primary metric first.
+/// Returns the rows of each phase, by suite, test and phase. They are consecutive, and the row of
+/// the primary metric is first.
 pub(super) fn rows_by_phase(analysis: &Analysis) -> BTreeMap<(&str, &str, &str), &[ResultRow]> {
     fn key(row: &ResultRow) -> (&str, &str, &str) {
         (&row.suite, &row.test, &row.phase)
@@ -413,7 +415,7 @@ pub(super) fn rows_by_phase(analysis: &Analysis) -> BTreeMap<(&str, &str, &str),
     together.map(|rows| (key(&rows[0]), rows)).collect()
 }
 
-/// The confidence of an interval over so many rounds, as tables say it.
+/// Returns the confidence of an interval over `rounds` rounds, formatted as in tables.
 fn confidence(rounds: usize) -> String {
     let interval = median_interval(&vec![1.0; rounds]);
     interval.map_or_else(String::new, |i| three_digits(i.confidence * 100.0))
@@ -469,7 +471,7 @@ impl Serialize for ResultData<'_> {
     }
 }
 
-/// The median of rounds as they are shown; nothing where one has no value.
+/// Returns the median of the rounds as shown, or `None` if a round has no value.
 fn middle(rounds: &[RoundData]) -> Option<f64> {
     let values = rounds.iter().map(|round| match round {
         RoundData::Value(value) => Some(value.0),
@@ -506,7 +508,7 @@ impl ShortNumber {
         Self::read(&scale.number(value))
     }
 
-    /// With digits enough for what is computed from it.
+    /// Keeps enough digits for further calculations.
     fn precise(value: f64) -> Self {
         Self::read(&format!("{value:.6e}"))
     }

@@ -1,5 +1,5 @@
-//! What simulated disks did in a phase, for the detail of a cell of the overview: where the time went, what each operation
-//! cost, and a map of place over time.
+//! Activity of simulated disks in a phase, for the detail of a cell of the overview: where the time
+//! went, the cost of each operation, and a map of location over time.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,7 +23,7 @@ const KINDS: [&str; 8] = [
     "queue",
 ];
 
-/// What is said of each contender, above a column; some with a line that explains it.
+/// Title of each column, some with an explanation.
 const COLUMNS: [(&str, &str); 8] = [
     ("Time per operation", "time of the phase for each operation"),
     ("Requests", "of the disk, for each operation"),
@@ -39,21 +39,21 @@ const COLUMNS: [(&str, &str); 8] = [
     ),
     (
         "Metadata",
-        "share of the bytes read and written that the filesystem calls metadata, outside its journal; ? where it calls none so",
+        "share of the bytes read and written that the filesystem marks as metadata, outside its journal; ? if it marks none",
     ),
     (
         "Journal",
-        "share of the bytes in the filesystem's own journal; ? where its place is not known",
+        "share of the bytes in the filesystem's journal; ? if its location is unknown",
     ),
 ];
 
 /// The place of the share of metadata in [`COLUMNS`].
 const METADATA: usize = 6;
 
-/// What is not there.
+/// Text of a missing value.
 const NONE: &str = "–";
 
-/// What the script knows of simulated disks as such.
+/// Data about simulated disks for the script.
 #[derive(Serialize)]
 pub(super) struct SimulationData {
     /// Number of the campaign, for command lines.
@@ -72,7 +72,7 @@ impl SimulationData {
     }
 }
 
-/// What the disk of one contender did in one phase, all rounds together.
+/// Activity of the disk of one contender in one phase, all rounds together.
 #[derive(Serialize)]
 pub(super) struct DiskData {
     /// The cell that a map is of.
@@ -88,11 +88,11 @@ pub(super) struct DiskData {
 /// Place over time, of one phase of one cell, small enough for a page.
 #[derive(Clone, Debug, Serialize)]
 pub struct PhaseMap {
-    /// How long the phase took, from the first to the last timed moment.
+    /// Duration of the phase, from the first to the last timed moment.
     #[serde(serialize_with = "as_text")]
     #[serde(rename = "took")]
     pub elapsed: Nanos,
-    /// How large the disk is.
+    /// Size of the disk.
     #[serde(serialize_with = "as_text")]
     pub size: Bytes,
     /// Bins along the time, and along the disk.
@@ -101,8 +101,9 @@ pub struct PhaseMap {
     pub cells: String,
     /// Flushes in each column.
     pub flushes: String,
-    /// Of each region of the disk, from its first sector on: shares, in tenths of a per cent, of all bytes read, written,
-    /// discarded, of all that are metadata and journal, and of the time that the disk took.
+    /// For each region of the disk, from its first sector: shares, in tenths of a per cent, of all
+    /// bytes read, written, discarded, of all metadata and journal bytes, and of the time that the
+    /// disk took.
     pub regions: Vec<[u64; 6]>,
 }
 
@@ -128,11 +129,11 @@ pub struct DiskMaps {
 }
 
 impl DiskMaps {
-    /// All maps of a page together take no more than so many bytes.
+    /// Maximum size of all maps of a page, in bytes.
     pub const ROOM: usize = 500_000;
 
-    /// Adds the maps of one phase of several cells, all of them or, where there is no room, none: whoever compares needs
-    /// both.
+    /// Adds the maps of one phase of several cells, or none of them if the space is exhausted: a
+    /// comparison needs both.
     pub fn add(&mut self, phase: &str, maps: Vec<(CellId, PhaseMap)>) {
         let room: usize = maps.iter().map(|(_, map)| map.room()).sum();
         if self.room_taken + room <= Self::ROOM {
@@ -143,7 +144,7 @@ impl DiskMaps {
         }
     }
 
-    /// Whether there is no room for more than a small map.
+    /// Returns true if less than 1 % of the space for maps is left.
     pub const fn is_full(&self) -> bool {
         self.room_taken + Self::ROOM / 100 > Self::ROOM
     }
@@ -166,7 +167,7 @@ fn has_disk(stored: &CellRecord) -> bool {
 /// By contender, suite, test and phase.
 type Key<'a> = (&'a str, &'a str, &'a str, &'a str);
 
-/// What all simulated disks of a campaign did.
+/// Activity of all simulated disks of a campaign.
 pub(super) struct DiskStatsByContender<'a> {
     phases: BTreeMap<Key<'a>, Vec<&'a PhaseResult>>,
     cells: BTreeMap<(&'a str, &'a str, &'a str), CellId>,
@@ -201,7 +202,7 @@ impl<'a> DiskStatsByContender<'a> {
         }
     }
 
-    /// What is known of each contender in a phase; empty where no disk was simulated.
+    /// Returns the data of each contender in a phase; empty if no disk was simulated.
     pub(super) fn for_phase(
         &self,
         contenders: &[String],
@@ -261,7 +262,7 @@ fn texts(rounds: &[&PhaseResult], sum: Sum<'_>) -> [String; 8] {
     let device = |of: &dyn Fn(&model::DeviceCounters) -> u64| {
         phases(&|phase| phase.device.as_ref().map_or(0, of))
     };
-    // Where a phase ends before its data are on the disk, the rest is written after it.
+    // If a phase ends before its data are on the disk, the rest is written later.
     let is_whole = rounds.iter().all(|phase| phase.ends != SyncAtEnd::Call);
     let written = phases(&|phase| phase.bytes_written.0);
     let amplified = ratio(device(&|device| device.write_bytes.0), written).filter(|_| is_whole);
@@ -331,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn a_phase_says_where_its_time_went_and_what_an_operation_cost() {
+    fn phase_shows_its_time_components_and_cost_per_operation() {
         let results = simulated();
         let maps = DiskMaps::default();
         let disks = DiskStatsByContender::from_results(&results, &maps);
@@ -347,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn whose_filesystem_flags_no_metadata_has_an_unknown_share_of_it() {
+    fn metadata_share_is_unknown_without_metadata_flags() {
         let mut results = simulated();
         let first = results.cells[0].cell.contender.clone();
         for stored in results
@@ -372,7 +373,7 @@ mod tests {
     }
 
     #[test]
-    fn maps_stand_in_the_page_until_there_is_no_room_and_a_command_draws_the_others() {
+    fn page_contains_maps_up_to_its_limit_and_commands_for_the_others() {
         let results = simulated();
         let analysis = analyse(&results);
         let cells = mapped_cells(&results);

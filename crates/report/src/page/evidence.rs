@@ -1,4 +1,4 @@
-//! What was found besides results: features, failures with all their evidence, kernel complaints.
+//! Findings other than results: features, failures with all their evidence, kernel complaints.
 
 use model::{CommandRecord, FACT_TITLES, Feature, Status};
 use stats::{Analysis, CellFailure, FeatureSupport, PhaseFailure};
@@ -15,7 +15,7 @@ pub(super) struct FeatureView {
     pub cells: Vec<FeatureCell>,
 }
 
-/// What was found of one feature.
+/// Findings on one feature.
 pub(super) struct FeatureCell {
     pub text: String,
     pub class: &'static str,
@@ -27,7 +27,7 @@ pub(super) struct FactView {
     pub cells: Vec<FactCell>,
 }
 
-/// A fact of one contender; empty where nobody said.
+/// A fact about one contender; empty if unknown.
 pub(super) struct FactCell {
     pub text: String,
     pub source: String,
@@ -62,7 +62,7 @@ pub(super) struct StepView {
     pub output: String,
 }
 
-/// What the kernel complained of in cells that passed, one kind of it.
+/// One kind of kernel complaint in cells that passed.
 pub(super) struct ComplaintView {
     pub contender: String,
     pub extent: String,
@@ -93,7 +93,7 @@ pub(super) fn features(analysis: &Analysis) -> Vec<FeatureView> {
     rows
 }
 
-/// What the catalog says of each contender: a row for each fact, its sources in a title.
+/// Returns the catalog's facts about each contender: a row for each fact, with sources in a title.
 pub(super) fn facts(analysis: &Analysis) -> Vec<FactView> {
     let facts = FACT_TITLES.into_iter().enumerate();
     let view = |(index, title): (usize, &'static str)| FactView {
@@ -122,13 +122,13 @@ fn found(found: &FeatureSupport) -> FeatureCell {
     }
 }
 
-/// The cells that are not ok; what a filesystem cannot do is no fault of it.
+/// Returns the cells that failed. An unsupported feature is not a failure.
 pub(super) fn failed_cells(analysis: &Analysis) -> impl Iterator<Item = &CellFailure> {
     let cells = analysis.failures.iter();
     cells.filter(|cell| cell.status != Status::Unsupported)
 }
 
-/// What ended in the same way: the status, how many cells, and a card for each event.
+/// Cells with the same outcome: the status, the number of cells, and a card for each event.
 pub(super) type FailureGroup = (&'static str, usize, Vec<FailureView>);
 
 pub(super) fn failures(analysis: &Analysis) -> Vec<FailureGroup> {
@@ -214,7 +214,7 @@ pub(super) fn complaints(analysis: &Analysis) -> Vec<ComplaintView> {
         .collect()
 }
 
-/// Each line of each event behind the test and round of its cell.
+/// Returns each line of each event, prefixed by the test and round of its cell.
 fn every_line(complaint: &ComplaintLine<'_>) -> String {
     let lines = complaint.events.iter().flat_map(|(cell, event)| {
         let place = format!("{}, round {}", sanitize_line(&cell.test), cell.round);

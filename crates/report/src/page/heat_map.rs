@@ -1,15 +1,15 @@
-//! How far each result of the overview is from the best of its row, and the step of the colour scale that
-//! says so. The colours themselves are the style sheet's.
+//! Ratio of each result of the overview to the best of its row, and the step of the colour scale
+//! for it. The colours are defined in the style sheet.
 
 use model::{Direction, Metric};
 use stats::{RankingState, ResultRow};
 
 use crate::text::scale::three_digits;
 
-/// Where one step of the scale ends: as many times the best, at most.
+/// Upper ends of the steps of the scale, as ratios to the best.
 pub(super) const STEPS: [f64; 6] = [1.05, 1.25, 1.6, 2.5, 5.0, 10.0];
 
-/// What stands in the legend of the scale.
+/// Returns the legend of the scale.
 pub(super) fn legend() -> Vec<(String, String)> {
     let from = |step: usize| match step {
         0 => "1".to_owned(),
@@ -24,8 +24,8 @@ pub(super) fn legend() -> Vec<(String, String)> {
         .collect()
 }
 
-/// Of each contender, how many times better the best is; nothing where a row is not ranked or holds
-/// numbers of which there is no ratio.
+/// Returns the ratio of the best result to the result of each contender. Elements are `None` if the
+/// row is not ranked or its numbers have no ratio.
 pub(super) fn ratios(row: &ResultRow) -> Vec<Option<f64>> {
     let medians = || {
         let results = row.results.iter();

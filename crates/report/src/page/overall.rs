@@ -15,21 +15,21 @@ const NAME_COLUMNS: usize = 40;
 /// A group, or all of them.
 pub(super) struct GroupView {
     pub title: String,
-    /// How many results it is made of.
+    /// Number of results in the mean.
     pub results: usize,
     pub scores: Vec<ScoreView>,
 }
 
 /// The score of a contender.
 pub(super) struct ScoreView {
-    /// How many times what the best of each result takes; or why there is none.
+    /// Ratio to the best of each result, as geometric mean, or the reason if it is missing.
     pub text: String,
     pub class: String,
-    /// The interval and the place, or what is missing.
+    /// The interval and the place, or the missing results.
     pub notes: Vec<String>,
 }
 
-/// What each group of tests comes to, disk by disk where there are several.
+/// Returns the result by test category, for each disk if there are several.
 pub(super) fn sentences(analysis: &Analysis) -> Vec<ConclusionText> {
     category_conclusions_by_disk(analysis)
         .into_iter()
@@ -56,7 +56,7 @@ fn scores<'a>(
 ) -> Vec<ScoreView> {
     let view = |contender| {
         let Some((part, place)) = analysis.for_disk_of(contender) else {
-            return absent(Some("nobody else is on its disk".to_owned()));
+            return absent(Some("no other contender is on its disk".to_owned()));
         };
         let score_there = of(part).and_then(|scores| scores.get(place));
         score_there.map_or_else(|| absent(None), score)
@@ -94,11 +94,11 @@ pub(super) fn groups(analysis: &Analysis) -> Vec<GroupView> {
 pub(super) struct ContenderGroupView {
     pub name: String,
     pub members: Vec<String>,
-    /// Its mean in each group of tests, and over all of them.
+    /// Mean of the group in each test category, and over all of them.
     pub means: Vec<ScoreView>,
 }
 
-/// What stands above their means.
+/// Returns the titles of the columns of means.
 pub(super) fn titles(analysis: &Analysis) -> Vec<&'static str> {
     let groups = analysis.overall.groups.iter().map(|g| g.group.title());
     groups
@@ -168,7 +168,7 @@ mod tests {
     use stats::{analyse, fixture};
 
     #[test]
-    fn a_score_stands_with_its_interval_and_its_place() {
+    fn score_has_an_interval_and_a_place() {
         let analysis = analyse(&fixture::plain());
         let views = groups(&analysis);
         let titles: Vec<&str> = views.iter().map(|v| v.title.as_str()).collect();

@@ -1,4 +1,4 @@
-//! The structure of the page: what must be on it, and what must never be.
+//! Tests of the structure of the page: required and forbidden content.
 
 use stats::{analyse, fixture};
 
@@ -19,7 +19,7 @@ fn page_of_study(name: &str) -> (Study, String) {
 }
 
 #[test]
-fn the_page_of_a_study_says_first_which_it_is_and_how_its_claims_fared() {
+fn page_of_a_study_starts_with_its_title_and_claims() {
     let (study, html) = page_of_study("bonnie-linux-2011");
     let (head, rest) = html.split_once("</header>").unwrap();
     for part in [
@@ -44,14 +44,15 @@ fn the_page_of_a_study_says_first_which_it_is_and_how_its_claims_fared() {
     assert_eq!(
         known["contenders"].as_array().unwrap().len(),
         19,
-        "nobody is left out"
+        "no contender is missing"
     );
     assert!(known["uses"].as_array().unwrap().is_empty());
 }
 
-/// How fsarena makes filesystems, and in which order it runs, says nothing of what others did.
+/// The way in which fsarena makes filesystems, and its run order, do not apply to results of
+/// others.
 #[test]
-fn the_page_of_a_study_says_nothing_of_how_fsarena_would_have_measured() {
+fn page_of_a_study_does_not_describe_fsarenas_method() {
     let html = without_scripts(&page_of_study("debian-file-server-2006").1);
     for not in [
         "as catalogued",
@@ -82,7 +83,7 @@ fn the_page_of_a_study_says_nothing_of_how_fsarena_would_have_measured() {
     assert!(own.contains("as catalogued") && own.contains("freshly made"));
 }
 
-/// The page without what stands between the tags of its scripts.
+/// Returns the page without the contents of its scripts.
 fn without_scripts(html: &str) -> String {
     let mut pieces = html.split("<script");
     let mut rest = pieces.next().unwrap().to_owned();
@@ -96,14 +97,14 @@ fn without_scripts(html: &str) -> String {
     rest
 }
 
-/// What the script reads.
+/// Returns the data block that the script reads.
 fn data(html: &str) -> serde_json::Value {
     let begin = "<script type=\"application/json\" id=\"data\">";
     let block = html.split_once(begin).unwrap().1;
     serde_json::from_str(block.split_once("</script>").unwrap().0).unwrap()
 }
 
-/// Names of all tags, in order; fails on what is not well nested.
+/// Returns the names of all tags, in order. Panics if the tags are not well nested.
 fn tags(html: &str) -> Vec<String> {
     let html = &without_scripts(html);
     const VOID: [&str; 5] = ["!doctype", "meta", "wbr", "path", "link"];
@@ -136,7 +137,7 @@ fn count(html: &str, what: &str) -> usize {
 }
 
 #[test]
-fn what_contenders_may_use_is_on_the_page_and_that_they_differ_is_said_at_its_top() {
+fn page_shows_resource_limits_and_notes_different_ones_at_the_top() {
     let mut results = fixture::plain();
     assert!(!page_of(&results).contains("may use different memory"));
     results.campaign.contenders[0].own.memory = Some(model::Bytes::mib(32));
@@ -156,7 +157,7 @@ fn what_contenders_may_use_is_on_the_page_and_that_they_differ_is_said_at_its_to
 }
 
 #[test]
-fn commands_are_code_and_nothing_in_a_sentence_is_markup() {
+fn commands_are_code_and_sentences_contain_no_markup() {
     assert_eq!(
         code_spans_to_html("<b> & `fsarena run` or `x"),
         "&lt;b&gt; &amp; <code>fsarena run</code> or `x"
@@ -217,13 +218,16 @@ fn the_page_is_well_nested_and_holds_only_the_tags_of_its_templates() {
                 "ul",
                 "wbr",
             ];
-            assert!(own.contains(&tag.as_str()), "<{tag}> is none of ours");
+            assert!(
+                own.contains(&tag.as_str()),
+                "unexpected tag <{tag}> in the page"
+            );
         }
     }
 }
 
 #[test]
-fn nothing_is_loaded_and_nothing_runs_but_our_own_script() {
+fn page_loads_nothing_and_runs_only_its_script() {
     let html = page_of(&fixture::hostile());
     let policy = html
         .split("Content-Security-Policy\" content=\"")
@@ -247,7 +251,7 @@ fn nothing_is_loaded_and_nothing_runs_but_our_own_script() {
     assert!(!policy.contains("unsafe"));
     assert_eq!(count(&html, "<script"), 2, "the data and our own");
     let shown = html.replace("&#60;", "").replace("src=x onerror", "");
-    // The one address is the name of SVG's vocabulary, which nobody asks for.
+    // The only address is the namespace of SVG, which is never loaded.
     let shown = shown.replace("\"http://www.w3.org/2000/svg\"", "");
     for forbidden in [
         "<img", "<link", "<iframe", "src=", "url(", "@import", "http:", "https:", "style=\"",
@@ -305,7 +309,7 @@ fn written(row: &serde_json::Value, number: &serde_json::Value) -> String {
 }
 
 #[test]
-fn the_script_knows_each_result_as_the_tables_show_it() {
+fn script_data_contain_each_result_as_in_the_tables() {
     for results in [fixture::realistic(), fixture::hostile()] {
         let analysis = analyse(&results);
         let data = data(&page(&results, &analysis, &Default::default(), None));
@@ -325,7 +329,7 @@ fn the_script_knows_each_result_as_the_tables_show_it() {
                     continue;
                 };
                 let known_result = known_result.as_array().unwrap();
-                // Of most there are the variation and the rounds alone.
+                // Most results contain only the variation and the rounds.
                 let of_rounds = match known_result[1].is_string() {
                     true => known_result[4].as_array().unwrap(),
                     false => &known_result[1..].to_vec(),
@@ -413,7 +417,7 @@ fn every_group_of_tests_has_its_answer_below_the_table() {
 }
 
 #[test]
-fn words_stand_where_there_is_no_number() {
+fn missing_numbers_are_replaced_by_their_status() {
     let html = page_of(&fixture::hostile());
     for words in [
         "crashed in 3 of 3 rounds",
@@ -429,7 +433,7 @@ fn words_stand_where_there_is_no_number() {
 }
 
 #[test]
-fn an_unfinished_and_an_empty_campaign_say_so() {
+fn unfinished_and_empty_campaigns_are_marked() {
     let mut results = fixture::plain();
     for stored in &mut results.cells {
         stored.result = None;

@@ -13,13 +13,13 @@ use crate::text::labels;
 use crate::text::scale::three_digits;
 use crate::text::text::{sanitize_line, sanitize_paragraph, shorten};
 
-/// The widest a contender's name may be in the table behind a chart.
+/// Maximum width of a contender's name in the table of a chart.
 const NAME_COLUMNS: usize = 40;
 
 /// A test with all its phases.
 pub(super) struct TestView {
     pub id: String,
-    /// Its place among all tests.
+    /// Index among all tests.
     pub number: usize,
     pub path: String,
     pub title: String,
@@ -31,7 +31,7 @@ pub(super) struct TestView {
 /// A phase with its primary metric.
 pub(super) struct PhaseView {
     pub id: String,
-    /// Its place in the script's data.
+    /// Index in the data of the script.
     pub number: usize,
     pub name: String,
     pub title: &'static str,
@@ -40,7 +40,7 @@ pub(super) struct PhaseView {
     pub results: Vec<ResultView>,
 }
 
-/// A line of the table behind a chart.
+/// A line of the table of a chart.
 pub(super) struct ResultView {
     /// The place of the contender.
     pub number: usize,
@@ -91,7 +91,7 @@ pub(super) fn tests(
     tests.map(view).collect()
 }
 
-/// `suite / test`, or one word where both have the same.
+/// Returns `suite / test`, or only one name if both are equal.
 fn path(test: &Test) -> String {
     if test.suite == test.name {
         sanitize_line(&test.name)
@@ -116,7 +116,8 @@ fn of_phase(id: String, number: usize, row: &ResultRow) -> PhaseView {
     }
 }
 
-/// What has a direction comes best first, what is not in the campaign's order; what has no result last.
+/// Returns the order of the contenders: best first if the metric has a direction, otherwise as in
+/// the campaign. Contenders without a result are last.
 pub(super) fn reading_order(row: &ResultRow) -> Vec<usize> {
     let mut order: Vec<usize> = (0..row.results.len()).collect();
     let median = |i: &usize| row.results[*i].estimate.map(|e| e.median);
@@ -131,7 +132,8 @@ pub(super) fn reading_order(row: &ResultRow) -> Vec<usize> {
     order
 }
 
-/// What stands in the caption of a result: which way is better, the cache, the end.
+/// Returns the notes in the caption of a result: which direction is better, the cache state, the
+/// end of the phase.
 pub(super) fn notes(row: &ResultRow) -> Vec<String> {
     let mut notes = vec![labels::direction(row.direction).to_owned()];
     if row.caches.iter().any(|cache| *cache != row.cache) {
@@ -186,7 +188,7 @@ fn result(row: &ResultRow, place: usize, scale: &UnitScale) -> ResultView {
     }
 }
 
-/// The single rounds, in order, with the word where one has no value.
+/// Returns the single rounds, in order, with the status of rounds without a value.
 fn rounds(result: &MetricResult, scale: &UnitScale) -> String {
     let rounds: Vec<String> = result
         .rounds

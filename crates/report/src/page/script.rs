@@ -1,5 +1,5 @@
-//! The page's script and style, put together from their files, and the policy that lets these and nothing
-//! else run: each is named by its hash (CSP Level 3, §2.3.1).
+//! The script and style of the page, assembled from their files, and the content security policy
+//! that allows only these. Each is identified by its hash (CSP Level 3, §2.3.1).
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -10,7 +10,7 @@ macro_rules! texts {
     ($($path:literal)*) => { concat!($(include_str!(concat!("../../../../web/", $path))),*) };
 }
 
-/// What draws charts, from the campaign's numbers: for the page and for pictures.
+/// Drawing code for charts, used for the page and for pictures.
 macro_rules! drawing {
     () => {
         texts!(
@@ -21,7 +21,7 @@ macro_rules! drawing {
     };
 }
 
-/// The script: one function, so that nothing of it is seen from outside.
+/// The script, wrapped in one function so that none of its names are global.
 pub(super) const SCRIPT: &str = concat!(
     "(() => {\n\"use strict\";\n",
     drawing!(),
@@ -34,7 +34,7 @@ pub(super) const SCRIPT: &str = concat!(
     "})();\n",
 );
 
-/// The same charts, each as a picture: gives all of them as JSON, without a browser.
+/// Draws all charts as pictures without a browser and returns them as JSON.
 pub(crate) const PICTURES: &str = concat!(
     "(() => {\n\"use strict\";\n",
     texts!("pictures/document.js"),
@@ -48,8 +48,8 @@ pub(crate) const STYLE: &str = texts!(
     "style/base.css" "style/layout.css" "style/table.css" "style/chart.css" "style/print.css"
 );
 
-/// The style of the charts alone, in the light colours of the page, which are spelt out: not all that
-/// shows SVG knows variables of CSS, or what a pointer hovers over.
+/// Returns only the style of the charts, with the light colours of the page written as values: not
+/// all SVG viewers support CSS variables or hover effects.
 pub(crate) fn chart_style() -> String {
     let light = texts!("style/base.css").split("@media").next();
     let colours = light.into_iter().flat_map(|text| text.split("--").skip(1));
@@ -63,7 +63,7 @@ pub(crate) fn chart_style() -> String {
     })
 }
 
-/// What the page may do: apply its own style, run its own script, and nothing else.
+/// Returns the content security policy of the page: only its style and its script.
 pub(super) fn content_security_policy() -> String {
     format!(
         "default-src 'none'; script-src '{}'; style-src '{}'; img-src blob:; base-uri 'none'; form-action 'none'",
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_in_script_or_style_can_end_its_element_or_runs_text() {
+    fn script_and_style_cannot_close_their_element_or_evaluate_text() {
         for text in [SCRIPT, STYLE] {
             for forbidden in ["</", "<!--", "<script", "\r"] {
                 assert!(!text.contains(forbidden), "{forbidden:?}");

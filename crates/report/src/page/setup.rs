@@ -1,4 +1,4 @@
-//! What the campaign ran on and with: contenders, machines, tools, command lines.
+//! Setting of the campaign: contenders, machines, tools, command lines.
 
 use model::{CampaignResults, CommandRecord, Contender, Environment};
 use stats::Analysis;
@@ -9,20 +9,20 @@ use crate::text::command::quote_words;
 use crate::text::text::{sanitize_line, sanitize_paragraph};
 use crate::text::{labels, summary};
 
-/// A contender, as it was entered.
+/// A contender with its options.
 pub(super) struct ContenderView {
     pub name: String,
     pub title: String,
     pub driver: &'static str,
     pub options: String,
-    /// What stands where there are no options.
+    /// Text shown if there are no options.
     pub without_options: &'static str,
     pub quirks: Vec<String>,
     /// Cells that are not ok.
     pub unsuccessful: usize,
 }
 
-/// What one session ran on.
+/// Environment of one session.
 pub(super) struct EnvironmentView {
     pub session: usize,
     pub facts: Vec<(String, String)>,
@@ -47,7 +47,7 @@ pub(super) fn contenders(results: &CampaignResults, analysis: &Analysis) -> Vec<
         .collect()
 }
 
-/// How fsarena makes and mounts a filesystem says nothing of how others did.
+/// Quirks of how fsarena makes and mounts a filesystem do not apply to results of other programs.
 fn contender(contender: &Contender, elsewhere: bool, not_ok: usize) -> ContenderView {
     let quirks = match elsewhere {
         true => &[][..],
@@ -77,7 +77,7 @@ fn contender(contender: &Contender, elsewhere: bool, not_ok: usize) -> Contender
     }
 }
 
-/// What each contender may use, and what it used, as a table.
+/// Resource limits and use of each contender, as a table.
 pub(super) struct ResourcesView {
     pub title: &'static str,
     pub note: &'static str,
@@ -113,7 +113,7 @@ pub(super) fn environments(results: &CampaignResults) -> Vec<EnvironmentView> {
     results.environments.iter().enumerate().map(view).collect()
 }
 
-/// Of each contender, the first command line of each kind of step.
+/// Returns the first command line of each kind of step, for each contender.
 pub(super) fn commands(results: &CampaignResults) -> Vec<CommandView> {
     results
         .campaign

@@ -16,15 +16,15 @@ use crate::text::text::{sanitize_line, sanitize_paragraph};
 /// A sweep with all its phases.
 pub(super) struct SweepView {
     pub id: String,
-    /// Its place in the script's data.
+    /// Index in the data of the script.
     pub number: usize,
     pub name: String,
     pub title: String,
     pub rationale: String,
     pub source: String,
-    /// Where the caches end, and where no curve knees.
+    /// Sizes of the caches, and curves without a knee.
     pub borders: String,
-    /// Heads of the columns that say where a point lies.
+    /// Headings of the columns that locate a point.
     pub axes: Vec<&'static str>,
     pub phases: Vec<PhaseView>,
 }
@@ -49,7 +49,8 @@ pub(super) struct SweepData<'a> {
     /// The tests that are its points.
     tests: Vec<usize>,
     axes: Vec<AxisData>,
-    /// For each axis the places at which the others are held at first; nothing for itself.
+    /// For each axis, the points at which the other axes are held initially; `None` for the axis
+    /// itself.
     held: Vec<Vec<Option<usize>>>,
     borders: Vec<BoundaryData>,
     phases: Vec<SweptData<'a>>,

@@ -1,5 +1,5 @@
-//! Uses on the page: the weights as documented and the order that follows from them, as tables; and what
-//! the script needs to weigh anew.
+//! Use cases on the page: the documented weights and the resulting order, as tables, and the data
+//! needed by the script to apply other weights.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,12 +19,12 @@ use crate::text::exclusions::{describe, reasons};
 use crate::text::scale::three_digits;
 use crate::text::text::{sanitize_line, sanitize_paragraph, short_names};
 
-/// A use with what it comes to.
+/// A use case with its results.
 pub(super) struct UseView {
     pub title: String,
     /// The answer with the weights as documented.
     pub answer: String,
-    /// What would settle what is open.
+    /// Advice on how to settle open questions.
     pub settled_by: String,
     pub rationale: String,
     pub source: String,
@@ -32,7 +32,7 @@ pub(super) struct UseView {
     pub order: Vec<OrderView>,
     /// Place and name of each contender that is ruled out, and why.
     pub ruled_out: Vec<(usize, String, String)>,
-    /// What does not count and why; empty where everything does.
+    /// Groups without weight and the reason; empty if every group counts.
     pub untested: String,
 }
 
@@ -50,9 +50,9 @@ pub(super) struct OrderView {
     pub contender: String,
     /// As a multiple of the first's.
     pub cost: String,
-    /// In which interval that lies.
+    /// Interval of the cost.
     pub interval: String,
-    /// What it is beside the best.
+    /// Comparison with the best.
     pub place: String,
 }
 
@@ -62,11 +62,11 @@ pub(super) struct UseData {
     name: String,
     title: String,
     groups: Vec<GroupData>,
-    /// What is said against each contender.
+    /// Reasons against each contender.
     out: Vec<Vec<ExclusionData>>,
-    /// Features that it needs and that nobody tried, of each contender.
+    /// Features that the use case needs but that were not tried, for each contender.
     untried: Vec<Vec<String>>,
-    /// What is of no relevance.
+    /// Margin of relevance: smaller differences are ignored.
     margin: f64,
     /// The chance of a false claim about it.
     limit: f64,
@@ -78,30 +78,32 @@ struct ExclusionData {
     w: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     rows: Option<Vec<usize>>,
-    /// Whether it is a failure, of which one is named.
+    /// Whether the reason is a failure. Only one failure is named.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     failure: bool,
 }
 
-/// What is known of each pair of contenders in each result, from which any selection and any weights are answered.
+/// Statistics of each pair of contenders in each result, enough to answer for any selection and any
+/// weights.
 #[derive(Serialize)]
 pub(super) struct InferenceData {
     /// The test of each result, for the noise that the results of one have in common.
     tests: Vec<usize>,
-    /// How many rounds it has.
+    /// Number of rounds of each result.
     rounds: Vec<usize>,
     /// Whether more of its metric is better.
     higher: Vec<u8>,
-    /// Of each result and contender the logarithm of what it costs, by round; nothing where it is not comparable.
+    /// Logarithm of the cost of each result and contender, by round; `None` if it is not
+    /// comparable.
     costs: Vec<Vec<Option<Vec<Option<RoundedNumber>>>>>,
-    /// Of each result and pair the mean difference of log costs, the variance of that mean, where anything is known of it,
-    /// and which quantiles belong to its degrees of freedom.
+    /// For each result and pair: the mean difference of log costs, the variance of that mean if
+    /// known, and the index of the quantiles for its degrees of freedom.
     pairs: Vec<Vec<Option<PairData>>>,
     /// Quantiles of f/χ² for each number f of degrees of freedom that occurs.
     quantiles: Vec<Vec<RoundedNumber>>,
     /// These numbers.
     freedoms: Vec<f64>,
-    /// How far the noise of results of one test goes together.
+    /// Correlation of the noise of results of one test.
     correlation: f64,
     /// Whether values are free of noise.
     exact: bool,
@@ -116,7 +118,7 @@ pub(super) struct InferenceData {
     margin: f64,
     /// The suites that ran.
     suites: Vec<String>,
-    /// The time that they had, where that was limited.
+    /// Time budget of the suites, if it was limited.
     #[serde(skip_serializing_if = "Option::is_none")]
     budget: Option<String>,
     /// The title of the group that is about space.
@@ -125,8 +127,8 @@ pub(super) struct InferenceData {
     groups: Vec<(&'static str, Vec<(usize, f64)>)>,
 }
 
-/// What is known of a pair in a result: mean, variance, number of quantiles; of most the variance alone, since their mean is
-/// that of what the two cost, and their quantiles are the first.
+/// Statistics of a pair in a result: mean, variance, index of the quantiles. Most pairs have only
+/// the variance, because the mean follows from the costs of both, and the first quantiles apply.
 #[derive(Serialize)]
 #[serde(untagged)]
 enum PairData {
@@ -150,7 +152,7 @@ impl Serialize for RoundedNumber {
     }
 }
 
-/// The same of what is itself an estimate.
+/// A number that is only an estimate, written with fewer digits.
 #[derive(Clone, Copy)]
 struct RoundedEstimate(f64);
 
@@ -187,7 +189,7 @@ pub(super) fn views(analysis: &Analysis, command: &str) -> Vec<UseView> {
     .collect()
 }
 
-/// In which interval each contender lies beside the first, as multiples of its cost.
+/// Returns the interval of each contender's cost, as multiples of the cost of the first contender.
 fn intervals(
     one: &UseCaseScores,
     estimates: &PairwiseEstimates,
@@ -231,7 +233,7 @@ pub(super) fn first_answered(analysis: &Analysis) -> usize {
 /// The rows of the inference, by the numbers of those of the analysis.
 pub(super) type InferenceRows = BTreeMap<usize, usize>;
 
-/// The uses, and what they are answered from.
+/// Returns the use cases and the data for their answers.
 pub(super) fn data(analysis: &Analysis) -> (Vec<UseData>, InferenceData, InferenceRows) {
     let (estimates, rows) = analysis.estimates();
     let numbers: InferenceRows = rows.iter().enumerate().map(|(n, row)| (*row, n)).collect();
@@ -317,7 +319,8 @@ fn inference(
     }
 }
 
-/// By how much more one costs than another on average, by the costs as the page has them.
+/// Returns the mean difference of log costs of two contenders, computed from the rounded costs of
+/// the page.
 fn mean_of(costs: &LogCosts, (one, other): (usize, usize)) -> Option<f64> {
     let rounds = costs.logs[one].iter().zip(&costs.logs[other]);
     let both = rounds
@@ -326,7 +329,7 @@ fn mean_of(costs: &LogCosts, (one, other): (usize, usize)) -> Option<f64> {
     (count > 0).then(|| sum / f64::from(count))
 }
 
-/// What each contender costs in a row, by round.
+/// Returns the cost of each contender in a row, by round.
 fn costs(row: &LogCosts) -> Vec<Option<Vec<Option<RoundedNumber>>>> {
     let of_contender = |rounds: &Vec<Option<f64>>| {
         let any = rounds.iter().any(Option::is_some);
@@ -393,7 +396,7 @@ fn of_use(
     }
 }
 
-/// What is said against a candidate, and while which of the rows that count.
+/// Returns the reasons against a candidate, each with the rows that it depends on.
 fn against(
     candidate: &Candidate,
     rows: &[(usize, &ResultRow)],
@@ -431,7 +434,7 @@ fn against(
             _ => None,
         },
     };
-    // That nobody has results is seen where they are counted.
+    // Missing results are noticed when results are counted.
     let reasons = candidate
         .ruled_out
         .iter()
@@ -501,12 +504,12 @@ fn order(one: &UseCaseScores, names: &[String], intervals: &[Option<[f64; 2]>]) 
         .collect()
 }
 
-/// Why a contender is ruled out, in a line; empty where it is not.
+/// Returns the reasons why a contender is ruled out, in one line; empty if it is not.
 fn why_ruled_out(candidate: &Candidate) -> String {
     reasons(candidate).join("; ")
 }
 
-/// On how much of the weight the order does not rest.
+/// Returns a note on the untested groups and excluded results.
 fn untested(one: &UseCaseScores) -> String {
     let missing: Vec<&str> = one
         .groups
@@ -520,7 +523,7 @@ fn untested(one: &UseCaseScores) -> String {
     };
     if !one.excluded_results.is_empty() {
         text += &format!(
-            " {} left out, since not all who qualify have them.",
+            " {} excluded, because some qualified contenders lack them.",
             match one.excluded_results.len() {
                 1 => "One result is".to_owned(),
                 some => format!("{some} results are"),

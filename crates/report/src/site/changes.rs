@@ -8,10 +8,10 @@ use crate::site::history::{ResultView, excluded_campaigns, views};
 use crate::site::{CampaignHead, Frame};
 use crate::tables::table::Table;
 
-/// What is shown of several campaigns.
+/// Input of the page over several campaigns.
 #[derive(Clone, Copy, Debug)]
 pub struct HistoryOverview<'a> {
-    /// The campaigns in order; what changed is told from the first to the last.
+    /// The campaigns in order; changes are reported from the first to the last.
     pub campaigns: &'a [CampaignHead],
     /// What changed.
     pub differences: &'a CampaignComparison,
@@ -19,7 +19,7 @@ pub struct HistoryOverview<'a> {
     pub history: &'a History,
 }
 
-/// A part of what changed.
+/// A group of changes.
 struct PartView {
     title: String,
     class: &'static str,
@@ -34,9 +34,9 @@ struct Page<'a> {
     frame: Frame,
     campaigns: &'a [CampaignHead],
     verdict: String,
-    /// What changed, what is worse first.
+    /// The changes, regressions first.
     parts: Vec<PartView>,
-    /// What explains it: the setting, and what was not compared.
+    /// Possible explanations: the setting, and results that were not compared.
     circumstances: Vec<PartView>,
     results: Vec<ResultView>,
     left_out: Vec<String>,
@@ -58,7 +58,7 @@ pub fn changes_page(over: HistoryOverview<'_>) -> String {
     let view = |sections: Vec<Section>| sections.into_iter().map(part).collect();
     let page = Page {
         frame: Frame::new(
-            &format!("What changed from campaign {first} to campaign {last}"),
+            &format!("Changes from campaign {first} to campaign {last}"),
             None,
         ),
         campaigns: over.campaigns,
@@ -71,7 +71,7 @@ pub fn changes_page(over: HistoryOverview<'_>) -> String {
     page.render().expect("writing to a string does not fail")
 }
 
-/// What is worse comes first.
+/// Returns the position of a part. Regressions come first.
 const fn order(part: ComparisonPart) -> u8 {
     match part {
         ComparisonPart::Failures => 0,
@@ -102,7 +102,7 @@ fn part(section: Section) -> PartView {
 }
 
 impl PartView {
-    /// A row with which of its values stand to the right.
+    /// Returns the cells of a row, each with whether it is right-aligned.
     fn cells<'a>(&'a self, row: &'a [String]) -> impl Iterator<Item = (&'a String, bool)> {
         row.iter().zip(self.heading.iter().map(|(_, right)| *right))
     }

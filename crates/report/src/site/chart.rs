@@ -1,4 +1,5 @@
-//! One result of one contender over campaigns as a line: medians with their intervals, and where the level changes.
+//! A result of one contender over campaigns as a line: medians with their intervals, and the level
+//! changes.
 
 use std::fmt::Write as _;
 
@@ -14,17 +15,17 @@ const LEFT: f64 = 52.0;
 const RIGHT: f64 = 450.0;
 const TOP: f64 = 16.0;
 const BOTTOM: f64 = 122.0;
-/// What a number of a campaign takes below the axis.
+/// Width of a campaign number below the axis.
 const TICK: f64 = 30.0;
 
-/// From where to where values lie.
+/// Range of the values.
 struct Range {
     low: f64,
     high: f64,
 }
 
 impl Range {
-    /// That of all medians and intervals, with some room.
+    /// Returns the range of all medians and intervals, with some margin.
     fn of(series: &Series) -> Self {
         let estimates = series.points.iter().filter_map(|point| point.estimate);
         let ends = estimates.flat_map(|e| [e.median, e.interval.low, e.interval.high]);
@@ -36,7 +37,7 @@ impl Range {
         if low > high {
             (low, high) = (0.0, 1.0);
         }
-        // What varies by less than a tenth is not to look as if it varied by all of the chart.
+        // A variation of less than a tenth must not fill the whole chart.
         let least = high.abs().max(low.abs()) * 0.1;
         let room = ((least - (high - low)) / 2.0).max((high - low) * 0.08);
         let room = if room > 0.0 { room } else { 1.0 };
@@ -112,7 +113,7 @@ fn levels(out: &mut String, range: &Range, scale: &UnitScale) {
     }
 }
 
-/// The line through the medians; it is broken where a campaign has none.
+/// Draws the line through the medians, with a gap at each campaign without a median.
 fn line(out: &mut String, series: &Series, range: &Range, x: &impl Fn(usize) -> f64) {
     let mut path = String::new();
     let mut pen = 'M';
@@ -168,7 +169,7 @@ fn times(before: f64, after: f64) -> String {
     format!("×{factor}")
 }
 
-/// What a reader hears in place of the picture.
+/// Returns the text read by screen readers in place of the picture.
 fn description(series: &Series, scale: &UnitScale) -> String {
     let mut medians = series
         .points
@@ -187,7 +188,7 @@ fn description(series: &Series, scale: &UnitScale) -> String {
         count => format!("{count} changes of level"),
     };
     escaped(&format!(
-        "{} in {} campaigns: {first} at first, {last} at last{better}; {changes}",
+        "{} in {} campaigns: first {first}, last {last}{better}; {changes}",
         series.contender,
         series.points.len()
     ))

@@ -23,7 +23,7 @@ pub(super) struct LineView {
     pub(super) unit: String,
     /// SVG.
     pub(super) chart: String,
-    /// What changed last, where anything did.
+    /// The last change, if there is any.
     pub(super) changed: Option<String>,
     pub(super) points: Vec<PointView>,
 }

@@ -19,7 +19,7 @@ pub struct IndexEntry {
 }
 
 impl IndexEntry {
-    /// That of a campaign, with what came of it.
+    /// Creates the entry of a campaign, including its result.
     pub fn from_results(results: &CampaignResults, analysis: &Analysis) -> Self {
         Self {
             head: CampaignHead::from_results(results),
@@ -28,7 +28,7 @@ impl IndexEntry {
         }
     }
 
-    /// The campaign, without what came of it.
+    /// Returns the description of the campaign, without its result.
     pub const fn head(&self) -> &CampaignHead {
         &self.head
     }
@@ -38,21 +38,21 @@ impl IndexEntry {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StudyEntry {
     title: String,
-    /// Where it was published, and what it ran.
+    /// Publication and workload of the study.
     source: String,
-    /// How far this is the same.
+    /// Explains how closely fsarena reproduces the study.
     rationale: String,
     /// How its claims fared, by its own figures and by the latest campaign.
     fared: Vec<String>,
     claims: Vec<ClaimView>,
-    /// By what claims are judged.
+    /// The results that claims are judged by.
     sides: Vec<String>,
-    /// Its campaigns, the latest first.
+    /// Campaigns of the study, the latest first.
     campaigns: Vec<IndexEntry>,
 }
 
 impl StudyEntry {
-    /// That of a study with these campaigns, the latest first.
+    /// Creates the entry of a study with these campaigns, the latest first.
     pub fn new(title: &str, source: &str, rationale: &str, campaigns: Vec<IndexEntry>) -> Self {
         Self {
             title: title.to_owned(),

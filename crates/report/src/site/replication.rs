@@ -37,7 +37,7 @@ struct FigureView {
     rows: Vec<[String; 5]>,
 }
 
-/// The page of a study and the campaign that repeats it; `campaign` says which that is.
+/// Renders the page of a study and the campaign that replicates it, described by `campaign`.
 pub fn replication_page(study: &Study, campaign: &str, twice: &Replication) -> String {
     let page = Page {
         frame: Frame::new(
@@ -87,8 +87,8 @@ fn shown(side: &ReplicatedValue) -> (String, String) {
     }
 }
 
-/// Ranks then at the left and now at the right, with a line for each contender between them. Who shares a rank stands below
-/// the other.
+/// Draws the published ranks on the left and the measured ranks on the right, with a line between
+/// both for each contender. Contenders that share a rank are drawn below each other.
 fn slopes(figure: &ReplicatedFigure) -> String {
     let ranks = |of: fn(&ReplicatedContender) -> &ReplicatedValue| -> Vec<(usize, f64)> {
         let all = figure.contenders.iter().enumerate();

@@ -1,4 +1,5 @@
-//! Pages over several campaigns and of a site: what stands where, that nothing runs, and that text stays text.
+//! Tests of pages over several campaigns and of a site: order of the parts, no scripts, and escaped
+//! text.
 
 use model::{CampaignResults, Nanos, Status};
 use stats::{
@@ -8,7 +9,8 @@ use stats::{
 
 use super::*;
 
-/// Campaigns 1 to 12, of which those from 7 on write a third slower, and the fourth failed once.
+/// Returns campaigns 1 to 12. From 7 on, writes take a third longer, and the fourth campaign failed
+/// once.
 fn campaigns() -> Vec<CampaignResults> {
     let campaign = |id: i64| {
         let mut results = fixture::plain();
@@ -55,10 +57,10 @@ fn over(campaigns: &[CampaignResults]) -> String {
 }
 
 #[test]
-fn a_page_over_campaigns_says_first_what_changed_and_then_draws_every_result() {
+fn page_over_campaigns_lists_changes_first_and_draws_all_results() {
     let page = over(&campaigns());
     let places = [
-        "What changed from campaign 1 to campaign 12",
+        "Changes from campaign 1 to campaign 12",
         "id=\"changes\"",
         "id=\"history\"",
         "<svg",
@@ -92,7 +94,7 @@ fn a_line_over_campaigns() {
 }
 
 #[test]
-fn nothing_on_these_pages_runs_or_is_fetched_and_text_stays_text() {
+fn pages_run_and_fetch_nothing_and_escape_text() {
     let hostile = fixture::hostile();
     let mut again = hostile.clone();
     again.id += 1;
@@ -141,7 +143,7 @@ fn nothing_on_these_pages_runs_or_is_fetched_and_text_stays_text() {
 }
 
 #[test]
-fn an_index_says_of_each_campaign_what_came_of_it() {
+fn index_shows_the_result_of_each_campaign() {
     let results = fixture::realistic();
     let analysis = analyse(&results);
     let page = index_page(
@@ -181,7 +183,7 @@ fn a_study_that_was_run_again_has_its_claims_with_both_verdicts() {
     let page = studies_page(&[entry.with_claims(&study, &twice)], Site { studies: true });
     for part in [
         "<p>19 claims, judged by its own figures: 11 supported, 3 partly and 5 undecidable.</p>",
-        "<p>Of 19 claims none can be judged by what was measured.</p>",
+        "<p>None of the 19 claims can be judged by the measured results.</p>",
         "<th scope=\"col\">By what was published</th><th scope=\"col\">By campaign 7</th>",
         "<small>taken as 1.95 to 2.05 times</small>",
     ] {

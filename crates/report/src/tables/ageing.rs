@@ -1,4 +1,4 @@
-//! What age costs, as tables and sentences.
+//! The cost of ageing, as tables and sentences.
 
 use stats::{AchievedAge, Analysis, ComparisonResult, ComparisonVerdict, ContenderAgeingCost};
 
@@ -9,21 +9,20 @@ use crate::text::labels::{percent, pluralize};
 use crate::text::scale::three_digits;
 use crate::text::text::sanitize_line;
 
-/// What stands above the tables.
+/// Title of the tables.
 pub(crate) const TITLE: &str = "The price of age";
-/// What stands above the table of single results.
+/// Title of the table of single results.
 pub(crate) const EACH: &str = "Each result, fresh and aged:";
-/// The same where only some are shown.
+/// Title of the table if it contains only some results.
 pub(crate) const WORST: &str =
-    "What age costs most, for each contender (the page has every result):";
-/// What has to be known of it.
-pub(crate) const NOTE: &str = "Each aged contender beside the same one fresh, round by round. Above 1, age costs something: \
-    a test takes so many times as long, or does so much less. In brackets is the 95 % interval of a mean alone; what it comes \
-    to allows for all of them. What is left to files is not compared: that age takes of it is no news.";
-/// What a person wants to know first.
+    "Results with the highest cost of ageing, for each contender (the page has every result):";
+/// Explanation of the tables.
+pub(crate) const NOTE: &str = "Each aged contender compared with the same contender fresh, round by round. Above 1, ageing has a cost: a test takes longer, or does less, by this factor. The 95 % interval of a single mean is in brackets; the verdict accounts for all comparisons. Space left for files is not compared, because ageing always reduces it.";
+/// Label of the most important row.
 const ALL: &str = "all results";
 
-/// For each aged contender its price over all results and over each group of tests; `None` where none is.
+/// Returns the cost of ageing for each aged contender, over all results and in each test category,
+/// or `None` if no contender is aged.
 pub(crate) fn sums(analysis: &Analysis) -> Option<Table> {
     let prices = &analysis.ageing.prices;
     if prices.is_empty() {
@@ -34,7 +33,7 @@ pub(crate) fn sums(analysis: &Analysis) -> Option<Table> {
         "over",
         ">results",
         "cost aged / fresh",
-        "what it comes to",
+        "verdict",
     ]);
     for price in prices {
         let count = u32::try_from(price.results.len()).unwrap_or(u32::MAX);
@@ -56,7 +55,8 @@ pub(crate) fn sums(analysis: &Analysis) -> Option<Table> {
     Some(table)
 }
 
-/// Of each aged contender at most so many results, those that age costs most first; `None` where there are none.
+/// Returns at most `most` results of each aged contender, with the highest cost of ageing first, or
+/// `None` if there are no results.
 pub(crate) fn results(analysis: &Analysis, most: usize) -> Option<Table> {
     let mut table = Table::new(&[
         "contender",
@@ -65,7 +65,7 @@ pub(crate) fn results(analysis: &Analysis, most: usize) -> Option<Table> {
         ">aged",
         "unit",
         "cost aged / fresh",
-        "what it comes to",
+        "verdict",
     ]);
     for price in &analysis.ageing.prices {
         let mut results: Vec<_> = price.results.iter().collect();
@@ -91,7 +91,8 @@ pub(crate) fn results(analysis: &Analysis, most: usize) -> Option<Table> {
     (!table.rows().is_empty()).then_some(table)
 }
 
-/// What age came to and costs, in sentences: a line for each aged contender, and where the order turns.
+/// Returns the result and cost of ageing in sentences: a line for each aged contender, and for each
+/// change of order.
 pub(crate) fn sentences(analysis: &Analysis) -> Vec<String> {
     let prices = &analysis.ageing.prices;
     let mut lines: Vec<String> = prices.iter().map(|price| of(analysis, price)).collect();
@@ -120,7 +121,7 @@ fn of(analysis: &Analysis, price: &ContenderAgeingCost) -> String {
         .map(sanitize_line);
     let results = pluralize(price.results.len() as u64, "result");
     let cost = match &price.overall {
-        // Said without this, it would be taken for a fact.
+        // Without this, the number would look like a proven fact.
         Some(cost) if matches!(cost.verdict, ComparisonVerdict::NotEnoughRounds { .. }) => format!(
             "took {} times what {fresh} did over {results} so far, {}",
             three_digits(cost.ratio),
@@ -130,7 +131,7 @@ fn of(analysis: &Analysis, price: &ContenderAgeingCost) -> String {
             "costs {} times as much as {fresh} over {results}",
             ratio(cost)
         ),
-        None => format!("has no whole round beside {fresh} so far"),
+        None => format!("has no complete round to compare with {fresh} yet"),
     };
     let reached = price.reached.as_ref().map_or_else(String::new, evidence);
     format!("{aged} ({}) {cost}.{reached}", age.unwrap_or_default())
@@ -144,7 +145,7 @@ fn evidence(reached: &AchievedAge) -> String {
             percent(filled),
             percent(aged)
         ),
-        _ => "; this filesystem does not say where its files lie".to_owned(),
+        _ => "; this filesystem does not report the location of its files".to_owned(),
     };
     format!(
         " It was {} full, with {:.0} files{layout}. The ages of {} of its files are not yet those of the profile.",
@@ -171,7 +172,7 @@ mod tests {
     use stats::{analyse, fixture};
 
     #[test]
-    fn prices_and_turns_are_said() {
+    fn costs_and_changes_of_order_are_reported() {
         let analysis = analyse(&fixture::aged());
         let said = sentences(&analysis);
         assert_eq!(said.len(), 4, "{said:#?}");
@@ -203,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn without_age_nothing_is_said() {
+    fn no_report_without_aged_contenders() {
         let analysis = analyse(&fixture::plain());
         assert!(sums(&analysis).is_none() && results(&analysis, 1).is_none());
         assert_eq!(sentences(&analysis), [""; 0]);

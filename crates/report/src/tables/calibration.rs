@@ -1,4 +1,4 @@
-//! A calibration in words and numbers, and each phase's share of the raw device.
+//! A calibration as text and numbers, and each phase's share of the raw device.
 
 use model::{Calibration, CampaignResults, RawDevicePerformance, RepeatedValue, Unit};
 use stats::{Analysis, RawDeviceRange, ResultRow};
@@ -10,15 +10,15 @@ use crate::text::text::sanitize_line;
 /// One result of a calibration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CalibrationLine {
-    /// What was measured.
+    /// Name of the measurement.
     pub quantity: String,
-    /// The median, with its unit; or that there is none.
+    /// The median with its unit, or a note that it is missing.
     pub median: String,
     /// The smallest and the largest value, in the same unit.
     pub range: String,
 }
 
-/// What fsarena itself costs, a result in each line.
+/// Returns the overhead of fsarena itself, one result per line.
 pub fn overhead_lines(calibration: &Calibration) -> Vec<CalibrationLine> {
     let cost = &calibration.overhead;
     let seconds = |spread: RepeatedValue| RepeatedValue {
@@ -46,7 +46,7 @@ pub fn overhead_lines(calibration: &Calibration) -> Vec<CalibrationLine> {
     .into()
 }
 
-/// What the device can do, a result in each line; nothing where that was not measured.
+/// Returns the performance of the raw device, one result per line; empty if it was not measured.
 pub fn raw_device_lines(calibration: &Calibration) -> Vec<CalibrationLine> {
     let Some(raw_device) = &calibration.raw_device else {
         return Vec::new();
@@ -101,8 +101,8 @@ pub(crate) fn facts(results: &CampaignResults) -> Vec<(String, String)> {
     facts
 }
 
-/// The phases of which some result is known as a share of the raw device, as a table like the
-/// overview's.
+/// Returns the phases with at least one result as a share of the raw device, as a table like the
+/// overview.
 pub(crate) fn shares<'a>(
     results: &'a CampaignResults,
     analysis: &'a Analysis,
@@ -138,7 +138,8 @@ fn share_line(row: &ResultRow) -> Option<PhaseLine<'_>> {
     })
 }
 
-/// A share, or between which values it lies: of the largest reading of the raw device it is the smallest share.
+/// Returns a share, or its range if readings of the raw device differ: the largest reading gives
+/// the smallest share.
 fn entry(share: Option<f64>, raw_device: f64, range: Option<RawDeviceRange>) -> TableCell {
     let number = |share| UnitScale::for_values(Unit::Percent, [share]).number(share);
     let (text, tone) = match (share, range) {

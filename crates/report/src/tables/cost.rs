@@ -1,4 +1,4 @@
-//! What each phase took of the processor and how often it faulted, as time(1) prints it: a table like the overview's.
+//! Processor use and page faults of each phase, as printed by time(1): a table like the overview.
 
 use std::collections::BTreeMap;
 
@@ -9,13 +9,13 @@ use crate::UnitScale;
 use crate::tables::overview::{CellStyle, PhaseLine, TableCell, TestBlock, test_blocks};
 use crate::text::text::sanitize_line;
 
-/// What stands above the table: how its cells are read.
+/// Title of the table, which explains its cells.
 pub(crate) const TITLE: &str = "% of one processor (+ driver), page faults (major+minor)";
 
-/// What stands beside each phase.
+/// Unit of each phase.
 const UNIT: &str = "%CPU faults";
 
-/// A driver that takes less of a processor than this, in percent, is left out.
+/// Processor use of a driver below which it is omitted, in percent.
 const DRIVER_FROM: f64 = 0.5;
 
 /// The phases that took processor time, test by test. A sweep has hundreds of points; theirs are in CSV and JSON.
@@ -113,7 +113,8 @@ mod tests {
             .collect()
     }
 
-    /// The same processor time and faults for every phase of a contender that is called `fast`.
+    /// Returns a campaign with the given processor time and page faults in every phase of the
+    /// contender `fast`.
     fn costing(user: u64, driver: u64, major: u64, minor: u64) -> CampaignResults {
         let mut results = fixture::plain();
         for stored in &mut results.cells {
@@ -143,13 +144,13 @@ mod tests {
     }
 
     #[test]
-    fn what_a_driver_takes_stands_beside_it() {
+    fn processor_use_of_a_driver_is_shown_separately() {
         let shown = cells(&costing(6, 83, 0, 25_400));
         assert_eq!(shown[0].1[0], "6.0+83 0+25.4k");
     }
 
     #[test]
-    fn who_has_no_result_has_a_dash() {
+    fn missing_results_are_shown_as_a_dash() {
         let shown = cells(&fixture::hostile());
         assert!(
             shown

@@ -1,4 +1,4 @@
-//! Where the time of each phase went on simulated disks: a table like the overview's.
+//! Time components of each phase on simulated disks: a table like the overview.
 
 use std::collections::BTreeMap;
 
@@ -8,11 +8,10 @@ use stats::{Analysis, ResultRow};
 use crate::tables::overview::{CellStyle, PhaseLine, TableCell, TestBlock, test_blocks};
 use crate::text::text::sanitize_line;
 
-/// What stands above the table: how its cells are read.
-pub(crate) const TITLE: &str = "Where the time went, in % of each phase (CPU: no request in the simulated disk; queue: requests behind others; \
-     `fsarena journal` has every part)";
+/// Title of the table, which explains its cells.
+pub(crate) const TITLE: &str = "Where the time went, in % of each phase (CPU: no request in the simulated disk; queue: waiting for other requests; `fsarena journal` has every part)";
 
-/// What stands beside each phase.
+/// Unit of each phase.
 const UNIT: &str = "%";
 
 /// Parts of the time that are named: the largest.
@@ -20,7 +19,8 @@ const NAMED: usize = 2;
 /// Smaller parts, in per cent, are not.
 const NAMED_FROM: f64 = 5.0;
 
-/// The phases of contenders on simulated disks, test by test; none where there is none.
+/// Returns the phases of contenders on simulated disks, test by test; empty without simulated
+/// disks.
 pub(crate) fn blocks<'a>(
     results: &'a CampaignResults,
     analysis: &'a Analysis,
@@ -34,7 +34,7 @@ pub(crate) fn blocks<'a>(
     blocks
 }
 
-/// By contender, test and phase: what the disks did in each round, one behind the other.
+/// Work of the disks in each round, in order, by contender, test and phase.
 type Works<'a> = BTreeMap<(&'a str, &'a str, &'a str), Vec<SimulatedDiskStats>>;
 
 fn works(results: &CampaignResults) -> Works<'_> {
@@ -125,7 +125,7 @@ fn parts(works: &[SimulatedDiskStats]) -> String {
     named.join(" ")
 }
 
-/// Kinds of time in one word each; what belongs together is one.
+/// Returns the time components, each with a short name; related components are added.
 pub(crate) fn short(work: &SimulatedDiskStats) -> [(&'static str, u64); 8] {
     [
         ("CPU", work.outside.0),

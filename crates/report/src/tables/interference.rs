@@ -1,5 +1,5 @@
-//! What the roles of a mix cost each other, as a table like the overview's: each role alone, beside the others, and how
-//! many times worse that is.
+//! Interference between the roles of a mix, as a table like the overview: each role by itself,
+//! together with the others, and the ratio of both.
 
 use model::{CampaignResults, Test};
 use stats::{Analysis, Interference, InterferenceValues};
@@ -10,14 +10,12 @@ use crate::text::labels;
 use crate::text::scale::three_digits;
 use crate::text::text::sanitize_line;
 
-/// What stands above the table.
-pub(crate) const TITLE: &str = "Roles alone and beside each other";
-/// What has to be known of it.
-pub(crate) const NOTE: &str = "Each number is the median over rounds: of the role alone on the filesystem, then of the \
-                               same role in the mix. The last line says how many times worse it is there; below 1 it is \
-                               better.";
+/// Title of the table.
+pub(crate) const TITLE: &str = "Roles alone and combined";
+/// Explanation of the table.
+pub(crate) const NOTE: &str = "Each number is the median over rounds: of the role alone on the filesystem, then of the same role in the mix. The last line shows the ratio, by which the role is worse in the mix; below 1 it is better.";
 
-/// A block for each mix whose roles ran alone, too.
+/// Returns a block for each mix whose roles also ran separately.
 pub(crate) fn blocks<'a>(
     results: &'a CampaignResults,
     analysis: &'a Analysis,
@@ -97,7 +95,7 @@ mod tests {
     use stats::{analyse, fixture};
 
     #[test]
-    fn a_role_has_its_numbers_alone_and_beside_the_others() {
+    fn role_has_numbers_alone_and_in_the_mix() {
         let results = fixture::mixed();
         let analysis = analyse(&results);
         let blocks = blocks(&results, &analysis);

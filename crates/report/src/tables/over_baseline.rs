@@ -1,4 +1,5 @@
-//! How much of real work is the filesystem: what each step takes beyond a baseline that does the same without a disk.
+//! Share of the filesystem in real work: the time of each step beyond a baseline that does the same
+//! without a disk.
 
 use model::{CacheState, CampaignResults, Unit};
 use stats::{Analysis, ContenderTotal, RobustEstimate, RoundOutcome, StepTime, Total};
@@ -8,9 +9,9 @@ use crate::tables::overview::{CellStyle, PhaseLine, TableCell, TestBlock};
 use crate::text::labels::percent;
 use crate::text::text::sanitize_line;
 
-/// What stands above the table.
+/// Title of the table.
 pub(crate) const TITLE: &str = "How much is the filesystem";
-/// What has to be known of it.
+/// Returns the explanation of the table.
 pub(crate) fn note(analysis: &Analysis) -> String {
     let totals = analysis.totals.iter().flat_map(|total| &total.contenders);
     let above = totals.flat_map(|of| {
@@ -27,17 +28,16 @@ pub(crate) fn note(analysis: &Analysis) -> String {
         false => String::new(),
     };
     format!(
-        "A baseline does the same work without a disk. Its column is its own time; the others are the median time above \
-         it, round by round{interval}, what share of the contender's time that is, and the processor time per time that \
-         passed. Where the number is below 0 the baseline took longer: noise, or what its memory costs. In a step that \
-         begins cold, the time is the disk's as well as the filesystem's."
+        "A baseline does the same work without a disk. Its column shows its time. The others show the median time above it, compared round by round{interval}, the share of this in the contender's time, and the processor time per elapsed time. If the number is below 0, the baseline took longer, because of noise or the cost of its memory. In a step with a cold cache, the time includes the disk as well as the filesystem."
     )
 }
 
-/// A step of which the baseline takes this share is said to be hardly the filesystem's.
+/// Share of the time of a step, used by the baseline, from which the step is reported as hardly
+/// dependent on the filesystem.
 const BASELINE_DOMINATED_SHARE: f64 = 0.9;
 
-/// A step of more than this share of the total is named: the total then says little of the others.
+/// Share of the total from which a step is named, because the total then depends little on the
+/// other steps.
 const MAX_ABOVE_BASELINE: f64 = 0.5;
 
 /// A block for each test that was run on a baseline as well.
@@ -198,7 +198,7 @@ fn most(total: &Total, baseline: usize) -> Option<String> {
     let is_one_of_several = total.steps.len() > 1;
     is_one_of_several.then(|| {
         format!(
-            "{}: {} takes {} of the total on {}, so that the total says little of the other steps.",
+            "{}: {} takes {} of the total on {}, so the total depends little on the other steps.",
             sanitize_line(&total.test),
             sanitize_line(step),
             percent(share),
@@ -229,7 +229,7 @@ fn hardly_any(total: &Total, baseline: usize) -> Option<String> {
     })
 }
 
-/// The contenders of whose time in a step the baseline takes nearly all.
+/// Returns the contenders that spend almost all time of a step on work that the baseline does too.
 fn hardly(total: &Total, baseline: usize, step: usize) -> Vec<String> {
     let time = |of: &ContenderTotal| Some(of.steps[step].estimate?.median);
     let Some(reference) = time(&total.contenders[baseline]) else {

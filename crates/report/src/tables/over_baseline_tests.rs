@@ -1,4 +1,4 @@
-//! Real work beside a baseline, by hand.
+//! Tests real work against a baseline, with values computed by hand.
 
 use model::{Bytes, CacheState, DriverKind, ListTree, Nanos, Op, SyncAtEnd};
 use stats::{analyse, fixture};
@@ -65,13 +65,13 @@ fn each_step_is_shown_above_the_baseline_with_its_interval() {
 }
 
 #[test]
-fn a_step_that_is_all_work_is_said_to_be_one() {
+fn dominant_step_is_reported() {
     let analysis = analyse(&campaign());
     let said = sentences(&analysis);
     assert_eq!(said.len(), 2);
     assert_eq!(
         said[1],
-        "work: compile takes 91 % of the total on memory, so that the total says little of the other steps."
+        "work: compile takes 91 % of the total on memory, so the total depends little on the other steps."
     );
     assert_eq!(
         said[0],
@@ -81,7 +81,7 @@ fn a_step_that_is_all_work_is_said_to_be_one() {
 }
 
 #[test]
-fn nobody_competes_with_a_baseline() {
+fn baseline_is_not_ranked() {
     let analysis = analyse(&campaign());
     let row = analysis
         .rows
@@ -114,7 +114,7 @@ fn a_step_that_begins_cold_is_marked() {
 }
 
 #[test]
-fn the_note_says_how_sure_its_intervals_are() {
+fn note_states_the_confidence_of_intervals() {
     let mut results = campaign();
     assert!(note(&analyse(&results)).contains("its interval of 75 %"));
     results.campaign.rounds = 2;

@@ -9,8 +9,9 @@ use crate::text::conclusions::is_single;
 use crate::text::labels;
 use crate::text::text::sanitize_line;
 
-/// The overall view: a row for each group of tests, and the mean over all of them with its interval;
-/// `None` where there is nobody to compare with. It is of the contenders on this disk, where there are several.
+/// Returns the overall view: a row for each test category, and the mean over all of them with its
+/// interval. Returns `None` without other contenders to compare. If there are several disks, it
+/// compares the contenders on each disk.
 pub(crate) fn overall<'a>(
     results: &'a CampaignResults,
     analysis: &Analysis,

@@ -20,9 +20,9 @@ pub(crate) enum CellStyle {
     Best,
     /// A number of the worst.
     Worst,
-    /// A word in place of a number, for something that did not end well.
+    /// A status in place of a number, after a failure.
     Failed,
-    /// A word in place of a number that nobody is to blame for.
+    /// A status in place of a number, without a failure.
     Missing,
 }
 
@@ -31,7 +31,7 @@ pub(crate) enum CellStyle {
 pub(crate) struct TableCell {
     /// A number, or a word in place of one.
     pub text: String,
-    /// Signs behind it; see [`LEGEND`].
+    /// Signs after the text; see [`LEGEND`].
     pub signs: String,
     /// How it is meant to look.
     pub tone: CellStyle,
@@ -39,11 +39,11 @@ pub(crate) struct TableCell {
 
 /// A row of the table: a phase with its primary metric.
 pub(crate) struct PhaseLine<'a> {
-    /// The row of the analysis behind it; absent where it follows from several.
+    /// The row of the analysis shown here, or `None` if the line follows from several rows.
     pub row: Option<&'a ResultRow>,
     /// The phase, at a point of a sweep with the point.
     pub label: String,
-    /// What ends between the row above and this one, as a line across the table.
+    /// Limit crossed between the row above and this one, shown as a line across the table.
     pub rule: Option<String>,
     /// The unit, and which way is better.
     pub unit: String,
@@ -55,11 +55,11 @@ pub(crate) struct PhaseLine<'a> {
 pub(crate) struct TestBlock<'a> {
     /// The test; of a sweep, its first point.
     pub test: &'a Test,
-    /// Its place among all tests of the campaign; absent where it is a sweep.
+    /// Index among all tests of the campaign, or `None` for a sweep.
     pub number: Option<usize>,
-    /// The name, and what the rows are over.
+    /// The name, and the axis of a sweep.
     pub name: String,
-    /// One line for people.
+    /// Human-readable title in one line.
     pub title: String,
     /// Its phases.
     pub lines: Vec<PhaseLine<'a>>,
@@ -78,7 +78,7 @@ pub(crate) const OVERHEAD: char = '†';
 /// Behind an overall result that rests on fewer results than those of others.
 pub(crate) const LACKING: char = '*';
 
-/// Behind a result that stands for less than was asked for.
+/// Marks a result that is not durable, although durability was requested.
 pub(super) const NOT_DURABLE: char = '‡';
 
 /// Every sign with its meaning.
@@ -110,7 +110,7 @@ pub(crate) const LEGEND: [(char, &str); 13] = [
     ),
 ];
 
-/// What a sign means beside one number each, of which others do not say how it varies.
+/// Returns the meaning of a sign. Results given as a single number do not show how they vary.
 pub(crate) const fn legend_text(sign: char, meaning: &'static str, single: bool) -> &'static str {
     match (sign, single) {
         (OPEN, true) => "may be the best: one number each does not say",
@@ -129,7 +129,7 @@ pub(crate) fn overview<'a>(
     blocks
 }
 
-/// A block for each test that is no point of a sweep, with the lines that its rows give.
+/// Returns a block for each test that is not a point of a sweep, with the lines given by its rows.
 pub(crate) fn test_blocks<'a>(
     results: &'a CampaignResults,
     analysis: &'a Analysis,
@@ -156,7 +156,7 @@ pub(crate) fn test_blocks<'a>(
 
 fn phase_line(row: &ResultRow) -> PhaseLine<'_> {
     let phase = sanitize_line(&row.phase);
-    // Of a time, the unit does not say which one it is.
+    // The unit of a time does not identify the metric.
     let label = match row.metric {
         Metric::LatencyP99
         | Metric::SyncP99
@@ -200,7 +200,7 @@ pub(crate) fn row_scale(row: &ResultRow) -> UnitScale {
     UnitScale::for_metric(row.metric, medians)
 }
 
-/// What a table says of one result.
+/// Returns the table entry of one result.
 pub(crate) fn entry(row: &ResultRow, result: &MetricResult, scale: &UnitScale) -> TableCell {
     match &result.estimate {
         Some(estimate) => number(row, result, estimate, scale),
@@ -242,7 +242,7 @@ fn number(
     }
 }
 
-/// A number; of a feature that was tried and worked, the word for it.
+/// Returns a number, or "yes" for a feature that was tried and worked.
 fn value(metric: Metric, median: f64, scale: &UnitScale) -> String {
     if metric == Metric::Supported && median == 1.0 {
         "yes".to_owned()
@@ -251,10 +251,11 @@ fn value(metric: Metric, median: f64, scale: &UnitScale) -> String {
     }
 }
 
-/// What is said of a contender that had no part in a test.
+/// Text for a contender without any result in a test.
 const NO_RESULT: &str = "no result";
 
-/// The words for a result without a value: `failed`, `failed/crashed`; of whom no cell was planned, that there is none.
+/// Returns the status of a result without a value: `failed`, `failed/crashed`, or "no result" if no
+/// cell was planned.
 pub(crate) fn status_summary(result: &MetricResult) -> String {
     let words: Vec<&str> = result
         .outcome_counts()
@@ -308,7 +309,7 @@ mod tests {
     use stats::{analyse, fixture};
 
     #[test]
-    fn every_entry_says_something() {
+    fn every_entry_has_a_text() {
         let results = fixture::hostile();
         let analysis = analyse(&results);
         for block in overview(&results, &analysis) {
@@ -325,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn the_legend_explains_what_occurs_and_nothing_else() {
+    fn legend_explains_exactly_the_signs_that_occur() {
         let results = fixture::plain();
         let analysis = analyse(&results);
         let signs: String = legend(&overview(&results, &analysis))
@@ -336,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_equal_to_the_best_has_its_sign() {
+    fn contender_equal_to_the_best_is_marked_as_equal() {
         let mut results = fixture::plain();
         // `middle` becomes as fast as `fast`; `slow` stays behind.
         let fast: Vec<_> = results

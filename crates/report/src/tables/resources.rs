@@ -1,5 +1,5 @@
-//! What each contender may use of memory and disks, and what it used, as a table; and, where contenders are not alike in
-//! it, that said.
+//! Limits and use of memory and disks for each contender, as a table, and a note if contenders
+//! differ in them.
 
 use model::Bytes;
 use stats::{Analysis, Resources, RobustEstimate};
@@ -8,17 +8,12 @@ use crate::tables::table::Table;
 use crate::text::asymmetries::{ALL, FRESH, unlike};
 use crate::text::text::sanitize_line;
 
-/// What stands above the table.
+/// Title of the table.
 pub(crate) const TITLE: &str = "Memory and disks";
-/// What has to be known of it.
-pub(crate) const NOTE: &str = "“May use” holds the page cache; of a guest it is all that the guest has. “Kernel” is what \
-    the kernel's object caches (inodes, directory entries, buffer heads, extents) held more than before the filesystem \
-    was made, used or kept for later, and is measured in guests alone, where nobody else uses the kernel. It is less than \
-    the whole: kmalloc, whole pages, the driver's code and the page cache are not in it. “Driver” is what the processes of \
-    a FUSE driver have for themselves. “Mounted” is right after the mount; “most” is the most at the end of a phase. Both \
-    are medians over rounds.";
+/// Explanation of the table.
+pub(crate) const NOTE: &str = "“May use” includes the page cache; in a guest it is the memory of the guest. “Kernel” is the growth of the kernel's object caches (inodes, directory entries, buffer heads, extents) since before the filesystem was created, whether in use or kept for later. It is measured only in guests, which use the kernel exclusively. It does not include kmalloc, whole pages, the driver's code and the page cache. “Driver” is the private memory of the processes of a FUSE driver. “Mounted” is right after the mount; “most” is the maximum at the end of a phase. Both are medians over rounds.";
 
-/// A column: its heading, and what stands in it for a contender.
+/// A column: its heading, and its value for a contender.
 type Column = (&'static str, fn(&Resources) -> Option<String>);
 
 const COLUMNS: [Column; 8] = [
@@ -36,8 +31,8 @@ fn bytes(estimate: Option<RobustEstimate>) -> Option<String> {
     Some(Bytes(estimate?.median.round() as u64).to_string())
 }
 
-/// A line for each contender, in the campaign's order; `None` where all may use the same and nothing was measured: the
-/// campaign's own setting says it then.
+/// Returns a line for each contender, in the campaign's order, or `None` if all have the same
+/// limits and no memory was measured. The setting of the campaign then describes them.
 pub(crate) fn table(analysis: &Analysis) -> Option<Table> {
     let resources = &analysis.resources;
     let is_measured = |r: &Resources| r.kernel.is_some() || r.driver.is_some();
@@ -95,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn each_contender_has_a_line_with_what_it_may_use_and_what_it_used() {
+    fn each_contender_has_a_line_with_its_limits_and_use() {
         let text = table(&analyse(&measured())).unwrap().text("");
         let lines: Vec<Vec<&str>> = text
             .lines()

@@ -1,4 +1,5 @@
-//! How contenders stand over all tests, as tables: counts of phases, and the groups of tests with their costs.
+//! Standings of contenders over all tests, as tables: counts of phases, and test categories with
+//! their costs.
 
 use stats::{Analysis, CategoryScore, GroupMean};
 
@@ -28,8 +29,8 @@ pub(crate) fn counts(analysis: &Analysis) -> Table {
     table
 }
 
-/// For each contender its cost and rank in each group of tests and over all; `None` where no group has
-/// a result.
+/// Returns the cost and rank of each contender in each test category and over all, or `None` if no
+/// category has a result.
 pub(crate) fn groups(analysis: &Analysis) -> Option<Table> {
     let overall = &analysis.overall;
     if overall.groups.is_empty() {
@@ -72,8 +73,8 @@ fn cell(score: &CategoryScore) -> String {
     }
 }
 
-/// The groups of contenders that the campaign names, each with its mean in each group of tests and over all;
-/// `None` where it names none, or no test has a result that counts.
+/// Returns the contender groups of the campaign, each with its mean in each test category and over
+/// all, or `None` if the campaign defines no groups or no test has a result that counts.
 pub(crate) fn contender_groups(analysis: &Analysis) -> Option<Table> {
     let tests = &analysis.overall.groups;
     if analysis.contender_groups.is_empty() || tests.is_empty() {

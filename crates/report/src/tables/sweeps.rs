@@ -1,7 +1,7 @@
-//! Sweeps, condensed: for each axis a slice with one row for each value, the others held; with lines
-//! where the processor's cache and the memory end, and the knees of curves over concurrency.
+//! Sweeps, condensed: for each axis a slice with one row for each value, the other axes held. Lines
+//! mark the end of the processor's cache and of memory, and the knees of curves over concurrency.
 //!
-//! All points are in CSV, JSON and the page; here are those that a reader can take in.
+//! All points are in CSV, JSON and the page; the table shows a readable selection.
 
 use model::{CampaignResults, SweepAxis, Test};
 use stats::{Analysis, ENOUGH, Knee, Sweep, SweepSlice, SweptPhase};
@@ -34,7 +34,7 @@ pub(crate) fn first_point<'a>(results: &'a CampaignResults, sweep: &Sweep) -> Op
     tests.find(point)
 }
 
-/// What people call a sweep: the title of its points without the point.
+/// Returns the title of a sweep: the title of its points without the point.
 pub(crate) fn title(test: &Test) -> String {
     let title = sanitize_line(&test.title);
     let point = test.sweep.iter().flat_map(|point| &point.at).next();
@@ -79,7 +79,7 @@ fn of_sweep<'a>(sweep: &'a Sweep, test: &'a Test, analysis: &'a Analysis) -> Vec
     blocks
 }
 
-/// What a slice shows: `by size (block 64 KiB)`.
+/// Returns the description of a slice: `by size (block 64 KiB)`.
 pub(crate) fn slice_label(slice: &SweepSlice<'_>) -> String {
     let held = slice.held.iter();
     let held: Vec<String> = held
@@ -139,8 +139,8 @@ fn lines<'a>(
     lines
 }
 
-/// The knees of the curves of a phase: N*, and what gives nearly the maximum; with a `+` where the curve
-/// still rises at its end.
+/// Returns the knees of the curves of a phase: N*, and the smallest concurrency with nearly the
+/// maximum, followed by `+` if the curve still rises at its end.
 fn knees<'a>(phase: &str, axis: SweepAxis, knees: &[Option<Knee>]) -> [PhaseLine<'a>; 2] {
     let crossing = |knee: &Knee| three_digits(knee.crossing);
     let enough = |knee: &Knee| match knee.still_rising {
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn rules_stand_above_the_first_size_that_does_not_fit() {
+    fn rules_are_above_the_first_size_that_does_not_fit() {
         let results = fixture::swept();
         let analysis = analyse(&results);
         let blocks = blocks(&results, &analysis);
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn a_curve_of_which_one_point_failed_says_that_its_bend_is_unknown() {
+    fn knee_is_unknown_if_a_point_of_the_curve_failed() {
         let mut results = fixture::swept();
         for stored in &mut results.cells {
             if stored.cell.test == "threads-8t" && stored.cell.contender == "lame" {

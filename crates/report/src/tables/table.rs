@@ -44,12 +44,13 @@ impl Table {
         &self.rows
     }
 
-    /// The table as text, each line behind a margin; columns may be of any width.
+    /// Returns the table as text, each line indented by a margin; columns may have any width.
     pub fn text(&self, margin: &str) -> String {
         self.text_within(margin, usize::MAX)
     }
 
-    /// The same in so many columns of a terminal: cells of the widest columns go on below themselves.
+    /// Returns the table as text for a terminal of the given width. Cells of the widest columns are
+    /// wrapped.
     pub fn text_within(&self, margin: &str, terminal: usize) -> String {
         let heading: Vec<String> = self.heading.iter().map(|h| h.to_uppercase()).collect();
         let rows = || std::iter::once(&heading).chain(&self.rows);
@@ -93,7 +94,7 @@ impl Table {
         padded
     }
 
-    /// The table as Markdown; `escape` takes the meaning from what cells hold.
+    /// Returns the table as Markdown; `escape` escapes the text of cells.
     pub fn markdown(&self, escape: impl Fn(&str) -> String) -> String {
         let line = |cells: &[String]| format!("| {} |\n", cells.join(" | "));
         let escaped = |row: &Vec<String>| row.iter().map(|c| escape(c)).collect::<Vec<_>>();
@@ -107,7 +108,8 @@ impl Table {
     }
 }
 
-/// The lines of a cell: between words, and behind the commas of a list that is too wide, as mount options are.
+/// Splits a cell into lines: between words, and after commas of lists that are too wide, such as
+/// mount options.
 fn broken(cell: &str, most: usize) -> Vec<String> {
     let mut lines = Vec::new();
     for mut line in wrap(cell, most) {
@@ -127,7 +129,8 @@ fn broken(cell: &str, most: usize) -> Vec<String> {
     lines
 }
 
-/// The width above which cells are broken, so that all columns fit into the room where that can be.
+/// Returns the width above which cells are wrapped, so that all columns fit into the available
+/// space if possible.
 fn widest_cell(widths: &[usize], room: usize) -> usize {
     let fits = |most: usize| widths.iter().map(|width| (*width).min(most)).sum::<usize>() <= room;
     let most = widths.iter().copied().max().unwrap_or(0);
@@ -177,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_without_blanks_goes_on_behind_a_comma() {
+    fn lists_without_blanks_are_wrapped_after_commas() {
         assert_eq!(
             broken("-E lazy,nodiscard,x", 10),
             ["-E", "lazy,", "nodiscard,", "x"]
@@ -187,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn columns_stand_below_each_other() {
+    fn columns_are_aligned() {
         let mut table = Table::new(&["name", ">ratio", "note"]);
         table.push(vec!["測試".into(), "1".into(), "x".into()]);
         table.push(vec!["b".into(), "12.5".into(), String::new()]);

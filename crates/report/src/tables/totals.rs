@@ -9,18 +9,15 @@ use crate::tables::overview::{
 };
 use crate::text::text::sanitize_line;
 
-/// What stands above the table.
+/// Title of the table.
 pub(crate) const TITLE: &str = "Total over all steps";
-/// What has to be known of it.
-pub(crate) const NOTE: &str = "A total is the median over its attempts, one for each round, each of which is below it. \
-                               It is invalid where a step failed in one of them: a sum over fewer steps would be a \
-                               smaller number for less work. ‡: some of its syncs never reach the disk, so that it is less work than \
-                               that of others.";
+/// Explanation of the table.
+pub(crate) const NOTE: &str = "A total is the median over its attempts, one for each round, listed below it. It is invalid if a step failed in one of them: a sum over fewer steps would be a smaller number for less work. ‡: some of its syncs never reach the disk, so it does less work than the others.";
 
 /// Attempts that are shown; of more, JSON has the others.
 const MAX_ATTEMPTS: u32 = 10;
 
-/// Which attempts stand below a total.
+/// The attempts that are listed below a total.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AttemptFilter {
     /// Every one.
@@ -96,7 +93,7 @@ fn lines<'a>(total: &Total, analysis: &Analysis, shown: AttemptFilter) -> Vec<Ph
     lines
 }
 
-/// Whether every sync of a contender within the steps reaches the disk, as far as is known.
+/// Returns true if every sync of a contender within the steps is known to reach the disk.
 fn is_durable(contender: &str, total: &Total, analysis: &Analysis) -> bool {
     let rows = analysis.rows.iter();
     let steps = rows.filter(|row| row.test == total.test && row.suite == total.suite);
@@ -142,7 +139,7 @@ mod tests {
     use super::*;
     use stats::{analyse, fixture};
 
-    /// What stands in a line of the tree's totals for a contender.
+    /// Returns the entry of a contender in a line of the totals of test `tree`.
     fn shown(results: &CampaignResults, label: &str, contender: &str) -> TableCell {
         let analysis = analyse(results);
         let blocks = blocks(results, &analysis, AttemptFilter::All);
@@ -154,7 +151,7 @@ mod tests {
 
     /// The second round of ZFS on FUSE crashed in the fourth step.
     #[test]
-    fn a_total_over_a_failed_step_is_invalid_and_the_other_attempts_stand_below_it() {
+    fn total_over_a_failed_step_is_invalid_with_attempts_below() {
         let results = fixture::realistic();
         for label in ["total", "attempt 2"] {
             let entry = shown(&results, label, "zfs-fuse");
@@ -171,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn a_total_over_syncs_that_never_reach_the_disk_is_marked() {
+    fn total_over_syncs_that_never_reach_the_disk_is_marked() {
         let results = fixture::realistic();
         let mut analysis = analyse(&results);
         let marked = |analysis: &Analysis| -> Vec<bool> {
@@ -188,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn a_terminal_has_the_attempts_of_what_broke_and_of_nothing_else() {
+    fn terminal_shows_attempts_only_of_broken_totals() {
         let results = fixture::realistic();
         let analysis = analyse(&results);
         for block in blocks(&results, &analysis, AttemptFilter::OfBroken) {
@@ -199,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn a_first_run_that_was_disturbed_stands_above_the_second() {
+    fn disturbed_first_run_is_listed_before_its_repetition() {
         let mut results = fixture::realistic();
         let is_it = |cell: &model::Cell| cell.test == "tree" && cell.contender == "xfs";
         let mut stored = results.cells.iter_mut();

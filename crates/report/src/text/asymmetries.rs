@@ -1,15 +1,15 @@
-//! What contenders are not alike in beside their filesystem, in sentences.
+//! Differences between contenders other than their filesystem, in sentences.
 
 use stats::{Analysis, Resources};
 
 use crate::text::text::sanitize_line;
 
-/// What may be used where nothing is said.
+/// Text for a contender without a limit.
 pub(crate) const ALL: &str = "all there is";
-/// What has no age.
+/// Text for a contender that is not aged.
 pub(crate) const FRESH: &str = "fresh";
 
-/// Sentences for what contenders are not alike in: whoever is ahead may owe it to that.
+/// Returns sentences on differences between contenders that may explain their order.
 pub(crate) fn unlike(analysis: &Analysis) -> Vec<String> {
     let disks = |r: &Resources| {
         let model = r.disk.as_deref().map(sanitize_line)?;
@@ -87,7 +87,7 @@ mod tests {
     use stats::{analyse, fixture};
 
     #[test]
-    fn contenders_that_are_not_alike_are_told_and_those_that_are_are_not() {
+    fn only_differing_resources_are_reported() {
         assert_eq!(unlike(&analyse(&fixture::plain())), [""; 0]);
         let mut results = fixture::plain();
         results.campaign.contenders[2].own.memory = Some(model::Bytes::mib(32));

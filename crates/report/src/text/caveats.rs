@@ -1,5 +1,5 @@
-//! How far the results can be trusted, in sentences that every report for people has. Words only; everything is decided in
-//! the analysis.
+//! Notes on the reliability of the results, common to all human-readable reports. Only the text is
+//! made here; all decisions are made by the analysis.
 
 use model::{Clock, HostNoise, Nanos, Status};
 use stats::{
@@ -19,11 +19,11 @@ const MAX_NAMES: usize = 3;
 /// Sentences about single rows, of one kind, at most.
 const EXAMPLES: usize = 5;
 
-/// What several disks are worth that are none.
+/// Note on several simulated disks that are images on one physical disk.
 const IMAGES: &str = "All disks are images on one disk of this machine: a curve over their number shows what spreading costs, and more \
                       of them get no faster than that disk is.";
 
-/// How far the results can be trusted, a sentence each.
+/// Returns notes on the reliability of the results, one sentence each.
 pub(crate) fn remarks(analysis: &Analysis) -> Vec<String> {
     let name = |contender: usize| sanitize_line(&analysis.contenders[contender]);
     let mut remarks: Vec<String> = Vec::new();
@@ -48,7 +48,7 @@ pub(crate) fn remarks(analysis: &Analysis) -> Vec<String> {
     remarks
 }
 
-/// What the rounds of a campaign stand for.
+/// Returns a note on the meaning of the rounds of a campaign.
 fn what_rounds_are(analysis: &Analysis) -> Option<String> {
     if analysis.clock != Clock::Virtual {
         return None;
@@ -62,12 +62,12 @@ fn what_rounds_are(analysis: &Analysis) -> Option<String> {
     let same = match same {
         0 => String::new(),
         some => format!(
-            " {some} of {} are the same in each round: seeds decide nothing of them, and one round would do.",
+            " {some} of {} are the same in each round: they do not depend on seeds, and one round is enough.",
             pluralize(several.len() as u64, "result")
         ),
     };
     Some(format!(
-        "In virtual time nothing is noise: what varies between rounds is what their seeds decide.{same}"
+        "In virtual time there is no noise: rounds differ only because of their seeds.{same}"
     ))
 }
 
@@ -98,7 +98,7 @@ pub(crate) fn withheld(analysis: &Analysis) -> Option<String> {
     })
 }
 
-/// Phases in which nobody is ranked, since the fastest have no number.
+/// Returns the phases without ranking, because the fastest contenders have no number.
 fn too_fast(analysis: &Analysis) -> Option<String> {
     let rows = analysis.rows.iter();
     let rows = rows.filter(|row| row.primary && row.ranking == RankingState::TooFast);
@@ -134,7 +134,7 @@ fn crossover(disk: Option<&str>, analysis: &Analysis) -> Option<String> {
     });
     let each: Vec<String> = each.collect();
     Some(format!(
-        "{} depends on the weights: {} leads where all groups weigh the same, {}.",
+        "{} depends on the weights: {} leads if all groups have the same weight, {}.",
         disk.map_or_else(
             || "It".to_owned(),
             |disk| format!("On {}, it", sanitize_line(disk))
@@ -157,7 +157,8 @@ fn noise(noise: &NoiseFloor, name: &impl Fn(usize) -> String) -> String {
     )
 }
 
-/// Whose cells were not ok, the most first; what a filesystem cannot do is counted for itself.
+/// Returns the contenders with failed cells, most failures first. Unsupported features are counted
+/// separately.
 fn failures(analysis: &Analysis) -> Option<String> {
     let (cannot, failed): (Vec<&CellFailure>, Vec<&CellFailure>) = analysis
         .failures
@@ -166,12 +167,12 @@ fn failures(analysis: &Analysis) -> Option<String> {
     let also = match cannot.len() {
         0 => String::new(),
         some => format!(
-            "; in {} something is unsupported",
+            "; {} with unsupported features",
             pluralize(some as u64, "cell")
         ),
     };
     if analysis.counts.run == 0 {
-        return Some("No cell has run yet: `fsarena resume` goes on where it began.".to_owned());
+        return Some("No cell has run yet: start with `fsarena resume`.".to_owned());
     }
     let run = pluralize(analysis.counts.run, "cell");
     if failed.is_empty() {
@@ -199,7 +200,7 @@ fn failures(analysis: &Analysis) -> Option<String> {
     ))
 }
 
-/// How many results vary much between rounds.
+/// Returns the number of results that vary much between rounds.
 fn unsteady(analysis: &Analysis) -> Option<String> {
     let primaries = analysis.rows.iter().filter(|row| row.primary);
     let estimates = primaries.flat_map(|row| row.results.iter().filter_map(|f| f.estimate));
@@ -256,7 +257,7 @@ fn outliers(analysis: &Analysis) -> Option<String> {
         .then(|| format!("Outliers, far off their other rounds: {}.", some_of(&found)))
 }
 
-/// Who is fast because what it calls durable is not.
+/// Returns the contenders that are fast because their durable writes are not durable.
 fn unflushed(analysis: &Analysis) -> Option<String> {
     let found = analysis.unflushed.iter();
     let found = found.map(|u| {
@@ -291,7 +292,7 @@ fn warm_reads(analysis: &Analysis) -> Option<String> {
     let found: Vec<String> = found.collect();
     (!found.is_empty()).then(|| {
         format!(
-            "To be served from memory, and read from the device all the same: {}.",
+            "To be served from memory, but read from the device: {}.",
             some_of(&found)
         )
     })
@@ -300,8 +301,7 @@ fn warm_reads(analysis: &Analysis) -> Option<String> {
 /// Cells that were not aged themselves.
 fn kept(states: ReusedImages) -> String {
     format!(
-        "{} began with an aged state out of {} (`fsarena list aged`), and not with one of its own: what chance does in ageing is \
-         the same in all that have the same image, of other campaigns, too.",
+        "{} began with an aged state out of {} (`fsarena list aged`) instead of ageing again: random effects of ageing are the same in all cells with the same image, including those of other campaigns.",
         pluralize(states.cells, "cell"),
         pluralize(states.images, "kept image"),
     )
@@ -336,7 +336,8 @@ fn disturbed(analysis: &Analysis) -> Option<String> {
     Some(text + ".")
 }
 
-/// How often cells ran within a budget, why no more, and what did not run at all.
+/// Returns how often cells ran within a budget, why they did not run more often, and the tests that
+/// did not run at all.
 fn budget(budget: Nanos, analysis: &Analysis) -> String {
     let ran = |result: &MetricResult| {
         let has_run = |round: &&RoundValue| {
@@ -356,7 +357,7 @@ fn budget(budget: Nanos, analysis: &Analysis) -> String {
         (least.min(rounds), most.max(rounds))
     });
     let why = match analysis.unresolved_pairs().is_empty() && left_out.is_empty() {
-        true => "every answer was settled as far as more rounds could settle it",
+        true => "every answer that more rounds can settle is settled",
         false => "then the time was over; what is open needs more of it",
     };
     let mut tests: Vec<String> = left_out
@@ -366,9 +367,9 @@ fn budget(budget: Nanos, analysis: &Analysis) -> String {
     tests.dedup();
     let left_out = match &tests[..] {
         [] => String::new(),
-        [test] => format!(" {test} was left out, as it did not fit."),
+        [test] => format!(" {test} was excluded, as it did not fit."),
         tests => format!(
-            " {} were left out, as they did not fit.",
+            " {} were excluded, as they did not fit.",
             listed(tests, "and")
         ),
     };
@@ -382,7 +383,7 @@ fn budget(budget: Nanos, analysis: &Analysis) -> String {
             least => format!("{tests_that_ran} ran {least} times"),
         },
         (least, most) => {
-            format!("tests ran {least} to {most} times, most often where an answer was open")
+            format!("tests ran {least} to {most} times, most often for undecided answers")
         }
     };
     format!("Within the budget of {budget} {rounds}: {why}.{left_out}")
@@ -392,11 +393,11 @@ fn stop(stop: &StopDecision, analysis: &Analysis) -> String {
     let width = labels::percent(stop.until.width);
     let narrow = stop.counted as usize - stop.wide.len();
     let why = match stop.reason {
-        StopReason::IntervalsNarrow => "that was asked for, so it stopped".to_owned(),
-        StopReason::MaxRounds => "it stopped as there were to be no more".to_owned(),
+        StopReason::IntervalsNarrow => "this precision was requested, so it stopped".to_owned(),
+        StopReason::MaxRounds => "it stopped at the maximum number of rounds".to_owned(),
         StopReason::MaxTime => "it stopped as its time was over".to_owned(),
         StopReason::Running => "its cells have not all run yet".to_owned(),
-        StopReason::IntervalsWide => "more are to be run".to_owned(),
+        StopReason::IntervalsWide => "more rounds will run".to_owned(),
     };
     let mut text = format!(
         "After {} {narrow} of {} results are known to ±{width}: {why}.",

@@ -1,4 +1,4 @@
-//! What every report says of noise, drift and the rule that added rounds.
+//! Tests of the notes on noise, drift and the rule that added rounds.
 
 use super::*;
 use crate::tables::overall::overall;
@@ -29,15 +29,12 @@ fn a_small_campaign() {
 
 /// Contenders on two disks are set against those on the same one, in every table and sentence over all tests.
 #[test]
-fn where_nothing_ran_no_cell_is_said_to_be_good() {
+fn no_cell_is_reported_as_passed_before_a_run() {
     let mut results = fixture::plain();
     results.cells.iter_mut().for_each(|cell| cell.result = None);
     let all = remarks(&analyse(&results));
     let said: Vec<_> = all.iter().filter(|one| one.contains("resume")).collect();
-    assert_eq!(
-        said,
-        ["No cell has run yet: `fsarena resume` goes on where it began."]
-    );
+    assert_eq!(said, ["No cell has run yet: start with `fsarena resume`."]);
     assert!(
         !all.iter().any(|one| one.contains("none failed")),
         "{all:?}"
@@ -65,7 +62,7 @@ fn several_disks_have_their_tables_and_sentences_each() {
     let page = shown(crate::ReportFormat::Html, &analysis);
     for disk in ["ssd", "hdd"] {
         assert!(table.contains(&format!("overall, on {disk}: geometric means")));
-        assert!(markdown.contains(&format!("## How they stand, on {disk}")));
+        assert!(markdown.contains(&format!("## Standings, on {disk}")));
         assert!(page.contains(&format!("<b>On {disk}, ")), "{page}");
     }
     assert!(!table.contains("overall: geometric means"));
@@ -77,13 +74,12 @@ fn several_disks_have_their_tables_and_sentences_each() {
         leader_above: 1,
         share: 0.5,
     }];
-    let told =
-        "On hdd, it depends on the weights: fs1 leads where all groups weigh the same, fs3 where";
+    let told = "On hdd, it depends on the weights: fs1 leads if all groups have the same weight, fs3 where";
     assert!(remarks(&analysis).join(" ").contains(told));
 }
 
 #[test]
-fn a_contender_twice_a_drift_and_a_rule_are_all_said() {
+fn noise_floor_drift_and_stopping_rule_are_reported() {
     let mut results = fixture::rising(8, 0.02);
     results.campaign.contenders[1].filesystem = results.campaign.contenders[0].filesystem.clone();
     results.campaign.stopping_rule = Some(StoppingRule {
@@ -171,7 +167,7 @@ fn disturbed_cells_are_named_and_those_that_ran_again_counted() {
 }
 
 #[test]
-fn in_virtual_time_nothing_is_called_noise() {
+fn virtual_time_results_have_no_noise() {
     let mut results = fixture::plain();
     results.campaign.clock = Clock::Virtual;
     let analysis = analyse(&results);
@@ -181,7 +177,7 @@ fn in_virtual_time_nothing_is_called_noise() {
             .title
             .ends_with(", 3 rounds of different seeds")
     );
-    assert!(remarks(&analysis)[0].contains("In virtual time nothing is noise"));
+    assert!(remarks(&analysis)[0].contains("In virtual time there is no noise"));
 }
 
 #[test]
@@ -198,13 +194,13 @@ fn hostile_names_are_cleaned() {
 }
 
 #[test]
-fn several_disks_that_are_images_on_one_are_said_to_be_that() {
+fn images_on_one_disk_are_reported_as_such() {
     let mut results = fixture::over_disks();
     let said = |results: &CampaignResults| {
         let remarks = remarks(&analyse(results));
         remarks.iter().any(|remark| remark == IMAGES)
     };
-    assert!(!said(&results), "nobody is on a disk");
+    assert!(!said(&results), "no contender has a disk");
     let commands = &mut results.campaign.contenders[0].filesystem.commands;
     commands.mkfs = vec!["mkfs".into(), "{device}".into()];
     assert!(said(&results));
@@ -213,7 +209,7 @@ fn several_disks_that_are_images_on_one_are_said_to_be_that() {
 }
 
 #[test]
-fn who_never_flushes_is_said_to_be_not_durable() {
+fn contender_that_never_flushes_is_not_durable() {
     let mut analysis = analyse(&fixture::plain());
     analysis.unflushed = vec![stats::UnflushedSync {
         contender: "jfs".to_owned(),
@@ -225,7 +221,7 @@ fn who_never_flushes_is_said_to_be_not_durable() {
 }
 
 #[test]
-fn what_does_not_count_in_virtual_time_is_named_with_the_reason() {
+fn phases_excluded_in_virtual_time_have_a_reason() {
     let mut results = fixture::plain();
     results.campaign.clock = model::Clock::Virtual;
     let withheld = |phase: &str, reason: &str| model::ExcludedPhase {

@@ -1,24 +1,26 @@
-//! Claims of published comparisons on pages: each with its verdicts and what decides them, and how all of them fared.
+//! Claims of published comparisons on pages: each with its verdicts and the deciding figures, and a
+//! summary of all.
 
 use studies::{Claim, ClaimVerdict, ReplicatedClaim, Study, Verdict, abbreviate};
 
 use crate::text::conclusions::listed;
 use crate::text::text::sanitize_line;
 
-/// So many claims that fail are told at the top; the table has all.
+/// Maximum number of failed claims shown at the top; the table has all.
 const MAX_LISTED_CLAIMS: usize = 3;
 
-/// A claim with its verdicts: by what was published, and where it was measured again, by that.
+/// A claim with its verdicts: by the published figures, and by the new measurements if there are
+/// any.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ClaimView {
     pub id: String,
     pub text: String,
-    /// Which sizes and tolerances decide; empty where none does.
+    /// Sizes and tolerances that affect the verdict; may be empty.
     pub taken_as: String,
     pub sides: Vec<VerdictView>,
 }
 
-/// A verdict, with what decides it.
+/// A verdict with the deciding figures.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct VerdictView {
     pub label: &'static str,
@@ -58,7 +60,7 @@ fn verdict(judgement: &ClaimVerdict) -> VerdictView {
     }
     let known = !lines.is_empty();
     let why = judgement.reasons.iter().take(2).map(|why| match known {
-        true => format!("nothing is known of {why}"),
+        true => format!("unknown: {why}"),
         false => why.to_string(),
     });
     lines.extend(why);
@@ -83,7 +85,7 @@ pub(crate) fn summary(study: &Study) -> String {
     };
     let counts: Vec<String> = Verdict::ALL.into_iter().filter_map(count).collect();
     match study.claims.len() {
-        0 => "It concludes nothing that could be judged.".to_owned(),
+        0 => "The study makes no claims that can be judged.".to_owned(),
         1 => format!("1 claim, judged by its own figures: {}.", counts[0]),
         claims => format!(
             "{claims} claims, judged by its own figures: {}.",
@@ -92,7 +94,7 @@ pub(crate) fn summary(study: &Study) -> String {
     }
 }
 
-/// What a report leaves out of the figures that a study printed; nothing where all are numbers.
+/// Returns a note on the figures of a study that a report omits, or `None` if all are numbers.
 pub fn excluded_figures(study: &Study) -> Option<String> {
     let ranges = study.figures.cells();
     let ranges = ranges.filter(|(_, _, cell)| cell.range.is_some()).count();
@@ -107,8 +109,8 @@ pub fn excluded_figures(study: &Study) -> Option<String> {
     ))
 }
 
-/// The claims that the study's own figures do not bear out, with what is off: those that are contradicted, and with the room
-/// that is left, those that hold in part.
+/// Returns the claims that the study's own figures do not support, each with its largest deviation:
+/// first the contradicted ones, then, up to the maximum, those that hold in part.
 pub(crate) fn contradicted_by_own_figures(study: &Study) -> Vec<(&'static str, String)> {
     let judged = study.evaluate_claims();
     let of = |verdict: Verdict| judged.iter().filter(move |(_, how)| how.verdict == verdict);

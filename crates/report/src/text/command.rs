@@ -1,12 +1,12 @@
-//! The command that repeats a campaign, as one would type it into a shell.
+//! The shell command that repeats a campaign.
 
 use model::{BackendKind, Bytes, CampaignResults, Contender, CopySource, GuestDisk};
 
 use crate::text::text::sanitize_line;
 
-/// `fsarena run --rounds 5 --profile quick -c ext4 …`; the random choices are the same. Limits, and what a campaign file alone
-/// can say, such as options of mkfs, are not in it.
-/// Empty where fsarena did not run it.
+/// Returns `fsarena run --rounds 5 --profile quick -c ext4 …`, with the same random choices.
+/// Limits, and settings that only a campaign file supports, such as mkfs options, are omitted.
+/// Empty if fsarena did not run the campaign.
 pub(crate) fn rerun_command(results: &CampaignResults) -> String {
     let campaign = &results.campaign;
     if campaign.measured_by.is_some() {
@@ -27,7 +27,8 @@ pub(crate) fn rerun_command(results: &CampaignResults) -> String {
         option("--dir", directory.display().to_string());
     }
     for suite in &campaign.suites {
-        // Points of a sweep have no names that can be typed; of other suites some tests may have been left out.
+        // Points of a sweep have no names that can be typed. For other suites, some tests may have
+        // been excluded.
         match suite.tests.iter().any(|test| test.sweep.is_some()) {
             true => option("-s", suite.name.clone()),
             false => suite
@@ -47,7 +48,7 @@ pub(crate) fn rerun_command(results: &CampaignResults) -> String {
         option("--backend", campaign.backend.to_string());
         option("--clock", campaign.clock.to_string());
     }
-    // Contenders that have disks of their own name them.
+    // Contenders with their own disks specify them.
     let is_shared = campaign.contenders.iter().any(|c| c.own.disk.is_none());
     let disk = campaign.guest.as_ref().map(|guest| &guest.disk);
     if let (true, Some(GuestDisk::Model { model })) = (is_shared, disk) {
@@ -93,13 +94,13 @@ fn typed(size: Bytes) -> String {
     }
 }
 
-/// Words as one would type them into a shell.
+/// Returns words quoted for a shell.
 pub(crate) fn quote_words(words: &[String]) -> String {
     let quoted: Vec<String> = words.iter().map(|word| shell_quote(word)).collect();
     sanitize_line(&quoted.join(" "))
 }
 
-/// A word in single quotes where a POSIX shell would see more in it than a word (XCU §2.2).
+/// Returns a word, in single quotes if a POSIX shell would interpret it otherwise (XCU §2.2).
 #[must_use]
 pub fn shell_quote(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=,:+@%".contains(c);
@@ -152,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn a_disk_that_nobody_shares_is_not_named() {
+    fn disk_used_by_no_contender_is_omitted() {
         let disk = |results: &CampaignResults| rerun_command(results).contains("--disk");
         let mut results = fixture::on_disks(fixture::plain(), &["hdd", "ssd", "hdd"]);
         let model = model::DiskModel::ideal();

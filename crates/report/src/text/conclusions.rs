@@ -1,5 +1,6 @@
-//! The answers in words: who suits each use, and what each group of tests comes to. Every report says them in the
-//! same words; everything is decided in the analysis ([`analyse::Conclusion`], [`analyse::advise`]).
+//! Answers as text: the suitable contenders for each use case, and the result of each test
+//! category. Every report uses the same text; all decisions are made by the analysis
+//! ([`analyse::Conclusion`], [`analyse::advise`]).
 
 use std::collections::BTreeSet;
 
@@ -19,20 +20,21 @@ const NAME_COLUMNS: usize = 40;
 /// The most contenders that a sentence names.
 const MAX_NAMES: usize = 5;
 
-/// Who costs more than so many times the first is on a shortlist for want of rounds alone.
+/// Cost ratio to the first, above which a contender is on a shortlist only because of too few
+/// rounds.
 pub(crate) const FAR_BEHIND_FACTOR: f64 = 3.0;
 
 /// A question and its answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ConclusionText {
-    /// What was asked: a use or a group of tests.
+    /// The question: a use case or a test category.
     pub question: String,
-    /// What it comes to: `ext4; xfs costs at least 12 % more.`
+    /// The answer: `ext4; xfs costs at least 12 % more.`
     pub answer: String,
 }
 
-/// The answer for each use, in the order of the uses; then, in one sentence, those for which there is no advice; last those for
-/// which nobody will do.
+/// Returns the answer for each use case, in order. One sentence for all use cases without advice
+/// follows, then the use cases for which every contender is ruled out.
 pub(crate) fn use_case_conclusions(analysis: &Analysis) -> Vec<ConclusionText> {
     let ran = CampaignScope::of(analysis);
     let advised = analysis.uses.iter().map(advise);
@@ -54,7 +56,8 @@ pub(crate) fn use_case_conclusions(analysis: &Analysis) -> Vec<ConclusionText> {
     answered.chain(nobody.iter().map(sentence)).collect()
 }
 
-/// Several uses for which there is no advice, with what all of them lack.
+/// Returns one sentence for several use cases without advice, with the missing tests and features
+/// of all.
 fn without_advice(open: &[Advice], ran: &CampaignScope<'_>) -> ConclusionText {
     let titles: Vec<String> = open
         .iter()
@@ -78,9 +81,9 @@ fn without_advice(open: &[Advice], ran: &CampaignScope<'_>) -> ConclusionText {
         lacking.push(format!("whether somebody has {}", some_of(&features)));
     }
     let why = match lacking.is_empty() {
-        true => "nobody has every result that counts".to_owned(),
+        true => "no contender has every result that counts".to_owned(),
         false => format!(
-            "each lacks something that counts for it ({})",
+            "each lacks tests or features that count ({})",
             lacking.join("; ")
         ),
     };
@@ -128,7 +131,8 @@ pub(crate) fn category_conclusions(analysis: &Analysis) -> Vec<ConclusionText> {
     analysis.conclusions.iter().map(sentence).collect()
 }
 
-/// What each group of tests comes to, and all of them together last; for each disk where there are several.
+/// Returns the answers for each test category and for all together, for each disk if there are
+/// several.
 pub(crate) fn category_conclusions_by_disk(analysis: &Analysis) -> Vec<Vec<ConclusionText>> {
     let of_part = |(disk, part): (Option<&str>, &Analysis)| {
         let on = disk.map_or_else(String::new, |disk| format!("On {}, ", sanitize_line(disk)));
@@ -142,7 +146,8 @@ pub(crate) fn category_conclusions_by_disk(analysis: &Analysis) -> Vec<Vec<Concl
     split_by_disk(analysis).into_iter().map(of_part).collect()
 }
 
-/// What is answered by itself: everything, or where contenders are on several disks, each disk with its name.
+/// Returns the parts that are answered separately: the whole analysis, or each disk with its name
+/// if contenders are on several disks.
 pub(crate) fn split_by_disk(analysis: &Analysis) -> Vec<(Option<&str>, &Analysis)> {
     let by_disk = analysis.by_disk.iter();
     let parts: Vec<_> = by_disk
@@ -154,14 +159,15 @@ pub(crate) fn split_by_disk(analysis: &Analysis) -> Vec<(Option<&str>, &Analysis
     }
 }
 
-/// How sure the answers are, and what is of no relevance; nothing where there is no answer to be sure of.
+/// Returns a note on the confidence of the answers and the margin of relevance; empty if no answer
+/// depends on them.
 pub(crate) fn confidence_text(analysis: &Analysis) -> String {
     let conclusions = analysis.conclusions.iter();
     let mut all = conclusions.chain(analysis.uses.iter().map(|one| &one.conclusion));
     let is_open = all.any(|one| matches!(one.answer, ShortlistState::NotEnoughRounds { .. }));
     let open = match is_open && !is_single(analysis) {
         true => format!(
-            "Where rounds are too few, (1.04×) is what one costs so far, round by round beside the first.{}",
+            "With too few rounds, (1.04×) is the cost so far, relative to the first, compared round by round.{}",
             more_rounds(analysis)
         ),
         false => String::new(),
@@ -183,7 +189,7 @@ pub(crate) fn confidence_text(analysis: &Analysis) -> String {
     parts.collect::<Vec<_>>().join(" ")
 }
 
-/// Whether anything is answered with a shortlist.
+/// Returns true if any answer is a shortlist.
 fn has_shortlist(analysis: &Analysis) -> bool {
     let mut advised = analysis.uses.iter().map(|one| advise(one).recommendation);
     advised.any(|how| {
@@ -194,19 +200,20 @@ fn has_shortlist(analysis: &Analysis) -> bool {
     })
 }
 
-/// What would settle more; nothing of what another program measured, which is not to be run again.
+/// Returns advice on how to decide more; empty for results of other programs, which cannot be
+/// measured again.
 fn more_rounds(analysis: &Analysis) -> String {
     if analysis.measured_elsewhere {
         return String::new();
     }
     let more = match analysis.budget {
         Some(budget) => format!("A larger --budget than {budget} settles more"),
-        None => "`fsarena run --budget 1h` spends an hour on what is open".to_owned(),
+        None => "`fsarena run --budget 1h` spends an hour on undecided results".to_owned(),
     };
     format!(" {more}; -c NAME takes fewer contenders, so that each gets more of it.")
 }
 
-/// The same in a line, for one answer.
+/// Returns the confidence of one answer, in one line.
 pub(crate) fn confidence_line(analysis: &Analysis) -> String {
     match is_one_seed(analysis) {
         true => "certain for this seed; other seeds may say otherwise".to_owned(),
@@ -222,26 +229,27 @@ fn is_one_seed(analysis: &Analysis) -> bool {
     analysis.clock == Clock::Virtual && most_rounds(analysis) == Some(1)
 }
 
-/// Whether others measured it, and there is one number each: how it varies they do not state.
+/// Returns true if other programs measured the results and gave one number each, without a
+/// variation.
 pub(crate) fn is_single(analysis: &Analysis) -> bool {
     analysis.measured_elsewhere && most_rounds(analysis) == Some(1)
 }
 
-/// How many rounds the result has that has most.
+/// Returns the largest number of rounds of any result.
 fn most_rounds(analysis: &Analysis) -> Option<usize> {
     let results = analysis.rows.iter().flat_map(|row| &row.results);
     results.map(|result| result.rounds.len()).max()
 }
 
-/// What a campaign ran, as far as it says what would answer more.
+/// Facts about a campaign that determine which further tests would help.
 pub(crate) struct CampaignScope<'a> {
     /// Its suites.
     pub suites: BTreeSet<&'a str>,
-    /// The time that it had, where that was limited.
+    /// Time budget of the campaign, if it was limited.
     pub budget: Option<Nanos>,
     /// Whether another program measured it.
     pub elsewhere: bool,
-    /// Whether of what others measured there is one number each.
+    /// Whether other programs measured the results and gave one number each.
     pub single: bool,
 }
 
@@ -256,7 +264,7 @@ impl<'a> CampaignScope<'a> {
     }
 }
 
-/// The answer for one use, where these suites ran.
+/// Returns the answer for one use case.
 pub(crate) fn use_case_conclusion(
     advice: &Advice,
     contenders: &[String],
@@ -276,7 +284,8 @@ pub(crate) fn use_case_conclusion(
     }
 }
 
-/// What would settle what an answer leaves open, where `command` repeats the campaign; empty where that is in the answer.
+/// Returns advice on how to settle the open parts of an answer. `command` repeats the campaign.
+/// Empty if the answer contains the advice.
 pub(crate) fn resolving_command(advice: &Advice, analysis: &Analysis, command: &str) -> String {
     match (advice.recommendation, advice.scores.conclusion.answer) {
         (Recommendation::NoneQualifies | Recommendation::NoAdvice, _) => String::new(),
@@ -293,25 +302,25 @@ pub(crate) fn resolving_command(advice: &Advice, analysis: &Analysis, command: &
     }
 }
 
-/// Where nothing is open.
+/// Text for an answer without open questions.
 pub(crate) const NOTHING_UNRESOLVED_TEXT: &str = "Nothing is open.";
 
-/// What to do where no number of rounds is promised to help.
+/// Returns advice for cases in which more rounds may not help.
 pub(crate) fn unresolvable_hint(analysis: &Analysis, command: &str) -> String {
     match most_rounds(analysis) {
         Some(1) => format!(
-            "One round says nothing of noise: {}",
+            "One round does not show the noise: {}",
             with_rounds(command, MIN_ROUNDS_FOR_NOISE)
         ),
-        _ => "How many rounds would do cannot be said: they are very near to each other, or very noisy."
+        _ => "The number of rounds needed is unknown: the results are very close, or very noisy."
             .to_owned(),
     }
 }
 
-/// So many rounds show how noisy results are, and find what differs much.
+/// Number of rounds that shows the noise of results and detects large differences.
 const MIN_ROUNDS_FOR_NOISE: u32 = 5;
 
-/// The command with another number of rounds, where there is one.
+/// Returns the command with another number of rounds, or a sentence if there is no command.
 fn with_rounds(command: &str, rounds: u32) -> String {
     match command.split_once(" --rounds ") {
         _ if command.is_empty() => format!("it would take {rounds}, measured as these were."),
@@ -341,7 +350,7 @@ pub(crate) fn no_candidate_text(advice: &Advice) -> String {
     format!("nothing; each contender is ruled out: {}.", why.join("; "))
 }
 
-/// What was not tested, and what to add to the command so that it is.
+/// Returns the tests that are missing, and the options that would run them.
 fn no_advice(advice: &Advice, ran: &CampaignScope<'_>) -> String {
     let mut why = Vec::new();
     if advice.scores.tested < MIN_TESTED_WEIGHT {
@@ -350,9 +359,9 @@ fn no_advice(advice: &Advice, ran: &CampaignScope<'_>) -> String {
         why.push(match advice.scores.tested > 0.0 {
             true => {
                 let tested = percent(advice.scores.tested);
-                format!("only {tested} of what counts was tested, and not {groups}")
+                format!("only {tested} of the weight was tested, and not {groups}")
             }
-            false => format!("nothing of what counts has a result: {groups}"),
+            false => format!("no group with a weight has a result: {groups}"),
         });
     }
     if !advice.untried.is_empty() {
@@ -360,7 +369,7 @@ fn no_advice(advice: &Advice, ran: &CampaignScope<'_>) -> String {
         why.push(format!("nobody tried {}", listed(&features, "and")));
     }
     if why.is_empty() {
-        why.push("nobody has every result that counts".to_owned());
+        why.push("no contender has every result that counts".to_owned());
     }
     let run = run_again(&missing_suites(advice), ran);
     format!("no advice, since {}{run}.", why.join("; "))
@@ -373,7 +382,7 @@ fn run_again(missing: &BTreeSet<&str>, ran: &CampaignScope<'_>) -> String {
         return String::new();
     }
     if missing.is_subset(&ran.suites) {
-        // What ran and has no result failed.
+        // A suite that ran without a result failed.
         return ran.budget.map_or_else(String::new, |budget| {
             format!(": run the same with a larger --budget than {budget}")
         });
@@ -381,7 +390,7 @@ fn run_again(missing: &BTreeSet<&str>, ran: &CampaignScope<'_>) -> String {
     let all = ran.suites.union(missing).filter(|suite| **suite != PEERS);
     let all: Vec<String> = all.map(|suite| format!("-s {suite}")).collect();
     let beside = match ran.suites.contains(PEERS) {
-        true => " beside the programs of your own",
+        true => " in addition to your programs",
         false => "",
     };
     format!(": run the same with `{}`{beside}", all.join(" "))
@@ -398,7 +407,7 @@ fn missing_suites(advice: &Advice) -> BTreeSet<&str> {
     suites.map(String::as_str).chain(features).collect()
 }
 
-/// What a place says, for a table: `best`, `at least 12 % more`.
+/// Returns the text of a place in a table: `best`, `costs at least 12 % more`.
 pub(crate) fn describe_rank(place: &Rank) -> String {
     match place.verdict {
         ComparisonVerdict::BetterByAtLeast(_) => "best".to_owned(),
@@ -418,7 +427,7 @@ pub(crate) fn describe_rank(place: &Rank) -> String {
     }
 }
 
-/// What stands before a share: nothing before one that is known exactly.
+/// Returns the prefix of a share: empty if the share is known exactly.
 pub(crate) const fn bound_prefix(exact: bool) -> &'static str {
     match exact {
         true => "",
@@ -426,7 +435,7 @@ pub(crate) const fn bound_prefix(exact: bool) -> &'static str {
     }
 }
 
-/// What a comparison says of after beside before.
+/// Returns the verdict on the later side compared with the earlier one.
 pub(crate) fn describe(compared: &ComparisonResult, unit: &str) -> String {
     let at_least = bound_prefix(compared.is_exact());
     match &compared.verdict {
@@ -476,7 +485,8 @@ struct Phrases<'a> {
     margin: f64,
     /// Whether another program measured it, so that nothing can be run again here.
     elsewhere: bool,
-    /// Whether of what others measured there is one number each: no rounds are too few, and how it varies nobody said.
+    /// Whether other programs measured the results and gave one number each. "Too few rounds" does
+    /// not apply then, and the variation is unknown.
     single: bool,
 }
 
@@ -490,8 +500,8 @@ impl Phrases<'_> {
     fn first(&self) -> String {
         let shortlist = &self.conclusion.shortlist[..];
         match self.conclusion.answer {
-            ShortlistState::Empty => "nobody has every result of it".to_owned(),
-            // Nobody else takes part, or nobody else has what is counted.
+            ShortlistState::Empty => "no contender has every result of it".to_owned(),
+            // It is the only contender, or the only one with results that count.
             ShortlistState::Single if self.conclusion.unranked.is_empty() => {
                 format!("{}: no other is comparable", self.names(shortlist, "or"))
             }
@@ -515,8 +525,8 @@ impl Phrases<'_> {
                 };
                 let (near, far) = self.with_ratios();
                 let answer = match &near[..] {
-                    [only] if self.single => format!("{only}, as far as one number each says"),
-                    [only] => format!("{only}, as far as so few rounds say{enough}"),
+                    [only] if self.single => format!("{only}, judged by one number each"),
+                    [only] => format!("{only}, with too few rounds to be certain{enough}"),
                     several => {
                         let names = shortened(several, "or");
                         match self.single {
@@ -541,7 +551,8 @@ impl Phrases<'_> {
         }
     }
 
-    /// Who may be the best, each with what it costs so far, such as `xfs (1.04×)`; and those of them who are far behind.
+    /// Returns the contenders that may be the best, each with its cost so far, such as `xfs
+    /// (1.04×)`, and the subset that is far behind.
     fn with_ratios(&self) -> (Vec<String>, Vec<String>) {
         let ratios = self.conclusion.ratios.iter();
         let ratios = ratios.map(|ratio| match three_digits(*ratio).as_str() {
@@ -562,7 +573,7 @@ impl Phrases<'_> {
         (names, far)
     }
 
-    /// By how much the others are worse: the nearest by name, and everybody else.
+    /// Returns the difference to the worse contenders: the nearest by name, the others as a group.
     fn worse(&self) -> Option<String> {
         let mut worse: Vec<&Inferior> = self.conclusion.worse.iter().collect();
         worse.sort_by(|a, b| a.at_least.total_cmp(&b.at_least));
@@ -581,7 +592,7 @@ impl Phrases<'_> {
                 self.bound(other)
             ),
             [next, ..] => format!(
-                "{name} {cost}, everybody else at least {}",
+                "{name} {cost}, all others at least {}",
                 self.amount(next.at_least)
             ),
         })
@@ -597,7 +608,8 @@ impl Phrases<'_> {
         Some(format!("{} {lack}", self.names(unranked, "and")))
     }
 
-    /// `at least 12 % more`, or where it is known exactly, `12 % more`; of space, `at least 0.02 % less`.
+    /// Returns `at least 12 % more`, or `12 % more` if it is known exactly; for space, `at least
+    /// 0.02 % less`.
     fn bound(&self, worse: &Inferior) -> String {
         bound_prefix(worse.exact).to_owned() + &self.amount(worse.at_least)
     }

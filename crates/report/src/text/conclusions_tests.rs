@@ -1,4 +1,4 @@
-//! Answers in words, by hand and on every surface.
+//! Tests of the text of answers, with values computed by hand and in every format.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +20,7 @@ fn each_group_of_a_small_campaign_has_its_answer() {
 }
 
 #[test]
-fn too_few_rounds_name_nobody_the_best_and_say_what_would() {
+fn too_few_rounds_give_no_best_but_the_rounds_needed() {
     let mut results = fixture::plain();
     results.campaign.rounds = 1;
     results.cells.retain(|stored| stored.cell.round == 1);
@@ -29,7 +29,7 @@ fn too_few_rounds_name_nobody_the_best_and_say_what_would() {
     let far = "slow (4.00×) is far behind, but ran too seldom to be ruled out";
     assert!(lines[0].contains(far), "{}", lines[0]);
     assert!(!lines[0].contains("costs at least"), "{}", lines[0]);
-    // Nobody says that they are near to each other where each ran once.
+    // With one round each, results are not called close.
     let settle = |results: &_| unresolvable_hint(&analyse(results), "fsarena run --rounds 1 -c a");
     let once = settle(&results);
     assert!(once.ends_with("`fsarena run --rounds 5 -c a`"), "{once}");
@@ -88,7 +88,7 @@ fn concluded(
 }
 
 #[test]
-fn space_is_left_and_time_is_spent() {
+fn space_answers_use_leaves_and_time_answers_use_costs() {
     let mut analysis = analyse(&fixture::plain());
     let open = |rounds| ShortlistState::NotEnoughRounds { rounds };
     analysis.conclusions = vec![
@@ -128,13 +128,13 @@ fn space_is_left_and_time_is_spent() {
             "names and attributes: fast, middle (1.10×) or slow (1.20×): too few rounds to say which, 8 would do (--rounds 8).",
             "durable writes: fast or middle (1.10×): too few rounds to say which; \
              slow costs at least 2.50 times as much.",
-            "large files read: nobody has every result of it.",
+            "large files read: no contender has every result of it.",
         ]
     );
 }
 
 #[test]
-fn a_terminal_shows_the_verdict_before_the_tables_and_all_answers_behind_them() {
+fn terminal_shows_verdict_before_tables_and_answers_after_them() {
     let results = fixture::plain();
     let analysis = analyse(&results);
     let text = render(
@@ -152,7 +152,7 @@ fn a_terminal_shows_the_verdict_before_the_tables_and_all_answers_behind_them() 
 }
 
 #[test]
-fn who_lacks_results_is_named() {
+fn contenders_without_results_are_named() {
     let all = said(category_conclusions(&analyse(&fixture::realistic())));
     let whole = all.last().unwrap();
     assert!(
@@ -162,7 +162,7 @@ fn who_lacks_results_is_named() {
     assert!(whole.contains("lack results of it"), "{whole}");
 }
 
-/// A campaign with two uses: one that can be answered, and one of which nothing was tested.
+/// Returns a campaign with two use cases: one that can be answered, and one without tests.
 fn answered() -> (model::CampaignResults, Analysis) {
     let results = fixture::plain();
     let mut analysis = stats::analyse_with_margin(&results, Margin(0.1), &[]);
@@ -183,20 +183,19 @@ fn answered() -> (model::CampaignResults, Analysis) {
 }
 
 #[test]
-fn without_evidence_there_is_no_advice_but_the_command_that_brings_it() {
+fn without_evidence_the_advice_is_a_command() {
     let (_, analysis) = answered();
     assert_eq!(
         said(use_case_conclusions(&analysis)),
         [
             "Media: fast; middle costs at least 68 % more, slow at least 2.83 times as much.",
-            "Mail spool: no advice, since only 2.2 % of what counts was tested, and not durable writes: run \
-             the same with `-s fs-mark -s made`.",
+            "Mail spool: no advice, since only 2.2 % of the weight was tested, and not durable writes: run the same with `-s fs-mark -s made`.",
         ]
     );
 }
 
 #[test]
-fn what_did_not_fit_into_a_budget_takes_a_larger_one() {
+fn tests_skipped_for_lack_of_budget_need_a_larger_budget() {
     let (_, mut analysis) = answered();
     analysis.budget = Some(model::Nanos::from_secs(60));
     let other = said(use_case_conclusions(&analysis)).pop().unwrap();
@@ -232,13 +231,12 @@ fn several_uses_without_evidence_are_one_sentence_with_one_command() {
         (WorkloadCategory::RandomRead, vec!["iozone".to_owned()]),
     ]);
     analysis.score_use_cases([&mail, &build], &suites);
-    let told = "Mail spool; Build machine: no advice, since each lacks something that counts for it (tests of durable writes and random reads): run the same \
-                with `-s fs-mark -s iozone -s made`.";
+    let told = "Mail spool; Build machine: no advice, since each lacks tests or features that count (tests of durable writes and random reads): run the same with `-s fs-mark -s iozone -s made`.";
     assert_eq!(said(use_case_conclusions(&analysis)), [told]);
 }
 
 #[test]
-fn who_is_ruled_out_stands_beside_the_reason() {
+fn ruled_out_contenders_have_a_reason() {
     let (_, analysis) = answered();
     let mut advice = advise(&analysis.uses[0]);
     let out = |contender: &str, reason: ExclusionReason| Candidate {
@@ -302,7 +300,7 @@ fn every_surface_gives_the_same_answers() {
 
 /// Rounds and budgets are options of who can run it again.
 #[test]
-fn what_was_measured_elsewhere_has_no_advice_to_run_it_again() {
+fn imported_results_have_no_advice_to_run_again() {
     let mut results = fixture::plain();
     results.campaign.rounds = 1;
     results.cells.retain(|stored| stored.cell.round == 1);

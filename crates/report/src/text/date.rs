@@ -2,7 +2,7 @@
 
 use model::Nanos;
 
-/// `2026-03-14 15:09 UTC`, from nanoseconds since 1970; 0 is what nobody has stated.
+/// Formats nanoseconds since 1970 as `2026-03-14 15:09 UTC`; 0 means "not stated".
 pub(crate) fn moment(since_1970: Nanos) -> String {
     if since_1970.0 == 0 {
         return "not stated".to_owned();

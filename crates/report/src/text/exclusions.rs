@@ -1,11 +1,11 @@
-//! Why a contender does not qualify for a use, in words; the same in every format.
+//! Reasons why a contender does not qualify for a use case, with the same text in every format.
 
 use stats::{Candidate, ExclusionReason};
 
 use crate::text::labels;
 use crate::text::text::{sanitize_line, sanitize_paragraph};
 
-/// Every reason against a candidate, the failures together; nothing where there is none.
+/// Returns every reason against a candidate, with failures combined; empty without reasons.
 pub(crate) fn reasons(candidate: &Candidate) -> Vec<String> {
     let is_failure = |reason: &&ExclusionReason| matches!(reason, ExclusionReason::Failure { .. });
     let failures = candidate.ruled_out.iter().filter(is_failure).count();
@@ -58,7 +58,7 @@ pub(crate) fn describe(reason: &ExclusionReason) -> String {
             sanitize_line(phase)
         ),
         ExclusionReason::NotDurable { operations } => format!(
-            "not durable: none of its {} made the disk empty its cache, where those of others did",
+            "not durable: none of its {} flushed the disk's cache, unlike those of other contenders",
             labels::pluralize(*operations, "synced write")
         ),
         ExclusionReason::NoResults => "has none of the results that count".to_owned(),
@@ -72,7 +72,7 @@ mod tests {
     use stats::RoundOutcome;
 
     #[test]
-    fn each_reason_is_said_and_failures_are_counted() {
+    fn each_reason_is_listed_and_failures_are_counted() {
         let failure = |phase: &str| ExclusionReason::Failure {
             test: "tree".to_owned(),
             phase: phase.to_owned(),
@@ -111,7 +111,7 @@ mod tests {
                 "only Linux reads it: it is carried",
                 "only Linux and Haiku read it: it is carried",
                 "no hard-links (EPERM): copies are links",
-                "not durable: none of its 48 synced writes made the disk empty its cache, where those of others did",
+                "not durable: none of its 48 synced writes flushed the disk's cache, unlike those of other contenders",
                 "tree/copy-in: crashed in 1 of 3 rounds",
                 "and 2 failures more",
             ]

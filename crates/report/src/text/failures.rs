@@ -1,5 +1,5 @@
-//! What was not ok, a line each: rounds in which the same thing happened share one, and so do the points
-//! of a sweep that died in the same step of the same error.
+//! Failures, one line each: rounds with the same failure share a line, and so do the points of a
+//! sweep that died in the same step with the same error.
 
 use std::collections::BTreeSet;
 
@@ -31,7 +31,7 @@ impl FailureLine<'_> {
         format!("{noun} {}", rounds.join(", "))
     }
 
-    /// The test and what in it died: `bonnie-files, create-seq`.
+    /// Returns the test and the failed part of it: `bonnie-files, create-seq`.
     pub fn place(&self) -> String {
         let first = self.first();
         let test = self.test();
@@ -54,7 +54,7 @@ impl FailureLine<'_> {
         }
     }
 
-    /// The reason with its error number and what was skipped after it.
+    /// Returns the reason with its error number, and the phases skipped after it.
     pub fn reason(&self) -> String {
         let first = self.first();
         if first.status == Status::Unsupported {
@@ -73,7 +73,8 @@ impl FailureLine<'_> {
     }
 }
 
-/// Everything that a filesystem cannot do, each with its reason: `symlinks: ENOSYS; xattrs: EPERM`.
+/// Returns every unsupported feature of a filesystem with its reason: `symlinks: ENOSYS; xattrs:
+/// EPERM`.
 fn unsupported(failure: &CellFailure) -> String {
     let each = failure
         .phases

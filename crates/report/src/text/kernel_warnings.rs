@@ -1,5 +1,5 @@
-//! What the kernel complained of during cells that passed, by kind: a driver that repeats itself with
-//! other sector numbers has one complaint, not a thousand.
+//! Kernel complaints in cells that passed, by kind: a driver that repeats a message with other
+//! sector numbers has one complaint, not a thousand.
 
 use model::{Attribution, KernelEvent};
 use stats::{Analysis, KernelWarning};
@@ -19,12 +19,13 @@ impl ComplaintLine<'_> {
         sanitize_line(&self.events[0].0.contender)
     }
 
-    /// What the first event of the kind is, which speaks for all.
+    /// Returns the title of the first event, as an example of the kind.
     pub fn example(&self) -> String {
         sanitize_line(&self.events[0].1.title)
     }
 
-    /// How often, in how many cells, and in which first; and whether it may be about something else.
+    /// Returns the number of events and cells, and the first cell, and whether the events may be
+    /// unrelated to the cells.
     pub fn extent(&self) -> String {
         let (first, _) = self.events[0];
         let place = format!("{}, round {}", sanitize_line(&first.test), first.round);
@@ -41,7 +42,7 @@ impl ComplaintLine<'_> {
         let of_a_cell = |(_, event): &(_, &KernelEvent)| event.concern == Attribution::Cell;
         match self.events.iter().any(of_a_cell) {
             true => extent,
-            false => format!("{extent}; it names nothing of the cell's"),
+            false => format!("{extent}; it may be unrelated to the cell"),
         }
     }
 }
@@ -105,7 +106,7 @@ mod tests {
 
     /// A stack trace made sixty complaints of one warning.
     #[test]
-    fn a_warning_of_many_lines_is_one_line_that_says_when_it_names_nothing_of_the_cells() {
+    fn warning_of_many_lines_is_one_line_and_may_be_unrelated() {
         let mut results = fixture::plain();
         let mut cells = results.cells.iter_mut();
         let cell = cells.find(|stored| stored.cell.contender == "slow");
@@ -118,8 +119,9 @@ mod tests {
         }];
         assert_eq!(
             shown(&results),
-            ["slow (file, round 1; it names nothing of the cell's): \
-                 <4> WARNING: CPU: 1 PID: 7 at fs/inode.c:341 drop_nlink+0x24/0x40"]
+            [
+                "slow (file, round 1; it may be unrelated to the cell): <4> WARNING: CPU: 1 PID: 7 at fs/inode.c:341 drop_nlink+0x24/0x40"
+            ]
         );
     }
 }

@@ -7,7 +7,7 @@ use stats::{Analysis, ContenderFeatures, FeatureSupport, Interval, RankingState,
 
 use crate::text::text::sanitize_line;
 
-/// What a metric is called above a chart.
+/// Returns the title of a metric above a chart.
 pub(crate) const fn title(metric: Metric) -> &'static str {
     match metric {
         Metric::Throughput => "Throughput",
@@ -60,7 +60,7 @@ pub(crate) const fn definition(metric: Metric) -> &'static str {
         }
         Metric::Rate => "Operations done, divided by elapsed time; per second.",
         Metric::Elapsed => {
-            "Wall time from the first system call until the phase ends as stated with it; seconds."
+            "Wall time from the first system call to the end of the phase as stated there; seconds."
         }
         Metric::Capacity => {
             "Bytes that an ordinary user may fill (statfs, f_bavail), as a share of the device; \
@@ -90,12 +90,12 @@ pub(crate) const fn definition(metric: Metric) -> &'static str {
         Metric::MajorFaults => {
             "Page faults of the agent and its programs that waited for input; a count."
         }
-        Metric::LatencyP50 => "Half of all operations took at most so long; seconds.",
-        Metric::LatencyP90 => "90 % of all operations took at most so long; seconds.",
-        Metric::LatencyP95 => "95 % of all operations took at most so long; seconds.",
-        Metric::LatencyP99 => "99 % of all operations took at most so long; seconds.",
-        Metric::LatencyP999 => "99.9 % of all operations took at most so long; seconds.",
-        Metric::LatencyP9999 => "99.99 % of all operations took at most so long; seconds.",
+        Metric::LatencyP50 => "Median latency of an operation; seconds.",
+        Metric::LatencyP90 => "90th percentile of operation latency; seconds.",
+        Metric::LatencyP95 => "95th percentile of operation latency; seconds.",
+        Metric::LatencyP99 => "99th percentile of operation latency; seconds.",
+        Metric::LatencyP999 => "99.9th percentile of operation latency; seconds.",
+        Metric::LatencyP9999 => "99.99th percentile of operation latency; seconds.",
         Metric::LatencyMax => "The slowest single operation; seconds.",
         Metric::LatencyMean => "The mean over all operations; seconds.",
         Metric::LatencyAbove2s => {
@@ -104,24 +104,22 @@ pub(crate) const fn definition(metric: Metric) -> &'static str {
         Metric::LatencyAbove10s => {
             "Operations that took longer than 10 s, as a share of all; per cent."
         }
-        Metric::SyncP50 => {
-            "Half of all syncs in the cycles of a role took at most so long; seconds."
-        }
+        Metric::SyncP50 => "Median latency of the syncs in the cycles of a role; seconds.",
         Metric::SyncP95 => {
-            "95 % of all syncs in the cycles of a role took at most so long; seconds."
+            "95th percentile of the latency of syncs in the cycles of a role; seconds."
         }
         Metric::SyncP99 => {
-            "99 % of all syncs in the cycles of a role took at most so long; seconds."
+            "99th percentile of the latency of syncs in the cycles of a role; seconds."
         }
         Metric::SyncMax => "The slowest single sync in the cycles of a role; seconds.",
         Metric::OpenMean | Metric::OpenMax => {
-            "Time to open a file that requests go to. It is no part of the throughput, unless the phase says so; seconds."
+            "Time to open a file for requests. It is not included in the throughput, unless stated for the phase; seconds."
         }
         Metric::CloseMean | Metric::CloseMax => {
-            "Time to close a file that requests went to. It is no part of the throughput, unless the phase says so; seconds."
+            "Time to close a file after its requests. It is not included in the throughput, unless stated for the phase; seconds."
         }
         Metric::DeviceRead => {
-            "Bytes that the block device was asked for during the phase, by its own counter."
+            "Bytes read from the block device during the phase, by its own counter."
         }
         Metric::DeviceWritten => {
             "Bytes that the block device was given during the phase, by its own counter."
@@ -133,30 +131,24 @@ pub(crate) const fn definition(metric: Metric) -> &'static str {
             "Bytes written to the device for each byte that the program wrote; a ratio."
         }
         Metric::SpaceTaken => {
-            "Free space before the phase less free space after it (statfs); bytes, negative where \
-             space was given back."
+            "Free space before the phase less free space after it (statfs); bytes, negative if space was freed."
         }
         Metric::MemoryKernel => {
-            "What the kernel's caches of objects (inodes, directory entries, buffer heads, extents) hold at the end of \
-             the phase more than before the filesystem was made; in guests alone, and without kmalloc, whole pages, \
-             code and the page cache; bytes."
+            "Growth of the kernel's object caches (inodes, directory entries, buffer heads, extents) from before the filesystem was created to the end of the phase. Only in guests; without kmalloc, whole pages, code and the page cache; bytes."
         }
         Metric::MemoryDriver => {
-            "What the filesystem's own processes (a FUSE driver) have for themselves at the end of the phase: heap and \
-             stacks, without program text; bytes."
+            "Private memory of the filesystem's processes (a FUSE driver) at the end of the phase: heap and stacks, without program text; bytes."
         }
         Metric::ExtentsPerFile => {
-            "Pieces in which a file lies on the device, on average over up to 500 of those that are there after the last \
-             phase that wrote, before they are unmounted; pieces that touch are one (FIEMAP, else FIBMAP)."
+            "Number of pieces of a file on the device, on average over up to 500 of the files that exist after the last phase that wrote, before the unmount; adjacent pieces count as one (FIEMAP, else FIBMAP)."
         }
         Metric::LayoutScore => {
-            "Share of the blocks of 4 KiB of these files, but for the first of each, that lie behind the one before \
-             (Smith and Seltzer, 1997); percent, 100 where each file is one piece."
+            "Share of the 4 KiB blocks of these files, except the first block of each, that directly follow the previous block (Smith and Seltzer, 1997); percent, 100 if each file is one piece."
         }
     }
 }
 
-/// Which way is better, as a caption says it.
+/// Returns the better direction, for a caption.
 pub(crate) const fn direction(direction: Direction) -> &'static str {
     match direction {
         Direction::Higher => "higher is better",
@@ -165,7 +157,7 @@ pub(crate) const fn direction(direction: Direction) -> &'static str {
     }
 }
 
-/// Which way is better, as a table says it.
+/// Returns the better direction as an arrow, for a table.
 pub(crate) const fn arrow(direction: Direction) -> &'static str {
     match direction {
         Direction::Higher => "↑",
@@ -174,7 +166,7 @@ pub(crate) const fn arrow(direction: Direction) -> &'static str {
     }
 }
 
-/// A cache state, as a caption says it.
+/// Returns the cache state, for a caption.
 pub(crate) const fn cache(state: CacheState) -> &'static str {
     match state {
         CacheState::Cold => "cold cache",
@@ -203,8 +195,7 @@ pub(crate) const CACHES: [(CacheState, &str); 6] = [
     ),
     (
         CacheState::FadviseDontNeed,
-        "The kernel was asked to forget the data of each file (posix_fadvise); it may still hold \
-         metadata. Used where nothing may be unmounted.",
+        "The kernel was asked to drop the data of each file (posix_fadvise); it may still hold metadata. Used if the filesystem must stay mounted.",
     ),
     (
         CacheState::None,
@@ -212,11 +203,11 @@ pub(crate) const CACHES: [(CacheState, &str); 6] = [
     ),
     (
         CacheState::Unknown,
-        "Whoever measured it does not say what the caches held.",
+        "The source does not state the contents of the caches.",
     ),
 ];
 
-/// Where a phase ends, as a caption says it.
+/// Returns the end of a phase, for a caption.
 pub(crate) const fn end(end: SyncAtEnd) -> &'static str {
     match end {
         SyncAtEnd::Call => "ends with the last call",
@@ -243,17 +234,17 @@ pub(crate) const ENDS: [(SyncAtEnd, &str); 4] = [
     ),
     (
         SyncAtEnd::Unknown,
-        "Whoever measured it does not say when the clock stops.",
+        "The source does not state when the clock stops.",
     ),
 ];
 
-/// Why the contenders of a row are not ranked, where that needs saying.
+/// Returns the reason why the contenders of a row are not ranked, if it needs an explanation.
 pub(crate) const fn not_ranked(ranking: RankingState) -> Option<&'static str> {
     match ranking {
         RankingState::Ranked | RankingState::NoDirection => None,
         RankingState::TimeLimited => Some("not ranked: a time limit cut some short"),
         RankingState::TooFast => Some("not ranked: some ended too soon to be timed"),
-        RankingState::DifferentCaches => Some("not ranked: taken in different cache states"),
+        RankingState::DifferentCaches => Some("not ranked: measured in different cache states"),
     }
 }
 
@@ -267,11 +258,11 @@ pub(crate) const fn class(class: PosixClass) -> &'static str {
     }
 }
 
-/// What the classes mean.
+/// Explanation of the classes.
 pub(crate) const CLASSES: &str = "POSIX semantics are permissions, owners, hard links, symbolic links and special \
     files; a filesystem that lacks one of them has them in part.";
 
-/// What was found of a feature.
+/// Returns the result of probing a feature.
 pub(crate) fn found(found: &FeatureSupport) -> String {
     match found {
         FeatureSupport::Yes => "yes".to_owned(),
@@ -282,14 +273,14 @@ pub(crate) fn found(found: &FeatureSupport) -> String {
     }
 }
 
-/// Whether features were tried: what others measured says nothing of them.
+/// Returns true if features were tried. Results of other programs do not cover features.
 pub(crate) fn has_tried(analysis: &Analysis) -> bool {
     let features = analysis.features.iter().flat_map(|c| &c.features);
     let mut tried = features.filter(|state| state.found != FeatureSupport::NotProbed);
     !analysis.measured_elsewhere || tried.next().is_some()
 }
 
-/// What a contender gives to programs, and what the catalog knows of it, in one line.
+/// Returns the abilities of a contender and the catalog's facts about it, in one line.
 pub(crate) fn abilities(contender: &ContenderFeatures, tried: bool) -> String {
     let facts = FACT_TITLES.iter().zip(contender.facts.to_lines());
     let said = facts.filter(|(_, line)| !line.is_empty());
@@ -319,7 +310,7 @@ pub(crate) fn join_and<T: ToString>(things: &[T]) -> String {
     }
 }
 
-/// Who drives a filesystem.
+/// Returns the kind of driver of a filesystem.
 pub(crate) const fn driver(driver: DriverKind) -> &'static str {
     match driver {
         DriverKind::Kernel => "kernel",
@@ -327,7 +318,7 @@ pub(crate) const fn driver(driver: DriverKind) -> &'static str {
     }
 }
 
-/// A feature, as the feature table says it.
+/// Returns the name of a feature in the feature table.
 pub(crate) const fn feature(feature: Feature) -> &'static str {
     match feature {
         Feature::HardLinks => "Hard links",
@@ -361,7 +352,7 @@ pub(crate) fn percent(share: f64) -> String {
     format!("{text} %")
 }
 
-/// What stands where an interval would, of several rounds that all say the same.
+/// Text in place of an interval, if all rounds have the same value.
 pub(crate) const NO_VARIATION: &str = "same in each round";
 
 /// The interval of an estimate; of rounds that do not vary, that they do not.
@@ -373,7 +364,7 @@ pub(crate) fn interval(estimate: &RobustEstimate, number: impl Fn(f64) -> String
     }
 }
 
-/// What intervals are over: in virtual time rounds differ by their seeds alone.
+/// Returns the replicates of an interval: in virtual time, rounds differ only by their seeds.
 pub(crate) fn replicates(clock: Clock, rounds: u32) -> String {
     match (clock, rounds) {
         (Clock::Virtual, 2..) => format!("{rounds} rounds of different seeds"),
@@ -396,7 +387,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_metric_has_a_title_of_its_own_and_a_definition_that_is_a_sentence() {
+    fn metrics_have_unique_titles_and_definitions_in_sentences() {
         let titles: BTreeSet<_> = Metric::ALL.into_iter().map(title).collect();
         assert_eq!(titles.len(), Metric::ALL.len());
         for metric in Metric::ALL {

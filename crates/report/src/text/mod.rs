@@ -1,4 +1,4 @@
-//! Text, numbers and sentences as every report for people has them.
+//! Text, numbers and sentences common to all human-readable reports.
 
 pub(crate) mod asymmetries;
 pub(crate) mod caveats;

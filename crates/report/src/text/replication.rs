@@ -1,10 +1,10 @@
-//! What comes of a study that was run again, in sentences; the same in the terminal and on the page.
+//! Result of a replicated study in sentences, the same in the terminal and on the page.
 
 use studies::{
     Leader, ReplicatedContender, ReplicatedFigure, ReplicatedValue, Replication, Verdict,
 };
 
-/// How far claims and orders of then hold now.
+/// Returns how well the published claims and orders hold today.
 pub fn summary(twice: &Replication) -> Vec<String> {
     let decided = |verdict: Verdict| {
         !matches!(
@@ -36,10 +36,9 @@ pub fn summary(twice: &Replication) -> Vec<String> {
         ));
     }
     sentences.push(match both.len() {
-        0 => format!("Of {all} claims none can be judged by what was measured."),
+        0 => format!("None of the {all} claims can be judged by the measured results."),
         some => format!(
-            "Of {all} claims {some} can be judged by what was measured: {}, {} in part, {}. By what was published {} of \
-             these, {} in part.",
+            "Of {all} claims {some} can be judged by the measured results: {}, {} in part, {}. By the published figures {} of these, {} in part.",
             counted(count(Verdict::Supported), "holds", "hold"),
             counted(count(Verdict::Partly), "holds", "hold"),
             counted(count(Verdict::Contradicted), "does not", "do not"),
@@ -73,7 +72,8 @@ fn counted(number: usize, one: &str, several: &str) -> String {
     }
 }
 
-/// Who was or is ahead of those that have a number on both sides: `best then of all: reiser4 (reiserfs 1.35×)`.
+/// Returns the leaders, then and now, among contenders with a number on both sides: `best then of
+/// all: reiser4 (reiserfs 1.35×)`.
 pub fn ahead(figure: &ReplicatedFigure) -> Vec<String> {
     let then = ahead_on("then", figure, figure.best_then.as_ref(), |one| {
         &one.published
@@ -99,7 +99,7 @@ fn ahead_on(
     ))
 }
 
-/// A rank correlation in words.
+/// Describes a rank correlation as text.
 fn likeness(tau: f64) -> &'static str {
     match tau {
         0.8.. => "nearly the same order",

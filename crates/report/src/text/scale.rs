@@ -1,6 +1,7 @@
-//! Numbers for people: a unit that suits the row, and three significant digits, or as many as a metric needs.
+//! Human-readable numbers: a unit that suits the row, and three significant digits, or the number
+//! of digits required by a metric.
 //!
-//! This is the only place where a result is rounded. Prefixes are those of the SI: 1 MB is 10⁶ bytes.
+//! This is the only place that rounds results. Prefixes are those of the SI: 1 MB is 10⁶ bytes.
 
 use model::{Metric, Unit};
 
@@ -10,7 +11,7 @@ pub struct UnitScale {
     factor: f64,
     symbol: &'static str,
     whole: bool,
-    /// Digits behind the point, where they are the same for every number.
+    /// Decimal places, if they are equal for all numbers.
     decimals: Option<usize>,
 }
 
@@ -33,8 +34,8 @@ const fn steps(unit: Unit) -> &'static [(f64, &'static str)] {
     }
 }
 
-/// Digits behind the point of a capacity in percent. All of them lie near 100 %, and it is the rest that tells
-/// filesystems apart: three digits would show 99.93 % and 99.95 % as the same.
+/// Decimal places of a capacity in percent. All capacities are near 100 % and differ only in the
+/// remainder: three digits would show 99.93 % and 99.95 % as the same.
 const CAPACITY_DECIMALS: usize = 2;
 
 impl UnitScale {
@@ -76,7 +77,7 @@ impl UnitScale {
         }
     }
 
-    /// Digits behind the point, where they are the same for every number.
+    /// Returns the decimal places, if they are equal for all numbers.
     pub const fn decimals(&self) -> Option<usize> {
         self.decimals
     }
@@ -86,7 +87,7 @@ impl UnitScale {
         self.symbol
     }
 
-    /// What the numbers along an axis are: the symbol, or words where that alone could be missed.
+    /// Returns the label of an axis: the symbol, or text if the symbol alone could be overlooked.
     pub fn axis(&self) -> &'static str {
         match self.symbol {
             "" => "count",
@@ -105,7 +106,8 @@ impl UnitScale {
         value / self.factor
     }
 
-    /// A value in this scale with three significant digits, or with its digits behind the point, without its unit.
+    /// Formats a value in this scale, without its unit, with three significant digits or a fixed
+    /// number of decimal places.
     pub fn number(&self, value: f64) -> String {
         let scaled = self.scaled(value);
         if let Some(decimals) = self.decimals {
@@ -128,7 +130,7 @@ impl UnitScale {
     }
 }
 
-/// Three significant digits, without an exponent where that is readable.
+/// Formats three significant digits, without an exponent if the number stays readable.
 pub(crate) fn three_digits(value: f64) -> String {
     if value == 0.0 {
         return "0".to_owned();
@@ -201,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn counts_are_whole_where_they_are() {
+    fn whole_counts_have_no_decimals() {
         let scale = UnitScale::for_values(Unit::Count, [3.0, 7.0]);
         assert_eq!(scale.with_unit(3.0), "3");
         assert_eq!(scale.with_unit(3.5), "3.50");
@@ -212,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_to_scale_is_shown_in_the_plain_unit() {
+    fn zero_and_empty_input_use_the_base_unit() {
         assert_eq!(UnitScale::for_values(Unit::Seconds, []).symbol(), "s");
         assert_eq!(
             UnitScale::for_values(Unit::Bytes, [0.0]).with_unit(0.0),

@@ -1,5 +1,5 @@
-//! The lines above every report for people: what was compared, how often, on what, and what came
-//! of the cells.
+//! The opening lines of human-readable reports: the contenders, rounds, environment, and the
+//! outcomes of the cells.
 
 use model::{Bytes, CampaignResults, Clock, Environment, GuestConfig};
 use stats::{Analysis, Completeness, RoundOutcome};
@@ -8,7 +8,7 @@ use crate::text::date::moment;
 use crate::text::labels::pluralize;
 use crate::text::text::sanitize_line;
 
-/// What a campaign was, as pairs of a word and its value.
+/// Returns the facts about a campaign, as pairs of name and value.
 pub(crate) fn facts(results: &CampaignResults) -> Vec<(&'static str, String)> {
     let campaign = &results.campaign;
     if let Some(by) = &campaign.measured_by {
@@ -37,7 +37,8 @@ pub(crate) fn facts(results: &CampaignResults) -> Vec<(&'static str, String)> {
     facts
 }
 
-/// How often others measured, as far as they say: behind a single number there may be any mean.
+/// Returns the number of repetitions of results from other programs, if stated: a single number may
+/// be a mean.
 fn repeats(rounds: u32) -> String {
     match rounds {
         1 => "one number each; the spread is not stated".to_owned(),
@@ -45,7 +46,7 @@ fn repeats(rounds: u32) -> String {
     }
 }
 
-/// What results in virtual time say and what they do not, where the campaign's are.
+/// Returns an explanation of results in virtual time, or `None` for campaigns in real time.
 pub(crate) fn virtual_time(results: &CampaignResults) -> Option<String> {
     let campaign = &results.campaign;
     if campaign.clock != Clock::Virtual {
@@ -62,9 +63,7 @@ pub(crate) fn virtual_time(results: &CampaignResults) -> Option<String> {
         time => format!("{time} nanoseconds"),
     };
     Some(format!(
-        "Times are those of a model machine{machine}: an instruction takes {instruction}, the disk what its model says. \
-         They say how much work a filesystem makes for processor and disk, and not how fast it is on any real machine. \
-         Run again, they are the same to the nanosecond{seeds}."
+        "Times are those of a model machine{machine}: an instruction takes {instruction}, and disk times follow from the disk model. They show how much work a filesystem makes for processor and disk, and not how fast it is on any real machine. Repeated runs give the same times to the nanosecond{seeds}."
     ))
 }
 
@@ -76,7 +75,7 @@ pub(crate) fn clock(results: &CampaignResults) -> String {
     )
 }
 
-/// What a campaign was, in one line.
+/// Returns the facts about a campaign in one line.
 pub(crate) fn one_line(results: &CampaignResults) -> String {
     let campaign = &results.campaign;
     if let Some(by) = &campaign.measured_by {
@@ -100,7 +99,7 @@ pub(crate) fn one_line(results: &CampaignResults) -> String {
     )
 }
 
-/// `campaign 3 ` where it is in a store.
+/// Returns `campaign 3 ` if the campaign is in a store.
 fn numbered(id: i64) -> String {
     match id {
         0 => String::new(),
@@ -108,7 +107,7 @@ fn numbered(id: i64) -> String {
     }
 }
 
-/// What came of the cells, in one line.
+/// Returns the outcomes of the cells, in one line.
 pub(crate) fn outcome_line(results: &CampaignResults, analysis: &Analysis) -> String {
     let tests: std::collections::BTreeSet<&str> =
         analysis.rows.iter().map(|row| row.test.as_str()).collect();
@@ -140,7 +139,7 @@ pub(crate) fn outcomes(analysis: &Analysis) -> Vec<(RoundOutcome, u32)> {
         .collect()
 }
 
-/// What to say of a campaign that is not finished.
+/// Returns a note on an unfinished campaign.
 pub(crate) fn incomplete_note(analysis: &Analysis) -> Option<String> {
     let counts = &analysis.counts;
     (counts.completeness == Completeness::Incomplete).then(|| {
@@ -152,7 +151,7 @@ pub(crate) fn incomplete_note(analysis: &Analysis) -> Option<String> {
     })
 }
 
-/// What a session of the campaign ran on, as pairs of a word and its value, as far as that is known.
+/// Returns the known facts about the environment of a session, as pairs of name and value.
 pub(crate) fn environment(environment: &Environment) -> Vec<(String, String)> {
     let parts = [
         ("fsarena", sanitize_line(&environment.program)),
@@ -172,7 +171,7 @@ pub(crate) fn environment(environment: &Environment) -> Vec<(String, String)> {
         .collect()
 }
 
-/// The processors: how many, and which; nothing where that is not stated.
+/// Returns the number and model of the processors; empty if unknown.
 pub(crate) fn processor(environment: &Environment) -> String {
     let model = sanitize_line(&environment.cpu);
     match environment.cpus {
@@ -191,7 +190,7 @@ pub(crate) fn heading(what: &str) -> String {
 fn memory(environment: &Environment) -> String {
     let size = match environment.memory.0 {
         0 => return String::new(),
-        // What is stated in megabytes stays so.
+        // Values in whole megabytes are shown unchanged.
         stated if stated.is_multiple_of(1_000_000) => environment.memory.to_string(),
         _ => gibibytes(environment.memory),
     };
@@ -225,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn virtual_time_is_called_that_and_says_what_it_is_worth() {
+    fn virtual_time_is_named_and_explained() {
         let text = virtual_time(&in_guests(Clock::Virtual)).unwrap();
         assert!(
             text.contains("a model machine (1 GiB of memory, 1 processor"),
@@ -240,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn what_decides_about_speed_stands_beside_the_machine() {
+    fn conditions_that_affect_speed_are_listed_with_the_machine() {
         let session = Environment {
             conditions: vec![HostSetting::new("readahead", "128 KiB\u{1b}[2J")],
             ..Environment::default()
@@ -252,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_stated_of_a_machine_is_left_out() {
+    fn unstated_facts_about_a_machine_are_omitted() {
         let stated = Environment {
             cpu: "Intel Celeron 533".to_owned(),
             memory: Bytes(256_000_000),

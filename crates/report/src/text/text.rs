@@ -19,7 +19,7 @@ pub(crate) fn sanitize_paragraph(text: &str) -> String {
     escape_invisible(&flat.replace(['\n', '\r', '\t'], " "))
 }
 
-/// Several lines of text, cleaned as [`clean`] does but for the ends of lines.
+/// Cleans several lines of text as [`clean`] does, and keeps the line breaks.
 pub(crate) fn clean_lines(text: &str) -> String {
     let text = text.trim_end().replace("\r\n", "\n").replace('\t', "    ");
     text.split('\n')
@@ -59,9 +59,9 @@ fn is_hidden(c: char) -> bool {
         )
 }
 
-/// A text from outside as a cell that no spreadsheet takes for a formula: an apostrophe stands before what
-/// begins like one, and before what begins with an apostrophe, so that a reader who takes one away has the
-/// text. Source: OWASP, "CSV Injection".
+/// Returns text from outside as a cell that a spreadsheet does not interpret as a formula. Text
+/// that starts like a formula, or with an apostrophe, is prefixed with an apostrophe, so that
+/// readers that remove one get the original text. Source: OWASP, "CSV Injection".
 pub(crate) fn escape_formula(text: &str) -> String {
     const BEGINNINGS: [char; 9] = ['=', '+', '-', '@', '＝', '＋', '－', '＠', '\''];
     // Some readers leave blanks out.
@@ -77,7 +77,7 @@ pub(crate) fn width(text: &str) -> usize {
     UnicodeWidthStr::width(text)
 }
 
-/// The text in at most so many columns, its middle left out where it is longer.
+/// Shortens text to at most `columns` columns by removing its middle.
 pub(crate) fn shorten(text: &str, columns: usize) -> String {
     if width(text) <= columns {
         return text.to_owned();
@@ -119,7 +119,7 @@ pub(crate) fn short_names(names: &[String], columns: usize) -> Vec<String> {
         .collect()
 }
 
-/// A text in lines of at most so many columns, broken between words.
+/// Splits text into lines of at most `columns` columns, between words.
 pub fn wrap(text: &str, columns: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in text.split(' ') {
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn what_begins_like_a_formula_does_not_as_a_cell_and_can_be_read_back() {
+    fn formulas_are_escaped_and_can_be_restored() {
         for hostile in [
             "=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", " =1", "＝1", "'=1", "'",
         ] {
@@ -183,7 +183,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn nothing_hidden_gets_through(text in any::<String>()) {
+        fn hidden_characters_are_removed(text in any::<String>()) {
             prop_assert!(!sanitize_line(&text).chars().any(is_hidden));
             prop_assert!(width(&sanitize_line(&text)) <= MAX_LINE);
             prop_assert!(!clean_lines(&text).chars().any(|c| is_hidden(c) && c != '\n'));

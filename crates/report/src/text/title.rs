@@ -1,4 +1,5 @@
-//! What a campaign is, in the one line that a page begins with: `12 filesystems, Linux 6.18, 1 GiB image, 22 Nov 2026, quick`.
+//! Description of a campaign in one line, as the headline of a page: `12 filesystems, Linux 6.18, 1
+//! GiB image, 22 Nov 2026, quick`.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +9,7 @@ use crate::text::date::day;
 use crate::text::labels::pluralize;
 use crate::text::text::sanitize_line;
 
-/// Who, on what, when, and how large.
+/// Returns the contenders, kernel, device, date and profile of a campaign.
 pub(crate) fn headline(results: &CampaignResults) -> String {
     let campaign = &results.campaign;
     let here = campaign.measured_by.is_none();
@@ -23,7 +24,7 @@ pub(crate) fn headline(results: &CampaignResults) -> String {
     parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
-/// Filesystems, as long as none takes part twice.
+/// Returns the number of filesystems, or of contenders if any filesystem has several.
 fn contenders(results: &CampaignResults) -> String {
     let all = &results.campaign.contenders;
     let filesystems: BTreeSet<&str> = all.iter().map(|c| c.filesystem.name.as_str()).collect();
@@ -81,7 +82,7 @@ mod tests {
     use stats::fixture;
 
     #[test]
-    fn a_campaign_is_who_on_what_when_and_how_large() {
+    fn headline_has_contenders_kernel_device_date_and_profile() {
         let mut results = fixture::plain();
         results.started = model::Nanos(1_795_312_800_000_000_000);
         results.environments[0].kernel = "Linux 6.18.5-1-amd64 #1 SMP x86_64".to_owned();

@@ -1,4 +1,4 @@
-//! A cache, an executor that counts, and what several hosts do with the same cells.
+//! Tests of the cache with a counting executor and several hosts that share cells.
 
 use std::cell::Cell;
 use std::fs;
@@ -18,7 +18,7 @@ use crate::fixture::job;
 use crate::secret::SECRET;
 use crate::{CellEnd, CellResultBuilder};
 
-/// Counts how often it is run; its cells have the seed as their key.
+/// Counts its runs. The key of a cell is its seed.
 struct Counting<'a> {
     runs: &'a Cell<u64>,
     has_key: bool,
@@ -89,7 +89,7 @@ fn run(executor: Counting<'_>, cache: Option<&CellCache>, job: &CellJob) -> Cell
 }
 
 #[test]
-fn an_equal_cell_is_run_once_and_served_as_it_was_and_says_so() {
+fn equal_cell_runs_once_and_is_marked_as_cached() {
     let directory = tempfile::tempdir().unwrap();
     let cache = cache_in(&directory.path().join("cells"));
     let runs = Cell::new(0);
@@ -109,7 +109,7 @@ fn an_equal_cell_is_run_once_and_served_as_it_was_and_says_so() {
     assert_eq!((runs.get(), other.from_cache), (2, false));
 }
 
-/// Claims hold longer than any test, and nobody waits.
+/// Claims outlive any test, and waits are short.
 const PACE: ClaimTimeouts = ClaimTimeouts {
     renewed: Duration::from_millis(5),
     holds: Duration::from_secs(600),
@@ -131,9 +131,10 @@ fn claim_in(directory: &Path, seed: u64) -> std::path::PathBuf {
     directory.join(format!("{}.claim", key(seed)))
 }
 
-/// Whoever has the key is served with what others kept; whoever has another is refused, and can give nothing.
+/// Hosts with the same key share results. A host with another key is refused and cannot add
+/// results.
 #[test]
-fn a_shared_cache_is_of_all_who_have_its_key() {
+fn hosts_with_the_same_key_share_a_cache() {
     let directory = tempfile::tempdir().unwrap();
     let (cells, elsewhere) = (
         directory.path().join("cells"),
@@ -161,7 +162,7 @@ fn a_shared_cache_is_of_all_who_have_its_key() {
     let again = run(counting(&runs), Some(&shared()), &job(1));
     assert!(
         !again.from_cache,
-        "what somebody without the key wrote is none"
+        "entries written without the key are ignored"
     );
     let path = path(&shared(), &key(1));
     fs::remove_file(&path).unwrap();
@@ -169,7 +170,7 @@ fn a_shared_cache_is_of_all_who_have_its_key() {
     assert_eq!(
         shared().get(&key(1), &job(1).test),
         None,
-        "nobody waits for a pipe"
+        "reading does not block on a pipe"
     );
 }
 
@@ -187,7 +188,7 @@ fn turn(cache: &CellCache) -> CellClaim {
 }
 
 #[test]
-fn who_meets_a_cell_that_is_run_does_others_first_and_is_served_then() {
+fn claimed_cell_is_postponed_and_then_read_from_the_cache() {
     let directory = tempfile::tempdir().unwrap();
     let [mine, theirs] = [(); 2].map(|()| shared_in(directory.path(), 7).unwrap());
     let runs = Cell::new(0);
@@ -206,12 +207,12 @@ fn who_meets_a_cell_that_is_run_does_others_first_and_is_served_then() {
     assert!(try_once(&mine, &runs).unwrap().from_cache);
     assert_eq!(runs.get(), 1);
     let left = fs::read_dir(directory.path()).unwrap().count();
-    assert_eq!(left, 2, "the result, and what tells the key");
+    assert_eq!(left, 2, "the result and the key check");
 }
 
-/// Whether a claim holds is seen by its changing, however long it is there.
+/// A claim is held while its content changes, independent of its age.
 #[test]
-fn what_a_dead_host_has_claimed_is_taken_over_when_its_claim_has_not_changed_for_so_long() {
+fn claim_of_a_dead_host_is_taken_over_after_it_expires() {
     let pace = ClaimTimeouts {
         holds: Duration::from_millis(50),
         ..PACE
@@ -235,12 +236,12 @@ fn what_a_dead_host_has_claimed_is_taken_over_when_its_claim_has_not_changed_for
         thread::sleep(pace.holds);
     }
     assert!(!try_once(&mine, &runs).unwrap().from_cache);
-    assert!(!claim.exists(), "it was given back");
+    assert!(!claim.exists(), "it was released");
     assert_eq!(runs.get(), 1);
 }
 
 #[test]
-fn a_claim_of_somebody_without_the_key_a_moved_or_a_damaged_one_is_none() {
+fn claim_without_the_key_or_moved_or_damaged_is_ignored() {
     let directory = tempfile::tempdir().unwrap();
     let mine = shared_in(directory.path(), 7).unwrap();
     let claim = |seed| claim_in(directory.path(), seed);
@@ -260,13 +261,13 @@ fn a_claim_of_somebody_without_the_key_a_moved_or_a_damaged_one_is_none() {
             "{seed}"
         );
     }
-    // What is no file can be no claim, and keeps nobody from the cell.
+    // A directory is not a claim and does not block the cell.
     fs::create_dir(claim(4)).unwrap();
     run(counting(&Cell::new(0)), Some(&mine), &job(4));
 }
 
 #[test]
-fn nobody_waits_longer_than_the_longest_wait() {
+fn wait_ends_after_the_longest_wait() {
     let directory = tempfile::tempdir().unwrap();
     let theirs = shared_in(directory.path(), 7).unwrap();
     let shelf = Arc::new(DirectoryStore::open_shared(directory.path()).unwrap());
@@ -282,7 +283,7 @@ fn nobody_waits_longer_than_the_longest_wait() {
     assert!(!try_once(&mine, &runs).unwrap().from_cache);
 }
 
-/// A shelf that has no room any more.
+/// A shelf without free space.
 #[derive(Debug)]
 struct Full {
     inner: DirectoryStore,
@@ -323,7 +324,7 @@ impl BlobStore for Full {
 }
 
 #[test]
-fn a_shared_cache_that_is_full_or_cannot_be_written_is_told_in_one_line() {
+fn full_or_read_only_shared_cache_is_reported_in_one_line() {
     let directory = tempfile::tempdir().unwrap();
     let shelf = Arc::new(Full {
         inner: DirectoryStore::open_shared(directory.path()).unwrap(),
@@ -370,7 +371,7 @@ fn one_cell_in_twenty_is_run_again_and_the_seed_decides_which() {
 
 /// A result that a disturbed run had left was served ever after.
 #[test]
-fn a_result_that_does_not_come_again_is_told_and_replaced() {
+fn unrepeated_result_is_reported_and_replaced() {
     let directory = tempfile::tempdir().unwrap();
     let cache = cache_in(directory.path());
     let runs = Cell::new(6);
@@ -397,7 +398,7 @@ fn a_result_that_does_not_come_again_is_told_and_replaced() {
         (false, 0),
         "it came again"
     );
-    // A run that was killed from outside says nothing about what is kept.
+    // A run killed from outside does not contradict the cached result.
     let killed = Counting {
         repeatable: false,
         ..counting(&runs)
@@ -407,7 +408,7 @@ fn a_result_that_does_not_come_again_is_told_and_replaced() {
 }
 
 #[test]
-fn what_has_no_key_or_would_not_come_again_is_never_kept_nor_anything_without_a_cache() {
+fn result_without_key_or_repeatability_or_cache_is_not_stored() {
     let directory = tempfile::tempdir().unwrap();
     let cache = cache_in(directory.path());
     let runs = Cell::new(0);
@@ -429,7 +430,7 @@ fn what_has_no_key_or_would_not_come_again_is_never_kept_nor_anything_without_a_
 
 /// A host without memory once gave a result for good: "crashed".
 #[test]
-fn what_ended_from_outside_is_no_result_where_only_what_is_its_own_is_wanted() {
+fn externally_ended_cell_is_withdrawn_if_requested() {
     let runs = Cell::new(0);
     for (repeatable, is_one) in [(true, true), (false, false)] {
         let counting = Counting {
@@ -444,7 +445,7 @@ fn what_ended_from_outside_is_no_result_where_only_what_is_its_own_is_wanted() {
 }
 
 #[test]
-fn a_result_of_another_key_or_another_test_is_none() {
+fn result_of_another_key_or_test_is_ignored() {
     let directory = tempfile::tempdir().unwrap();
     let cache = cache_in(directory.path());
     let runs = Cell::new(0);
@@ -459,7 +460,7 @@ fn a_result_of_another_key_or_another_test_is_none() {
 }
 
 #[test]
-fn a_cache_that_cannot_be_written_is_remarked_and_the_result_stands() {
+fn unwritable_cache_adds_a_remark_and_keeps_the_result() {
     let directory = tempfile::tempdir().unwrap();
     let cache = cache_in(directory.path());
     fs::create_dir(path(&cache, &key(1))).unwrap();
@@ -469,9 +470,10 @@ fn a_cache_that_cannot_be_written_is_remarked_and_the_result_stands() {
     assert!(result.remarks[0].contains("could not be kept"));
 }
 
-/// "mkfs in 1 ns", in a cache that another user could write, was once told as root's own result.
+/// Regression test: a forged "mkfs in 1 ns" in a cache writable by another user was reported as
+/// root's own result.
 #[test]
-fn an_entry_that_somebody_else_has_forged_is_none() {
+fn forged_entry_of_another_user_is_ignored() {
     let directory = tempfile::tempdir().unwrap();
     let (theirs, ours) = (
         directory.path().join("theirs"),
@@ -491,7 +493,7 @@ fn an_entry_that_somebody_else_has_forged_is_none() {
     assert_eq!(
         cache.get(&key(1), &job(1).test),
         None,
-        "nor one that is not the user's"
+        "an entry of another user is ignored too"
     );
     std::os::unix::fs::chown(&ours, Some(65_534), None).unwrap();
     assert!(CellCache::open(&ours, [7; SECRET]).is_err());
@@ -500,7 +502,7 @@ fn an_entry_that_somebody_else_has_forged_is_none() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
-    /// Wherever a file was cut off or changed, it is a miss, and the cell is run again.
+    /// Any truncated or changed file is a miss, and the cell runs again.
     #[test]
     fn a_damaged_entry_is_a_miss(at in 0.0f64..1.0, byte in any::<u8>(), cut in any::<bool>()) {
         let directory = tempfile::tempdir().unwrap();

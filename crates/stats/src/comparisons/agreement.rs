@@ -1,11 +1,14 @@
-//! How far two campaigns of the same work agree on who is better: one in virtual time beside one in real time, say.
+//! Measures how well two campaigns of the same work agree on which contender is better, for example
+//! one in virtual time and one in real time.
 //!
-//! Two clocks have no unit in common, so results are not compared; what they say of *pairs of contenders* is. A pair is
-//! called different where the inference of the reports says so ([`crate::inference`]), over all pairs of a campaign
-//! as one family. Of the pairs that both campaigns call different, those that they order alike are counted. Beside that
-//! stand the rank correlation over all pairs, significant or not (Kendall's tau-b, pairs within a phase only), and the
-//! *ratio of ratios*: how many times as far apart the first campaign sets a pair as the second does. What has no clock,
-//! such as the space that is left, is not counted.
+//! Two clocks have no unit in common, so results are not compared directly; their verdicts on
+//! *pairs of contenders* are. A pair is different if the inference of the reports finds it
+//! different ([`crate::inference`]), with all pairs of a campaign as one family. Among the pairs
+//! that both campaigns find different, those with the same order are counted. Two more figures
+//! cover all pairs, significant or not: the rank correlation (Kendall's tau-b, pairs within a phase
+//! only) and the *ratio of ratios*, which is the ratio of a pair in the first campaign divided by
+//! its ratio in the second. Metrics without a clock, such as the space that is free, are not
+//! counted.
 
 use std::collections::BTreeMap;
 
@@ -22,18 +25,19 @@ use crate::results::costs::RankedCosts;
 use crate::statistics::concordance::KendallCounts;
 use crate::{Margin, ResultRow};
 
-/// What two campaigns say of the same pairs.
+/// Agreement of two campaigns on the same pairs.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct PairAgreement {
     /// Pairs of contenders that both campaigns compare.
     pub pairs: u32,
     /// Pairs that both call different.
     pub both_different: u32,
-    /// Those of them that both order alike.
+    /// Different pairs that both campaigns order alike.
     pub same_order: u32,
-    /// Kendall's tau-b over all pairs within a phase; absent where nothing is ordered.
+    /// Kendall's tau-b over all pairs within a phase, or `None` if no pair is ordered.
     pub tau_b: Option<f64>,
-    /// The ratio of ratios: below 1 where the first campaign sets pairs less far apart; absent where there is no pair.
+    /// The ratio of ratios: below 1 if the differences in the first campaign are smaller. `None` if
+    /// there is no pair.
     pub ratio_of_ratios: Option<Quartiles>,
 }
 
@@ -57,7 +61,8 @@ pub struct PhaseAgreement {
     pub phase: String,
     /// The group of tests that it counts in.
     pub group: Option<WorkloadCategory>,
-    /// Why it does not count in the scores of the first campaign; absent where it does.
+    /// Reason why the phase does not count in the scores of the first campaign, or `None` if it
+    /// counts.
     pub withheld: Option<String>,
     /// Its pairs.
     pub counts: PairAgreement,
@@ -68,9 +73,9 @@ pub struct PhaseAgreement {
 pub struct GroupAgreement {
     /// The group.
     pub group: WorkloadCategory,
-    /// Its pairs, those of phases that do not count among them.
+    /// Pairs, including those of phases that do not count.
     pub counts: PairAgreement,
-    /// Its pairs in phases that count.
+    /// Pairs in phases that count.
     pub counted: PairAgreement,
 }
 
@@ -81,24 +86,25 @@ pub struct Disagreement {
     pub test: String,
     /// Name of the phase.
     pub phase: String,
-    /// Who is better by the second campaign.
+    /// The better contender in the second campaign.
     pub better: String,
-    /// Who is worse by it.
+    /// The worse contender in the second campaign.
     pub worse: String,
-    /// What the worse one costs beside the better one: below 1 in the first campaign, above 1 in the second.
+    /// Cost of the worse contender relative to the better one: below 1 in the first campaign, above
+    /// 1 in the second.
     pub costs: [ComparisonResult; 2],
     /// Whether the phase counts in the scores of the first campaign.
     pub counts: bool,
-    /// What the two campaigns did not do alike in this phase, as far as it was measured.
+    /// Measured differences between the two campaigns in this phase.
     pub causes: Vec<DisagreementCause>,
 }
 
-/// How far two campaigns agree.
+/// Agreement of two campaigns.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Agreement {
-    /// What is of no relevance: pairs nearer than this are not different.
+    /// Margin of relevance: pairs closer than this are not different.
     pub margin: Margin,
-    /// What differs in the setting, as far as it is known of both.
+    /// Differences in the settings that are known for both.
     pub settings: Vec<SettingChange>,
     /// Contenders that only one of the campaigns has.
     pub only_in_one: Vec<String>,
@@ -106,7 +112,7 @@ pub struct Agreement {
     pub not_the_same: Vec<IncomparableTest>,
     /// All pairs.
     pub all: PairAgreement,
-    /// Those in phases that count.
+    /// Pairs in phases that count.
     pub counted: PairAgreement,
     /// Each group.
     pub groups: Vec<GroupAgreement>,
@@ -116,10 +122,11 @@ pub struct Agreement {
     pub disagreements: Vec<Disagreement>,
 }
 
-/// Holds two campaigns beside each other, on whatever clocks and backends they ran.
+/// Compares the pairs of two campaigns, which may have different clocks and backends.
 ///
 /// # Errors
-/// When no phase of one with the same work in the other ranks the same two contenders.
+/// Returns an error if no phase of one campaign with the same work in the other ranks the same two
+/// contenders.
 pub fn agreement(
     first: AnalysedCampaign<'_>,
     second: AnalysedCampaign<'_>,
@@ -167,7 +174,7 @@ pub fn agreement(
     });
     let mut settings =
         setting_diff::campaign_differences(first.results, second.results, &contenders);
-    // What is known of one side alone cannot be held against the other.
+    // A setting that is known for only one side cannot be compared.
     settings.retain(|setting| !setting.before.is_empty() && !setting.after.is_empty());
     Ok(Agreement {
         margin,
@@ -182,7 +189,7 @@ pub fn agreement(
     })
 }
 
-/// A campaign with what it says of every pair.
+/// A campaign with its estimates of every pair.
 struct AgreementSide<'a> {
     campaign: AnalysedCampaign<'a>,
     pairs: BTreeMap<usize, Vec<Option<ComparisonResult>>>,
@@ -198,7 +205,7 @@ impl<'a> AgreementSide<'a> {
         }
     }
 
-    /// What one contender costs beside another in a row.
+    /// Returns the cost of one contender relative to another in a row.
     fn beside(&self, row: &ResultRow, before: usize, after: usize) -> Option<ComparisonResult> {
         let rows = &self.campaign.analysis.rows;
         let number = rows.iter().position(|one| std::ptr::eq(one, row))?;
@@ -213,7 +220,7 @@ impl<'a> AgreementSide<'a> {
     }
 }
 
-/// A pair in one phase, by the second of its contenders beside the first, in both campaigns.
+/// A pair in one phase: the second contender relative to the first, in both campaigns.
 struct Pair {
     contenders: [String; 2],
     sides: [ComparisonResult; 2],
@@ -228,7 +235,8 @@ impl Pair {
         (self.sides[0].ratio > 1.0) == (self.sides[1].ratio > 1.0)
     }
 
-    /// How many times as far apart the first campaign sets it, in the direction of the second.
+    /// Returns the ratio of the first campaign divided by that of the second, in the direction of
+    /// the second.
     fn ratio_of_ratios(&self) -> f64 {
         let [first, second] = self.sides.map(|side| side.ratio);
         match second < 1.0 {
@@ -278,7 +286,8 @@ impl PairAgreement {
         counts
     }
 
-    /// The share of those called different by both that both order alike; `None` where there are none.
+    /// Returns the share of pairs with the same order among those that both campaigns find
+    /// different, or `None` if no pair is different.
     pub fn share(&self) -> Option<f64> {
         let of = f64::from(self.both_different);
         (of > 0.0).then(|| f64::from(self.same_order) / of)
@@ -286,7 +295,7 @@ impl PairAgreement {
 }
 
 impl Quartiles {
-    /// Those values below which a quarter, half and three quarters lie.
+    /// Computes the quartiles of the values.
     fn of(mut values: Vec<f64>) -> Option<Self> {
         values.sort_by(f64::total_cmp);
         let last = values.len().checked_sub(1)?;

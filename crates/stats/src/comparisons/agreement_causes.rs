@@ -1,12 +1,13 @@
-//! What two campaigns did not do alike in a phase whose order they disagree on, as far as it was measured: flushes, bytes
-//! read and written, who waited for the processor and who for the disk.
+//! Finds measured differences between two campaigns in a phase on whose order they disagree:
+//! flushes, bytes read and written, and whether a contender was limited by the processor or by the
+//! disk.
 
 use model::Metric;
 use serde::{Deserialize, Serialize};
 
 use crate::{Analysis, ResultRow};
 
-/// So many times as much on one side is not alike.
+/// Minimum ratio of two values that count as different.
 const MIN_CAUSE_RATIO: f64 = 1.5;
 /// Less than this many bytes are one request or a few, and say nothing.
 const FEW_BYTES: f64 = 65_536.0;
@@ -19,18 +20,18 @@ const WAITS: f64 = 50.0;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum DisagreementCause {
-    /// A contender makes the disk empty its cache in one of them alone.
+    /// A contender flushes the disk's cache in only one of them.
     Flushes {
         /// Name of the contender.
         contender: String,
-        /// How often, in each.
+        /// Number of flushes in each.
         times: [f64; 2],
     },
     /// A contender moves much more in one of them.
     Moved {
         /// Name of the contender.
         contender: String,
-        /// What is counted: bytes read, or bytes written.
+        /// The metric: bytes read or bytes written.
         metric: Metric,
         /// Bytes in each.
         bytes: [f64; 2],
@@ -44,7 +45,7 @@ pub enum DisagreementCause {
     },
 }
 
-/// What is unlike in the phase of a row, of two contenders.
+/// Returns the differences of two contenders in the phase of a row.
 pub(super) fn causes(
     row: &ResultRow,
     contenders: [&str; 2],

@@ -1,4 +1,4 @@
-//! Pairs that two campaigns order alike or not, and what is said of why.
+//! Tests of pairs that two campaigns order alike or differently, and of the reported causes.
 
 use model::{CampaignResults, Clock, ExcludedPhase, Nanos};
 
@@ -54,7 +54,7 @@ fn a_campaign_agrees_with_itself_on_another_clock() {
     assert_eq!(write.counts.tau_b, Some(1.0));
     let ratio = write.counts.ratio_of_ratios.unwrap();
     assert!((ratio.median - 1.0).abs() < 1e-9);
-    // Nobody reads faster than anybody else: nothing is different, and nothing is ordered.
+    // All contenders read equally fast: no pair is different, and none is ordered.
     let read = &found.phases[1];
     assert_eq!((read.counts.pairs, read.counts.both_different), (3, 0));
     assert_eq!((read.counts.share(), read.counts.tau_b), (None, None));
@@ -81,7 +81,7 @@ fn a_pair_in_the_other_order_is_counted_and_named_the_farthest_first() {
     assert_eq!(named, [("fast", "slow"), ("middle", "slow")]);
     let [first, second] = found.disagreements[0].costs;
     assert!((first.ratio - 0.5).abs() < 1e-3 && (second.ratio - 4.0).abs() < 1e-3);
-    // 1.5 beside 2, a half beside 4, a third beside 2.
+    // 1.5 divided by 2, 1/2 by 4, 1/3 by 2.
     let ratios = write.ratio_of_ratios.unwrap();
     assert!((ratios.median - 1.0 / 6.0).abs() < 1e-3, "{ratios:?}");
     let group = found.groups.iter().find(|g| g.counts.both_different == 3);
@@ -89,7 +89,7 @@ fn a_pair_in_the_other_order_is_counted_and_named_the_farthest_first() {
 }
 
 #[test]
-fn a_difference_within_the_noise_or_the_margin_is_none() {
+fn a_difference_within_the_noise_or_the_margin_does_not_count() {
     let found = held(
         &campaign(Clock::Virtual, [1_000, 1_030, 4_000]),
         &campaign(Clock::Real, [1_030, 1_000, 4_000]),
@@ -100,7 +100,7 @@ fn a_difference_within_the_noise_or_the_margin_is_none() {
 }
 
 #[test]
-fn what_is_withheld_does_not_count_and_is_named_with_the_reason() {
+fn withheld_phases_do_not_count_and_show_the_reason() {
     let withheld = ExcludedPhase {
         phase: "file/write".parse().unwrap(),
         reason: "it is for this test".to_owned(),
@@ -124,7 +124,7 @@ fn what_is_withheld_does_not_count_and_is_named_with_the_reason() {
 }
 
 #[test]
-fn in_virtual_time_a_withheld_row_has_no_part_in_scores_and_in_real_time_it_has() {
+fn withheld_rows_count_in_scores_only_in_real_time() {
     let withheld = [ExcludedPhase {
         phase: "file/wr*".parse().unwrap(),
         reason: "it is for this test".to_owned(),
@@ -146,7 +146,7 @@ fn in_virtual_time_a_withheld_row_has_no_part_in_scores_and_in_real_time_it_has(
 }
 
 #[test]
-fn causes_are_what_was_measured_not_alike() {
+fn causes_are_measured_differences() {
     let mut first = campaign(Clock::Virtual, [1_000, 2_000, 500]);
     let mut second = campaign(Clock::Real, [1_000, 2_000, 4_000]);
     for (results, flushes) in [(&mut first, 0), (&mut second, 9)] {

@@ -1,9 +1,10 @@
-//! Halving a list of versions, of which the first is known not to be worse and the last to be, as `git bisect` does: which
-//! is to be run next, and between which two the change lies. It supposes that there is one change.
+//! Bisects a list of versions, like `git bisect`. The first version is known not to be worse, the
+//! last to be worse. Selects the version that runs next, and finds the two versions between which
+//! the change occurred. Assumes a single change.
 
 use serde::Serialize;
 
-/// What is known of a version.
+/// State of a version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum VersionState {
@@ -13,21 +14,21 @@ pub enum VersionState {
     NotWorse,
     /// It is worse.
     Worse,
-    /// It was run and says nothing: it does not start, or fails.
+    /// It was run without a usable result: it does not start, or fails.
     Skipped,
 }
 
-/// The search, and what it has seen so far.
+/// The search and the states of all versions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Bisection {
     seen: Vec<VersionState>,
 }
 
 impl Bisection {
-    /// One over so many versions.
+    /// Creates a search over this number of versions.
     ///
     /// # Panics
-    /// When there are fewer than two.
+    /// Panics if there are fewer than two.
     pub fn new(versions: usize) -> Self {
         assert!(versions > 1, "a list has a first version and a last one");
         let mut seen = vec![VersionState::NotRun; versions];
@@ -36,13 +37,13 @@ impl Bisection {
         Self { seen }
     }
 
-    /// What is known of each version.
+    /// Returns the state of each version.
     pub fn states(&self) -> &[VersionState] {
         &self.seen
     }
 
-    /// The last version that is not worse, and the first behind it that is. Those between them were skipped, when
-    /// nothing is left to be run.
+    /// Returns the last version that is not worse and the first worse one after it. When no version
+    /// remains to be run, those in between were skipped.
     pub fn bounds(&self) -> [usize; 2] {
         let of = |wanted: VersionState| move |seen: &VersionState| *seen == wanted;
         let good = self.seen.iter().rposition(of(VersionState::NotWorse));
@@ -57,7 +58,7 @@ impl Bisection {
         open.min_by_key(|at| (2 * at).abs_diff(good + bad))
     }
 
-    /// Takes in what came of [`Bisection::next`].
+    /// Records the result of [`Bisection::next`].
     pub fn record(&mut self, at: usize, seen: VersionState) {
         self.seen[at] = seen;
     }
@@ -68,7 +69,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Runs it over a list with a change at `change`, where these versions cannot be run. Also how many were run.
+    /// Bisects a list with a change at `change`, in which the versions `broken` cannot run. Also
+    /// returns the number of versions that ran.
     fn search(versions: usize, change: usize, broken: &[usize]) -> (Bisection, usize) {
         let mut bisection = Bisection::new(versions);
         let mut runs = 2;
@@ -95,7 +97,7 @@ mod tests {
         }
 
         #[test]
-        fn what_cannot_be_run_is_passed_over_and_the_change_lies_between(
+        fn skips_versions_that_cannot_run_and_encloses_the_change(
             versions in 2usize..60,
             change: prop::sample::Index,
             broken in prop::collection::vec(any::<prop::sample::Index>(), 0..40),
@@ -106,7 +108,7 @@ mod tests {
             let (bisection, runs) = search(versions, change, &broken);
             let [good, bad] = bisection.bounds();
             prop_assert!(good < change && change <= bad);
-            // Nothing between them could have told more.
+            // No version between them could have been run.
             prop_assert!((good + 1..bad).all(|at| broken.contains(&at)));
             prop_assert!(runs <= versions);
         }

@@ -1,8 +1,9 @@
-//! Two contenders over hosts: each host ran both, and is a block.
+//! Compares two contenders over hosts: each host ran both, and is a block.
 //!
-//! Contenders are compared within a host, round by round, so that what the host is like goes out; the mean of a host is one
-//! value, and the variation between hosts decides ([`Pairing::Hosts`]). A host that ran one of them alone says nothing: what
-//! differs could be the host.
+//! Contenders are compared within a host, round by round, which cancels the speed of the host. The
+//! mean of a host is one value, and the variation between hosts decides ([`Pairing::Hosts`]). A
+//! host that ran only one contender is not used, because the host could be the cause of a
+//! difference.
 
 use std::collections::BTreeMap;
 
@@ -24,9 +25,9 @@ pub struct HostBlock {
     pub name: String,
     /// The numbers of the campaigns that ran there.
     pub campaigns: Vec<i64>,
-    /// How many rounds there are of both contenders, at most, in any result.
+    /// Maximum number of rounds with both contenders, over all results.
     pub rounds: u32,
-    /// What is recorded of it and is not the same on all hosts: what, and its value here.
+    /// Recorded facts that differ between hosts: the name and the value on this host.
     pub differs: Vec<(String, String)>,
 }
 
@@ -143,10 +144,11 @@ struct Both<'n> {
     host: usize,
 }
 
-/// A row of the first campaign, by what it is of.
+/// Key of a row of the first campaign.
 type Key<'a> = (&'a str, &'a str, &'a str, model::Metric);
 
-/// What is known of a row: both sides of some campaign, and the log costs in each round that has both, with its host.
+/// Data of a row: both sides in some campaign, and the log costs of each round that has both, with
+/// its host.
 struct OfRow<'a> {
     sides: RowPair<'a>,
     /// The place of its test.
@@ -155,7 +157,7 @@ struct OfRow<'a> {
 }
 
 impl Both<'_> {
-    /// Takes in what a campaign knows of both.
+    /// Adds the results of both contenders in a campaign.
     fn collect<'a>(
         &self,
         first: AnalysedCampaign<'a>,
@@ -236,8 +238,8 @@ mod tests {
     use super::*;
     use crate::{Analysis, analyse, fixture};
 
-    /// Two contenders on a host that takes so many times as long as others; what is the matter with `fs1` there is that
-    /// many times more.
+    /// Simulates two contenders on a host that is slower by the factor `host`; the cost of `fs1`
+    /// there is multiplied by `of_second`.
     fn on_host(name: &str, seed: u64, host: f64, of_second: f64) -> CampaignResults {
         let what = fixture::Simulated {
             contenders: 2,
@@ -278,7 +280,7 @@ mod tests {
 
     /// Whether a host takes three times as long, or as long as the others, changes no comparison.
     #[test]
-    fn a_host_that_takes_three_times_as_long_changes_no_comparison() {
+    fn a_host_three_times_slower_changes_no_comparison() {
         let hosts = |slow: f64| {
             let all = [("n1", 1.0), ("n2", slow), ("n3", 1.0)]
                 .into_iter()
@@ -304,10 +306,10 @@ mod tests {
         );
     }
 
-    /// A host that likes one of them better is no evidence of others: of 60 comparisons in which nothing differs but that,
-    /// one in twenty may be called different, and three times the time is found.
+    /// A host that favours one of them is no evidence about other hosts. Of 60 comparisons that
+    /// differ only in this, one in twenty may be called different. A factor of three must be found.
     #[test]
-    fn what_a_host_does_to_one_of_them_is_noise() {
+    fn an_effect_of_the_host_on_one_contender_is_noise() {
         let (mut false_claims, mut found) = (0, 0);
         for seed in 0..60 {
             let mut rng = SeededRng::substream(seed, "hosts");

@@ -1,12 +1,13 @@
-//! Two campaigns, or two contenders of one, side by side: what changed, by how much, how surely.
+//! Compares two campaigns, or two contenders of one: changes, their size and their significance.
 //!
-//! Campaigns are compared contender by contender, matched by name, and result by result. Rounds of two
-//! campaigns have nothing to do with each other, but for those of equal seeds in virtual time; those of two contenders
-//! of one campaign are paired. All results that are compared are one family ([`crate::inference::pairs`]): at most
-//! one in twenty of what is called better or worse is not.
+//! Campaigns are compared contender by contender, matched by name, and result by result. Rounds of
+//! two campaigns are unrelated, except those of equal seeds in virtual time; rounds of two
+//! contenders of one campaign are paired. All compared results are one family
+//! ([`crate::inference::pairs`]): at most one in twenty of the results called better or worse is
+//! not.
 //!
-//! Compared is only what is the same work, in the same cache state and to the same end, on the same
-//! clock and backend. What fails after and did not before is a change that needs no test.
+//! Results are compared only if the work, the cache state, the end of the phase, the clock and the
+//! backend are the same. A test that fails only after is a change that needs no statistical test.
 
 use std::collections::BTreeMap;
 
@@ -35,7 +36,7 @@ pub struct CompareFilter {
     /// Whether every metric that has a better and a worse is compared, and not only that by which a
     /// phase is ranked.
     pub every_metric: bool,
-    /// What is of no relevance.
+    /// Margin of relevance.
     pub margin: Margin,
 }
 
@@ -71,7 +72,7 @@ pub struct ResultChange {
     pub test: String,
     /// Name of the phase.
     pub phase: String,
-    /// What the numbers say.
+    /// Metric of the values.
     pub metric: Metric,
     /// Their unit.
     pub unit: Unit,
@@ -83,7 +84,7 @@ pub struct ResultChange {
     pub after: RobustEstimate,
     /// The geometric means before and after, over rounds or sessions: what its cost divides.
     pub means: [f64; 2],
-    /// What its cost is after, beside before.
+    /// Cost after, relative to before.
     pub compared: ComparisonResult,
 }
 
@@ -103,14 +104,14 @@ pub struct NewFailure {
     pub test: String,
     /// Name of the phase.
     pub phase: String,
-    /// What became of it.
+    /// Outcome after.
     pub outcome: RoundOutcome,
     /// In how many rounds.
     pub rounds: u32,
     /// Of how many.
     #[serde(rename = "of")]
     pub planned_rounds: u32,
-    /// Why, in one line; empty where nothing was said.
+    /// Reason in one line; empty if unknown.
     #[serde(default)]
     #[serde(rename = "why")]
     pub reason: String,
@@ -121,9 +122,10 @@ pub struct NewFailure {
 pub struct OverallChange {
     /// Name of the contender.
     pub contender: String,
-    /// Results that the mean is over: those of primary metrics.
+    /// Number of results in the mean: those of primary metrics.
     pub results: u32,
-    /// What it costs after, beside before, as the geometric mean over these results; absent where no round is whole.
+    /// Cost after relative to before, as the geometric mean over these results, or `None` if no
+    /// round is complete.
     pub cost: Option<ComparisonResult>,
 }
 
@@ -139,37 +141,38 @@ pub struct IncomparableTest {
     pub reason: String,
 }
 
-/// What a comparison came to.
+/// Result of a comparison.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CampaignComparison {
     /// Whether rounds are paired: two contenders of one campaign.
     pub paired: bool,
-    /// The numbers of the campaigns of each side, where these sessions and not their rounds are what is compared.
+    /// The numbers of the campaigns of each side, if sessions rather than their rounds are
+    /// compared.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sessions: Option<[Vec<i64>; 2]>,
-    /// The two contenders, where they are of one campaign or ran on the same hosts.
+    /// The two contenders, if they are of one campaign or ran on the same hosts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub within: Option<[String; 2]>,
     /// The hosts whose means are compared, of two contenders that ran on each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hosts: Vec<HostBlock>,
-    /// How many cells of each side ran while the machine did much else, and how many there are.
+    /// Number of disturbed cells and number of all cells, for each side.
     pub disturbed: [[u32; 2]; 2],
-    /// What differs in the setting.
+    /// Differences in the settings.
     pub settings: Vec<SettingChange>,
     /// Contenders that only one of the campaigns has.
     pub only_in_one: Vec<String>,
-    /// Phases that are not the same work, or were not taken in the same way.
+    /// Phases that do not have the same work or were not measured in the same way.
     pub not_the_same: Vec<IncomparableTest>,
     /// Every result that was compared.
     pub changes: Vec<ResultChange>,
-    /// What fails after and did not before.
+    /// Tests that fail after and did not before.
     pub new_failures: Vec<NewFailure>,
     /// Each contender over all its results.
     pub overall: Vec<OverallChange>,
-    /// What is of no relevance: a regression costs more than this share more.
+    /// Margin of relevance: a regression costs more than this share more.
     pub margin: Margin,
-    /// Whether others measured it, so that nothing of it can be run again here.
+    /// Whether another program measured the results, so that they cannot be run again here.
     #[serde(skip)]
     pub elsewhere: bool,
 }
@@ -190,7 +193,8 @@ impl CampaignComparison {
         self.changes.iter().filter(|change| change.is_regression())
     }
 
-    /// The least share by which every result would have to be worse to be called so: what a guard can see.
+    /// Returns the smallest regression that would be detected in every result: the sensitivity of a
+    /// guard.
     pub fn minimum_detectable_effect(&self) -> Option<f64> {
         let all = self.changes.iter().map(|change| change.compared.detectable);
         all.reduce(f64::max)
@@ -202,12 +206,12 @@ impl CampaignComparison {
 pub struct AnalysedCampaign<'a> {
     /// The facts.
     pub results: &'a CampaignResults,
-    /// What follows from them.
+    /// Analysis of the results.
     pub analysis: &'a Analysis,
 }
 
 impl<'a> AnalysedCampaign<'a> {
-    /// A campaign beside what follows from it.
+    /// Combines a campaign with its analysis.
     pub const fn new(results: &'a CampaignResults, analysis: &'a Analysis) -> Self {
         Self { results, analysis }
     }
@@ -247,8 +251,8 @@ impl<'a> AnalysedCampaign<'a> {
 /// Compares two campaigns.
 ///
 /// # Errors
-/// When they are in different clocks or backends, a contender that is asked for is not there, or
-/// there is nothing to compare.
+/// Returns an error if their clocks or backends differ, if a requested contender does not exist, or
+/// if no result can be compared.
 pub fn compare_campaigns(
     before: AnalysedCampaign<'_>,
     after: AnalysedCampaign<'_>,
@@ -284,7 +288,7 @@ pub fn compare_sessions(
 /// Compares two contenders of one campaign, by their names.
 ///
 /// # Errors
-/// When one is not there, or there is nothing to compare.
+/// Returns an error if one does not exist, or if no result can be compared.
 pub fn compare_contenders(
     campaign: AnalysedCampaign<'_>,
     before: &str,
@@ -306,10 +310,10 @@ pub fn compare_contenders(
     })
 }
 
-/// Compares two versions of the same thing: a contender of one campaign with one of another, whatever they are called.
+/// Compares two versions: a contender of one campaign with one of another. The names may differ.
 ///
 /// # Errors
-/// As of [`compare_campaigns`].
+/// Returns the errors of [`compare_campaigns`].
 pub fn compare_versions(
     (before, old): (AnalysedCampaign<'_>, &str),
     (after, new): (AnalysedCampaign<'_>, &str),
@@ -330,10 +334,11 @@ pub fn compare_versions(
     compare(sides, &pairs, wanted, pairing, settings, Vec::new())
 }
 
-/// Places of the contenders that are compared, before and after, and names of those that are not.
+/// Indexes of the compared contenders, before and after, and the names of the others.
 pub(super) type Matched = (Vec<(usize, usize)>, Vec<String>);
 
-/// Rounds of two campaigns belong together where nothing but what is compared differs: in virtual time with equal seeds.
+/// Returns the pairing of rounds of two campaigns. Rounds are paired only in virtual time with
+/// equal seeds, because then only the compared contenders differ.
 fn pairing(before: &CampaignResults, after: &CampaignResults) -> BlockDesign {
     match (
         before.campaign.clock,
@@ -344,8 +349,8 @@ fn pairing(before: &CampaignResults, after: &CampaignResults) -> BlockDesign {
     }
 }
 
-/// Places of the contenders that both have, and names of those that one has alone. Two campaigns of one
-/// contender each are about these, whatever they are called.
+/// Returns the indexes of the contenders that both have, and the names of those that only one has.
+/// If both campaigns have a single contender, these two are compared, even if their names differ.
 pub(super) fn matched(
     before: AnalysedCampaign<'_>,
     after: AnalysedCampaign<'_>,
@@ -423,7 +428,8 @@ fn compare(
     Ok(found)
 }
 
-/// How many cells of these sessions were disturbed, and how many ran; those of one contender, where it is named.
+/// Returns the number of disturbed cells of these sessions and the number of cells that ran,
+/// optionally of one contender only.
 pub(super) fn disturbed(sessions: &[AnalysedCampaign<'_>], contender: Option<&str>) -> [u32; 2] {
     let is_meant = |name: &String| contender.is_none_or(|wanted| wanted == name);
     let count = |of: &dyn Fn(&AnalysedCampaign<'_>) -> usize| {
@@ -442,8 +448,8 @@ pub(super) fn disturbed(sessions: &[AnalysedCampaign<'_>], contender: Option<&st
     [count(&last), count(&ran)]
 }
 
-/// Rows that both campaigns have and that are wanted, before and after; those that are not the same
-/// are named.
+/// Returns the requested rows that both campaigns have, before and after, and the names of those
+/// that are not comparable.
 pub(super) fn common_rows<'a>(
     before: AnalysedCampaign<'a>,
     after: AnalysedCampaign<'a>,
@@ -505,7 +511,7 @@ fn differs(before: &Phase, after: &Phase) -> Option<&'static str> {
     }
 }
 
-/// What fails after and was ok in every round before.
+/// Returns the failure if a row fails after and was ok in every round before.
 fn new_failure<'a>(
     (row, before, after): RowPair<'_>,
     sessions: &[AnalysedCampaign<'a>],
@@ -534,7 +540,7 @@ fn new_failure<'a>(
     })
 }
 
-/// The same result in another session.
+/// Returns the corresponding result in another session.
 pub(super) fn find_result<'a>(
     of: &AnalysedCampaign<'a>,
     row: &ResultRow,
@@ -549,7 +555,8 @@ pub(super) fn find_result<'a>(
     Some((row, results.find(|other| other.contender == contender)?))
 }
 
-/// The mean log cost of a result in each session that has it, taken in the same way.
+/// Returns the mean log cost of a result in each session that has it and measured it in the same
+/// way.
 fn session_means(
     sessions: &[AnalysedCampaign<'_>],
     row: &ResultRow,
@@ -565,7 +572,7 @@ fn session_means(
     sessions.iter().map(mean).collect()
 }
 
-/// What became of each result.
+/// Returns the change of each result.
 pub(super) fn result_changes(
     compared: &[(RowPair<'_>, PairedResult)],
     pairing: BlockDesign,
@@ -603,7 +610,7 @@ fn mean(logs: &[Option<f64>], direction: Direction) -> f64 {
     }
 }
 
-/// What became of each contender, over the results of primary metrics.
+/// Returns the change of each contender over its results of primary metrics.
 pub(super) fn per_contender(
     compared: &[(RowPair<'_>, PairedResult)],
     pairing: BlockDesign,

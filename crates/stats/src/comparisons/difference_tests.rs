@@ -50,7 +50,7 @@ fn compared_as(
 }
 
 #[test]
-fn a_regression_is_found_and_says_by_how_much() {
+fn a_regression_is_found_with_its_size() {
     let before = campaign(&[("a", 100), ("b", 100)], 5, 1);
     let after = campaign(&[("a", 112), ("b", 100)], 5, 2);
     let found = compared(&before, &after);
@@ -78,7 +78,7 @@ fn a_regression_is_found_and_says_by_how_much() {
 }
 
 #[test]
-fn a_campaign_beside_itself_run_again_has_no_sure_change_more_often_than_stated() {
+fn a_rerun_shows_false_changes_no_more_often_than_stated() {
     let mut with_false_change = 0;
     for seed in 0..200 {
         let sides = [1_000 + seed, 2_000 + seed];
@@ -98,7 +98,7 @@ fn a_campaign_beside_itself_run_again_has_no_sure_change_more_often_than_stated(
 }
 
 #[test]
-fn one_round_shows_nothing_but_in_virtual_time_with_equal_seeds() {
+fn one_round_suffices_only_with_equal_seeds_in_virtual_time() {
     let mut before = campaign(&[("a", 100), ("b", 100)], 1, 1);
     let mut after = campaign(&[("a", 300), ("b", 100)], 1, 1);
     assert_eq!(compared(&before, &after).regressions().count(), 0);
@@ -158,7 +158,7 @@ fn work_of_another_size_is_named_and_not_compared() {
 }
 
 #[test]
-fn what_fails_after_and_did_not_before_is_a_change() {
+fn a_new_failure_is_a_change() {
     let before = campaign(&[("a", 100), ("b", 100)], 5, 1);
     let mut after = campaign(&[("a", 100), ("b", 100)], 5, 2);
     after.cells[2].result.as_mut().unwrap().phases[0].status = Status::Crashed;
@@ -220,7 +220,7 @@ fn results_are_chosen_by_pattern_and_every_metric_on_demand() {
 }
 
 #[test]
-fn a_contender_over_all_its_results_has_one_ratio() {
+fn a_contender_has_one_ratio_over_all_its_results() {
     let before = campaign(&[("a", 100)], 6, 1);
     let after = campaign(&[("a", 200)], 6, 2);
     let found = compared(&before, &after);
@@ -239,7 +239,8 @@ fn a_comparison_reads_back_from_json() {
     );
 }
 
-/// Two contenders in eight results; everything of a session takes up to 30 % longer than it needs.
+/// Sessions of two contenders in eight results. All times of a session are longer by a random
+/// factor of up to 30 %.
 fn sessions(count: u64, seed: u64, slower: f64) -> Vec<CampaignResults> {
     let what = fixture::Simulated {
         contenders: 2,
@@ -277,7 +278,7 @@ fn of_sessions(before: &[CampaignResults], after: &[CampaignResults]) -> Campaig
 /// One campaign against another calls many a value changed that is not; with three sessions on each side at most one pair of
 /// twenty does, and twice the time is found.
 #[test]
-fn sessions_that_differ_for_no_reason_are_told_from_a_regression() {
+fn random_variation_of_sessions_is_not_a_regression() {
     let (mut by_rounds, mut by_sessions, mut found) = (0, 0, 0);
     for seed in 0..40 {
         let (before, after) = (sessions(3, 2 * seed, 1.0), sessions(3, 2 * seed + 1, 1.0));
@@ -316,7 +317,7 @@ fn sessions_that_differ_for_no_reason_are_told_from_a_regression() {
 }
 
 #[test]
-fn sessions_of_one_thing_differ_in_their_seed_alone() {
+fn sessions_of_one_campaign_differ_only_in_their_seed() {
     let one = campaign(&[("a", 100)], 3, 1);
     assert!(!crate::differ_only_by_seed(
         &one,

@@ -1,9 +1,9 @@
-//! One result over many campaigns, with the places where its level changed.
+//! One result over many campaigns, with the points at which its level changed.
 //!
-//! The latest campaign that has the result says what is comparable: the same clock, the same backend, the
-//! same work to the same end in the same cache state. Campaigns where that differs are left out and
-//! named. The value of a campaign is the median over its rounds; campaigns in which a round failed are
-//! shown with their word and are no part of the search for changes.
+//! The latest campaign with the result defines comparability: the same clock, backend, work, end
+//! and cache state. Other campaigns are excluded and named. The value of a campaign is the median
+//! over its rounds. Campaigns in which a round failed are shown with that status and are excluded
+//! from the search for changes.
 
 use std::collections::BTreeMap;
 
@@ -27,7 +27,7 @@ pub struct HistoryPoint {
     pub program: String,
     /// The kernel.
     pub kernel: String,
-    /// What its rounds come to; `None` where no round gave a value or some round failed.
+    /// Estimate over the rounds, or `None` if no round gave a value or if a round failed.
     pub estimate: Option<RobustEstimate>,
     /// The words for rounds without a value: `failed`.
     #[serde(rename = "words")]
@@ -39,13 +39,13 @@ pub struct HistoryPoint {
 pub struct LevelChange {
     /// Place of the first point after it, in [`Series::points`].
     pub at: usize,
-    /// The chance of so large a difference where nothing changes.
+    /// Probability that chance alone causes a difference of this size.
     pub p: f64,
     /// The median of the campaigns before, back to the last change.
     pub before: f64,
     /// The median of the campaigns after, up to the next change.
     pub after: f64,
-    /// Whether that is worse; `None` where neither more nor less is better.
+    /// Whether the change is for the worse, or `None` if the metric has no direction.
     pub worse: Option<bool>,
 }
 
@@ -58,7 +58,7 @@ pub struct Series {
     pub test: String,
     /// Name of the phase.
     pub phase: String,
-    /// What the numbers say.
+    /// Metric of the values.
     pub metric: Metric,
     /// Their unit.
     pub unit: Unit,
@@ -72,7 +72,7 @@ pub struct Series {
     #[serde(default)]
     #[serde(rename = "between")]
     pub between_campaign_sd: Option<f64>,
-    /// That of the rounds of a campaign, likewise: the middle one of the campaigns.
+    /// Variation between the rounds of a campaign: the median over the campaigns.
     #[serde(default)]
     pub within: Option<f64>,
 }
@@ -97,7 +97,7 @@ pub struct History {
     pub excluded: Vec<ExcludedCampaign>,
 }
 
-/// What all points of a series have in common.
+/// Properties that all points of a series share.
 struct Reference {
     suite: String,
     test: String,
@@ -116,7 +116,8 @@ pub struct HistoryBuilder<'a> {
     history: History,
 }
 
-/// A history of the results of a pattern; of these contenders, or of all where none is named.
+/// Returns a collector of the results of a pattern, for these contenders, or for all if none is
+/// named.
 pub const fn history<'a>(
     result: &'a ResultSelector,
     contenders: &'a [String],
@@ -134,7 +135,7 @@ pub const fn history<'a>(
 }
 
 impl HistoryBuilder<'_> {
-    /// Takes a campaign in. The latest must come first, for it says what is comparable.
+    /// Adds a campaign. The latest must be added first because it defines comparability.
     pub fn add(&mut self, campaign: AnalysedCampaign<'_>) {
         let (results, result) = (campaign.results, self.result);
         let tests = results.campaign.suites.iter().flat_map(|s| &s.tests);
@@ -199,7 +200,8 @@ impl HistoryBuilder<'_> {
 
     fn leave_out(&mut self, results: &CampaignResults, why: String) {
         let (campaign, left_out) = (results.id, &mut self.history.excluded);
-        // Campaigns come one after another: one that was left out before is the last.
+        // Campaigns arrive one after another, so an already excluded campaign is the last of the
+        // list.
         if left_out.last().is_none_or(|last| last.campaign != campaign) {
             left_out.push(ExcludedCampaign {
                 campaign,
@@ -208,7 +210,7 @@ impl HistoryBuilder<'_> {
         }
     }
 
-    /// Whether a contender is what the latest campaign means by its name.
+    /// Whether a contender is the same as the one with this name in the latest campaign.
     fn is_the_same(&mut self, results: &CampaignResults, name: &str) -> bool {
         let mut contenders = results.campaign.contenders.iter();
         let Some(contender) = contenders.find(|contender| contender.name == name) else {
@@ -288,7 +290,7 @@ impl Reference {
         } else if phase.op != self.phase.op {
             Some(format!("the work of {} is another", phase.name))
         } else if phase.cache != self.phase.cache || phase.sync_at_end != self.phase.sync_at_end {
-            Some(format!("{} is taken in another way", phase.name))
+            Some(format!("{} was measured in a different way", phase.name))
         } else {
             None
         }
@@ -327,7 +329,7 @@ fn changes(series: &Series) -> Vec<LevelChange> {
         .collect()
 }
 
-/// How far campaigns lie around the level that they belong to.
+/// Returns the variation of campaigns around the level that they belong to.
 fn between(series: &Series) -> Option<f64> {
     let mut levels: Vec<Vec<f64>> = vec![Vec::new()];
     let mut changes = series.changes.iter().peekable();
@@ -396,7 +398,7 @@ mod tests {
     }
 
     #[test]
-    fn a_step_is_found_between_the_campaigns_where_it_is() {
+    fn a_step_is_located_between_the_right_campaigns() {
         let campaigns: Vec<CampaignResults> = (1..=10)
             .map(|id| campaign(id, if id <= 5 { 100 } else { 125 }))
             .collect();
@@ -416,7 +418,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_comparable_is_left_out_with_the_reason() {
+    fn incomparable_campaigns_are_excluded_with_the_reason() {
         let mut campaigns: Vec<CampaignResults> = (1..=3).map(|id| campaign(id, 100)).collect();
         campaigns[0].campaign.backend = BackendKind::Dir;
         if let Op::Io(io) = &mut campaigns[1].campaign.suites[0].tests[0].phases[0].op {
@@ -454,7 +456,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_of_that_name_is_an_empty_history() {
+    fn an_unknown_result_has_an_empty_history() {
         let history = of(&[campaign(1, 100)], "file/nothing", &[]);
         assert_eq!(history, History::default());
     }

@@ -1,5 +1,5 @@
-//! The first version of a list that is worse, as a guard found it: by which result it was looked for, what of the list was
-//! run, and where other results became worse, as far as was seen.
+//! The first worse version of a list, found by a guard: the result that was searched by, the
+//! versions that were run, and the steps at which other results became worse, if seen.
 
 use model::{CampaignResults, CellRecord, Clock, CpuProfile, Metric, Nanos, PhaseResult, Status};
 use serde::Serialize;
@@ -10,19 +10,20 @@ use crate::comparisons::difference::{
 };
 use crate::{ComparisonVerdict, ExplainedSide, Explanation, Margin, explain};
 
-/// By what a version is called worse.
+/// The result by which a version is called worse.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct RegressionCriterion {
     /// Name of the test.
     pub test: String,
     /// Name of the phase.
     pub phase: String,
-    /// The metric that is worse; nothing where the phase fails.
+    /// The metric that is worse, or `None` if the phase fails.
     pub metric: Option<Metric>,
 }
 
 impl RegressionCriterion {
-    /// What is worst: a phase that fails, else the result that costs most more; nothing where nothing is worse.
+    /// Returns the worst change: a phase that fails, or else the largest regression. Returns `None`
+    /// if no result is worse.
     pub fn worst(found: &CampaignComparison) -> Option<Self> {
         let costs =
             |a: &&ResultChange, b: &&ResultChange| a.compared.ratio.total_cmp(&b.compared.ratio);
@@ -52,7 +53,7 @@ impl RegressionCriterion {
         changes.find(|change| Self::of_change(change) == *self)
     }
 
-    /// What a comparison with the first version says of another.
+    /// Judges a version by its comparison with the first version.
     pub fn seen(&self, found: &CampaignComparison) -> VersionState {
         let is_ours =
             |failure: &&NewFailure| failure.test == self.test && failure.phase == self.phase;
@@ -72,16 +73,17 @@ impl RegressionCriterion {
 /// A version of the list.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TestedVersion {
-    /// What it is called.
+    /// Name of the version.
     pub name: String,
     /// The campaign that ran it.
     pub campaign: Option<i64>,
-    /// What was seen by the result that was looked for.
+    /// Verdict on the version by the target result.
     pub seen: VersionState,
     /// Why it was skipped, in one line.
     #[serde(rename = "why")]
     pub skip_reason: Option<String>,
-    /// Beside the first; nothing of the first itself, and where it was not run.
+    /// Comparison with the first version. `None` for the first version and for versions that were
+    /// not run.
     pub beside_first: Option<CampaignComparison>,
 }
 
@@ -90,29 +92,30 @@ pub struct TestedVersion {
 pub struct OtherRegression {
     /// The result.
     pub result: RegressionCriterion,
-    /// What it costs in the last version, as a multiple of what it costs in the first.
+    /// Cost in the last version as a multiple of the cost in the first.
     pub ratio: f64,
-    /// The number of the last version before the first worse one that was run, and of that one, from 0 on.
+    /// Indexes (from 0) of the last version run before the first worse one, and of the first worse
+    /// one.
     #[serde(rename = "between")]
     pub version_bounds: [usize; 2],
-    /// A version that was run behind the first worse one and is not worse.
+    /// A later version that was run and is not worse.
     pub better_again: Option<usize>,
 }
 
-/// What a guard found in a list of versions.
+/// Result of a guard over a list of versions.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RegressionSearch {
     /// All versions, in order.
     pub versions: Vec<TestedVersion>,
-    /// What costs so much more at least is worse.
+    /// A version that costs more by at least this margin is worse.
     pub margin: Margin,
-    /// By what it was looked for; nothing where the last version is not worse.
+    /// Result that was searched by, or `None` if the last version is not worse.
     pub target: Option<RegressionCriterion>,
-    /// The numbers of the last version that is not worse and of the first worse one, from 0 on. Versions between them
-    /// were skipped. Where nothing is worse, the first and the last.
+    /// Indexes (from 0) of the last version that is not worse and of the first worse one. Versions
+    /// in between were skipped. The first and the last version if none is worse.
     #[serde(rename = "between")]
     pub version_bounds: [usize; 2],
-    /// What differs between these two.
+    /// Differences between these two.
     pub step: CampaignComparison,
     /// Where the difference of the result comes from.
     pub explanation: Option<Explanation>,
@@ -154,7 +157,7 @@ impl RegressionSearch {
         }
     }
 
-    /// How many versions were run, skipped ones among them.
+    /// Returns the number of versions that were run, including skipped ones.
     pub fn runs(&self) -> usize {
         let versions = self.versions.iter();
         versions
@@ -225,7 +228,8 @@ pub fn explain_step(
     Some(explain(&result, [contested(0), contested(1)]))
 }
 
-/// Whether most of what a step costs more is the processor's: then its functions tell more than the disk.
+/// Whether processor time causes most of the additional cost of a step. If so, functions of the
+/// kernel explain more than disk activity.
 pub fn is_cpu_bound(explanation: &Explanation) -> bool {
     let more = |[before, after]: [Nanos; 2]| after.0.saturating_sub(before.0);
     2 * more(explanation.processor) > more(explanation.elapsed)
@@ -242,7 +246,7 @@ pub fn first_cell<'a>(
     cells.min_by_key(|c| c.cell.round)
 }
 
-/// The phase there, where it is ok and the disk is simulated.
+/// Returns the phase if it is ok and the disk is simulated.
 fn phase_of<'a>(
     results: &'a CampaignResults,
     contender: &str,

@@ -1,4 +1,5 @@
-//! What differs in the setting of two campaigns or contenders: machine, system, sizes, options.
+//! Finds differences in the settings of two campaigns or contenders: machine, system, sizes,
+//! options.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -13,7 +14,7 @@ pub enum IncomparableCampaigns {
     Clocks(String, String),
     /// Their contenders live in different kinds of places.
     Backends(String, String),
-    /// There is no contender of this name.
+    /// No contender has this name.
     NoContender(String),
     /// They have no result in common.
     NoCommonResults,
@@ -45,7 +46,7 @@ impl std::error::Error for IncomparableCampaigns {}
 /// Something that is not the same before and after.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SettingChange {
-    /// What: `kernel`, `mount options of ext4`.
+    /// Name of the setting: `kernel`, `mount options of ext4`.
     #[serde(rename = "what")]
     pub setting: String,
     /// Before.
@@ -87,7 +88,7 @@ pub(crate) fn host(results: &CampaignResults) -> String {
     host.unwrap_or_else(|| "this machine".to_owned())
 }
 
-/// What is recorded of some hosts and not the same on all of them, with the value on each.
+/// Returns recorded facts that differ between some hosts, with the value on each host.
 pub(crate) fn host_differences(hosts: &[&Environment]) -> Vec<(String, Vec<String>)> {
     let facts: Vec<Facts> = hosts.iter().map(|host| of_environment(host)).collect();
     let mut seen = BTreeSet::new();
@@ -105,7 +106,7 @@ pub(crate) fn host_differences(hosts: &[&Environment]) -> Vec<(String, Vec<Strin
         .collect()
 }
 
-/// What differs between two campaigns, of which these contenders are compared.
+/// Returns the settings that differ between two campaigns for the compared contenders.
 pub(crate) fn campaign_differences(
     before: &CampaignResults,
     after: &CampaignResults,
@@ -126,7 +127,8 @@ pub(crate) fn campaign_differences(
     settings
 }
 
-/// Whether nothing but the seed is known to differ between two campaigns: they are sessions of the same thing.
+/// Whether two campaigns are known to differ only in their seed, so that they are sessions of one
+/// campaign.
 pub fn differ_only_by_seed(one: &CampaignResults, other: &CampaignResults) -> bool {
     let (a, b) = (&one.campaign, &other.campaign);
     let contenders: Vec<(usize, usize)> = (0..a.contenders.len()).map(|c| (c, c)).collect();
@@ -143,8 +145,8 @@ pub fn differ_only_by_seed(one: &CampaignResults, other: &CampaignResults) -> bo
             })
 }
 
-/// Whether two campaigns are the same but for the machine, the seed and the number of rounds: each is a block of a
-/// comparison over hosts.
+/// Whether two campaigns differ only in the machine, the seed and the number of rounds, so that
+/// each is a block of a comparison over hosts.
 pub fn differ_only_by_host(one: &CampaignResults, other: &CampaignResults) -> bool {
     let (a, b) = (&one.campaign, &other.campaign);
     check_comparable(one, other).is_ok()
@@ -152,7 +154,7 @@ pub fn differ_only_by_host(one: &CampaignResults, other: &CampaignResults) -> bo
         && (a.size, a.memory, a.profile) == (b.size, b.memory, b.profile)
 }
 
-/// What differs between two contenders of a campaign.
+/// Returns the settings that differ between two contenders of a campaign.
 pub(crate) fn contender_differences(
     results: &CampaignResults,
     before: &Contender,
@@ -169,7 +171,7 @@ fn facts(results: &CampaignResults) -> Facts {
     let device = campaign.device.as_ref();
     let empty = Environment::default();
     let environment = results.environments.last().unwrap_or(&empty);
-    // Nothing here made it so: there is what its format says, and no more.
+    // Imported campaign: only the settings in the imported file are known.
     if campaign.measured_by.is_some() {
         return of_environment(environment);
     }
@@ -213,7 +215,7 @@ fn of_environment(environment: &Environment) -> Facts {
     facts
 }
 
-/// A number that nobody stated is 0.
+/// Returns an empty text for 0, which means unknown.
 fn known<T: Default + PartialEq + ToString>(number: T) -> String {
     match number == T::default() {
         true => String::new(),
@@ -221,7 +223,7 @@ fn known<T: Default + PartialEq + ToString>(number: T) -> String {
     }
 }
 
-/// What an image is put on, without the directory that each campaign has of its own.
+/// Returns the path of an image without the per-campaign directory.
 fn without_own_directory(device: &str) -> String {
     let is_own = |part: &&str| {
         let number = part.strip_prefix("fsarena-");
@@ -236,7 +238,7 @@ fn without_own_directory(device: &str) -> String {
 
 fn options(results: &CampaignResults, contender: &Contender) -> Facts {
     let filesystem = ("filesystem".to_owned(), contender.filesystem.name.clone());
-    // How somebody else made and mounted it is not known.
+    // The mkfs and mount options of another program are unknown.
     if results.campaign.measured_by.is_some() {
         return [filesystem].into();
     }
@@ -270,7 +272,8 @@ fn shown(value: Option<impl ToString>) -> String {
     value.map_or_else(String::new, |value| value.to_string())
 }
 
-/// What has another value after than before; what only one of them has is absent in the other.
+/// Returns the settings whose value differs. A setting that only one side has is empty on the
+/// other.
 fn different(before: &Facts, after: &Facts) -> Vec<SettingChange> {
     let mut seen = BTreeSet::new();
     before
@@ -299,7 +302,7 @@ mod tests {
     use crate::fixture;
 
     #[test]
-    fn what_differs_is_listed_and_nothing_else() {
+    fn lists_exactly_the_settings_that_differ() {
         let before = fixture::plain();
         let mut after = before.clone();
         assert_eq!(campaign_differences(&before, &after, &[(0, 0)]), []);

@@ -1,5 +1,6 @@
-//! What is known of every pair of contenders in every row: by how much one costs more than the other, and how noisy that
-//! is. It is estimated once, and every question is answered from it: rows one by one, groups and uses by weighted sums.
+//! Estimates of every pair of contenders in every row: the difference of their costs, and its
+//! noise. They are computed once, and every question is answered from them: rows one by one, groups
+//! and uses by weighted sums.
 
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -17,17 +18,17 @@ const Z_90: f64 = 1.2816;
 /// Estimates of all pairs in all rows of a campaign.
 #[derive(Clone, Debug)]
 pub struct PairwiseEstimates {
-    /// What they were made from.
+    /// The costs that the estimates are computed from.
     pub(super) costs: CampaignCosts,
     pub(super) rows: Vec<PairDifferences>,
-    /// How far the noise of rows of one cell goes together: 0 where each has its own, 1 where they have all of it in common.
+    /// Correlation of the noise of rows of one cell, from 0 (independent) to 1 (identical).
     correlation: f64,
-    /// Made when the first sum is asked for.
+    /// Created with the first sum.
     draws: OnceCell<ChiSquareDraws>,
 }
 
 impl PairwiseEstimates {
-    /// Those of a campaign.
+    /// Computes the estimates of a campaign.
     pub fn from_costs(costs: CampaignCosts) -> Self {
         let (contenders, columns) = (costs.contenders, all_pairs(costs.contenders).count());
         let mut calm = costs.rows.clone();
@@ -58,7 +59,7 @@ impl PairwiseEstimates {
         }
     }
 
-    /// How far the noise of rows of one cell goes together, 0 … 1.
+    /// Returns the correlation of the noise of rows of one cell, 0 … 1.
     pub fn correlation(&self) -> f64 {
         self.correlation
     }
@@ -68,23 +69,24 @@ impl PairwiseEstimates {
         self.costs.rows.iter().map(|row| row.test)
     }
 
-    /// What each row costs.
+    /// Returns the costs of each row.
     pub fn costs(&self) -> impl Iterator<Item = &LogCosts> {
         self.costs.rows.iter()
     }
 
-    /// How many rounds each row has.
+    /// Returns the number of rounds of each row.
     pub fn rounds(&self) -> impl Iterator<Item = usize> {
         self.rows.iter().map(|pairs| pairs.rounds)
     }
 
-    /// Of each row the estimates of all pairs: the first contender beside each other one, then the second beside those
-    /// behind it, and so on. `None` where no round has both.
+    /// Returns the estimates of all pairs for each row: the first contender with each later one,
+    /// followed by the second with each later one, and so on. `None` if no round has both.
     pub fn pairs(&self) -> impl Iterator<Item = &[Option<ModeratedEstimate>]> {
         self.rows.iter().map(|pairs| &pairs.estimates[..])
     }
 
-    /// All pairs in the sum of rows with their shares, for those who take part. The variances serve to compare them.
+    /// Returns all pairs in the weighted sum of rows, for the selected contenders. The variances
+    /// are for comparisons only.
     pub(super) fn sums(&self, used: &[(usize, f64)], takes_part: &[bool]) -> PairDifferences {
         let contenders = self.costs.contenders;
         let sum = |(one, other): (usize, usize)| {
@@ -122,7 +124,7 @@ impl PairwiseEstimates {
         Some(draws.sum(&self.parts(used, one, other)?, self.correlation))
     }
 
-    /// `None` where one of the rows has no estimate.
+    /// Returns `None` if one of the rows has no estimate.
     fn parts(&self, used: &[(usize, f64)], one: usize, other: usize) -> Option<Vec<SumTerm>> {
         let part = |(row, share): &(usize, f64)| {
             Some(SumTerm {
@@ -158,8 +160,8 @@ fn differences(
     series
 }
 
-/// What rows of a test, a pair of contenders and a round have of noise: how far their values are off their means, in standard
-/// deviations.
+/// Noise of the rows of a test, for a pair of contenders and a round: deviations of values from
+/// their means, in standard deviations.
 #[derive(Clone, Copy, Default)]
 struct CellNoise {
     sum: f64,
@@ -167,8 +169,9 @@ struct CellNoise {
     rows: f64,
 }
 
-/// The correlation of the noise of rows of one cell, the same for all of them, at the upper end of what it may be: the more,
-/// the less is gained by having several rows. Series of which a value was replaced say nothing of it.
+/// Estimates the correlation of the noise of rows of one cell, the same for all cells, at the upper
+/// end of its confidence interval: the higher it is, the less several rows add. Series with a
+/// replaced value are ignored.
 fn correlation(
     table: SeriesTable,
     rows: &[LogCosts],
@@ -220,12 +223,13 @@ fn correlation(
 #[derive(Clone, Debug)]
 pub(super) struct PairDifferences {
     pub contenders: usize,
-    /// How many of them can be compared with another.
+    /// Number of contenders that can be compared with another.
     pub comparable: usize,
     pub rounds: usize,
-    /// Who costs least by the estimates.
+    /// The contender with the lowest estimated cost.
     pub first: Option<usize>,
-    /// How much more the first of a pair costs than the second, in the order of [`all_pairs`].
+    /// Difference in cost between the first of a pair and the second, in the order of
+    /// [`all_pairs`].
     estimates: Vec<Option<ModeratedEstimate>>,
 }
 
@@ -257,7 +261,7 @@ impl PairDifferences {
         pairs
     }
 
-    /// Those of some contenders alone.
+    /// Returns the pairs of the selected contenders only.
     pub fn restrict(&self, takes_part: impl Fn(usize) -> bool) -> Self {
         let pairs = all_pairs(self.contenders).zip(&self.estimates);
         let estimates = pairs.map(|((one, other), estimate)| {
@@ -266,7 +270,7 @@ impl PairDifferences {
         Self::new(self.contenders, self.rounds, estimates.collect())
     }
 
-    /// How much less one costs than another.
+    /// Returns the pairs with negated differences.
     pub fn reversed(&self) -> Self {
         let estimates = self
             .estimates
@@ -275,7 +279,7 @@ impl PairDifferences {
         Self::new(self.contenders, self.rounds, estimates.collect())
     }
 
-    /// How much more one costs than another.
+    /// Returns the difference in cost between one contender and another.
     pub fn between(&self, one: usize, other: usize) -> Option<ModeratedEstimate> {
         let (a, b) = (one.min(other), one.max(other));
         let before = a * self.contenders - a * (a + 1) / 2;
@@ -303,7 +307,7 @@ impl PairDifferences {
     }
 }
 
-/// Every pair of so many, in the order of [`Estimates::pairs`].
+/// Returns every pair of this number of contenders, in the order of [`Estimates::pairs`].
 pub(super) fn all_pairs(count: usize) -> impl Iterator<Item = (usize, usize)> {
     (0..count).flat_map(move |a| (a + 1..count).map(move |b| (a, b)))
 }

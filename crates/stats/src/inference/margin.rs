@@ -27,7 +27,8 @@ impl Margin {
     }
 }
 
-/// What can be said of one beside another. Shares are of the lower cost: at 0.2 the worse one costs 1.2 times as much.
+/// Verdict on one contender against another. Shares are of the lower cost: at 0.2 the worse one
+/// costs 1.2 times as much.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -42,8 +43,8 @@ pub enum ComparisonVerdict {
     Identical,
     /// None of this is shown.
     NotEnoughRounds {
-        /// How many would do, were the estimates what they are now; `None` where that is more than [`MOST_ROUNDS`], or
-        /// nothing says how noisy the values are.
+        /// Number of rounds that would suffice if the estimates stayed the same. `None` if it
+        /// exceeds [`MOST_ROUNDS`], or if the noise is unknown.
         rounds: Option<u32>,
     },
 }
@@ -59,7 +60,7 @@ impl ComparisonVerdict {
         matches!(self, Self::BetterByAtLeast(_) | Self::WorseByAtLeast(_))
     }
 
-    /// The same of the other one.
+    /// Returns the verdict from the point of view of the other one.
     #[must_use]
     pub const fn reversed(self) -> Self {
         match self {
@@ -70,8 +71,9 @@ impl ComparisonVerdict {
     }
 }
 
-/// What values without noise say, in log costs more than another in each round: what all rounds have in common. `None` where
-/// they disagree, and it takes a test over rounds.
+/// Returns the verdict for values without noise, from the differences of log costs in each round:
+/// the statement that holds in all rounds. Returns `None` if they disagree, so that a test over
+/// rounds is needed.
 pub(super) fn exact(differences: &[f64], margin: Margin) -> Option<ComparisonVerdict> {
     let least = differences.iter().copied().reduce(f64::min)?;
     let most = differences.iter().copied().reduce(f64::max)?;

@@ -1,13 +1,15 @@
-//! How a verdict is reached: from log costs of rows, contenders and rounds to shortlists and verdicts with bounds.
+//! Computes verdicts: from log costs of rows, contenders and rounds to shortlists and verdicts with
+//! bounds.
 //!
-//! A campaign has few rounds and many rows. So the noise of a pair of contenders in a row is estimated from its own
-//! rounds *and* from all other rows and pairs ([`moderated`]), every claim is made against one margin of relevance
-//! ([`margin`]), contenders are compared with the best instead of all with all ([`best`]), and the number of
-//! claims is corrected for ([`multiplicity`]): over all rows of a report the share of false marks is at most
-//! [`FALSE_LIMIT`], and over all its uses together the chance of any false claim is. `make error-rates` counts both.
+//! A campaign has few rounds and many rows. So the noise of a pair of contenders in a row is
+//! estimated from its rounds *and* from all other rows and pairs ([`moderated`]), every claim is
+//! made against one margin of relevance ([`margin`]), contenders are compared with the best instead
+//! of all with all ([`best`]), and the number of claims is corrected for ([`multiplicity`]). The
+//! share of false marks over all rows of a report is at most [`FALSE_LIMIT`], and so is the
+//! probability of any false claim over all its uses. `make error-rates` measures both.
 //!
-//! Everything here is plain numbers: natural logarithms of costs, of which less is better. Nothing is drawn at
-//! random, so that the same numbers always give the same verdicts.
+//! All inputs are natural logarithms of costs (lower is better). The computation uses no random
+//! numbers, so the same inputs always give the same verdicts.
 
 mod estimates;
 mod margin;
@@ -37,33 +39,33 @@ pub const FDR_LIMIT: f64 = 0.05;
 pub struct LogCosts {
     /// The number of its test. The rows of one test, contender and round come from one cell, and share its disturbance.
     pub test: usize,
-    /// For each contender and each round the logarithm of the cost; `None` where there is none.
+    /// Logarithm of the cost for each contender and each round, or `None` without a value.
     pub logs: Vec<Vec<Option<f64>>>,
 }
 
 /// The log costs of a campaign.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CampaignCosts {
-    /// How many contenders each row has.
+    /// Number of contenders in each row.
     pub contenders: usize,
     /// The rows.
     pub rows: Vec<LogCosts>,
-    /// Whether values are free of noise, as in virtual time. A verdict is then about the rounds that were run: a
-    /// single one is enough, and a bound is what the least of the rounds says.
+    /// Whether values are free of noise, as in virtual time. A verdict is about the rounds that
+    /// were run: a single one is enough, and a bound is the smallest value over the rounds.
     pub exact: bool,
 }
 
 /// Some contenders and some rows of a campaign.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Selected {
-    /// Whether each contender takes part.
+    /// Whether each contender is selected.
     pub contenders: Vec<bool>,
     /// Whether each row counts.
     pub rows: Vec<bool>,
 }
 
 impl CampaignCosts {
-    /// Those of some contenders in some rows.
+    /// Returns the costs of the selected contenders in the selected rows.
     fn among(&self, selected: &Selected) -> Self {
         let mut some = self.clone();
         for (row, counts) in some.rows.iter_mut().zip(&selected.rows) {
@@ -76,7 +78,7 @@ impl CampaignCosts {
         some
     }
 
-    /// The same with every sign turned round, so that the worst comes first.
+    /// Returns the costs with all signs reversed, so that the worst comes first.
     #[must_use]
     pub fn negated(&self) -> Self {
         let mut turned = self.clone();
@@ -94,7 +96,7 @@ impl LogCosts {
         self.logs.iter().map(Vec::len).max().unwrap_or(0)
     }
 
-    /// How much more one contender costs than another, in the rounds that both have; those rounds first.
+    /// Returns the rounds that both contenders have, and the difference of their log costs in each.
     fn differences(&self, one: usize, other: usize) -> (Vec<usize>, Vec<f64>) {
         let rounds = self.logs[one].iter().zip(&self.logs[other]).enumerate();
         rounds

@@ -1,10 +1,11 @@
 //! Means of few values whose noise is estimated together with that of many others: the moderated t.
 //!
-//! The variance of a series with d degrees of freedom, s², is drawn towards what the prior expects of it, s₀² with d₀:
-//! (d₀·s₀² + d·s²) / (d₀ + d), which has d₀ + d degrees of freedom (G. K. Smyth, Stat. Appl. Genet. Mol. Biol. 3, 2004).
-//! A series whose own variance is far too large for that prior has less of it (B. Phipson, S. Lee, I. J. Majewski,
-//! W. S. Alexander and G. K. Smyth, Ann. Appl. Stat. 10, 2016): d₀ is multiplied by the number of independent
-//! series times the chance of so large a ratio s²/s₀², where that is below one.
+//! The variance of a series with d degrees of freedom, s², is shrunk towards the expectation of the
+//! prior, s₀² with d₀: (d₀·s₀² + d·s²) / (d₀ + d), which has d₀ + d degrees of freedom (G. K.
+//! Smyth, Stat. Appl. Genet. Mol. Biol. 3, 2004). A series whose sample variance is far too large
+//! for that prior uses less of it (B. Phipson, S. Lee, I. J. Majewski, W. S. Alexander and G. K.
+//! Smyth, Ann. Appl. Stat. 10, 2016): d₀ is multiplied by the number of independent series times
+//! the probability of a ratio s²/s₀² at least as large, if that product is below one.
 
 use statrs::function::beta::beta_reg;
 
@@ -20,7 +21,7 @@ pub(super) struct PairSeries {
     pub row: usize,
     /// Its column.
     pub column: usize,
-    /// How many of the values were put in for others, and are none of their own.
+    /// Number of values that replace stalled ones and are not observations.
     pub replaced: usize,
     count: usize,
     first: f64,
@@ -50,12 +51,13 @@ impl PairSeries {
     }
 }
 
-/// A mean with what is known of its noise.
+/// A mean with an estimate of its noise.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ModeratedEstimate {
     /// The mean.
     pub mean: f64,
-    /// The variance of the mean; 0 where all rounds say the same, infinite where nothing says how noisy they are.
+    /// The variance of the mean; 0 if all rounds have the same value, infinite if the noise is
+    /// unknown.
     pub variance: f64,
     /// Degrees of freedom of that variance.
     pub freedom: f64,
@@ -63,7 +65,7 @@ pub struct ModeratedEstimate {
     pub is_nothing: bool,
 }
 
-/// Estimates of all series of a table; `None` where there are no values.
+/// Returns the estimates of all series of a table, or `None` for series without values.
 pub(super) fn moderate(
     table: SeriesTable,
     series: &[PairSeries],
@@ -85,7 +87,7 @@ pub(super) fn moderate(
 }
 
 impl ModeratedEstimate {
-    /// The same with the sign turned round.
+    /// Returns the estimate with its sign reversed.
     pub fn reversed(self) -> Self {
         Self {
             mean: -self.mean,
@@ -93,7 +95,7 @@ impl ModeratedEstimate {
         }
     }
 
-    /// How many standard errors the mean lies above a value.
+    /// Returns the distance of the mean above a value, in standard errors.
     pub fn t_statistic(&self, value: f64) -> f64 {
         match self.mean - value {
             way if self.variance > 0.0 => way / self.variance.sqrt(),
@@ -111,12 +113,12 @@ impl ModeratedEstimate {
         }
     }
 
-    /// The chance of an error above so much.
+    /// Returns the probability of an error larger than this.
     pub fn error_probability(&self, error: f64) -> f64 {
         self.p_value(self.mean - error)
     }
 
-    /// What the truth is above, but for this chance.
+    /// Returns a lower bound of the truth, which is wrong with this probability.
     pub fn lower_bound(&self, chance: f64) -> f64 {
         match self.variance > 0.0 {
             true => self.mean - student::quantile(chance, self.freedom) * self.variance.sqrt(),

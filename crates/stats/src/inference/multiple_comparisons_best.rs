@@ -1,12 +1,15 @@
-//! Who may be the best of a row or a use, and how much worse everybody else is at least.
+//! Finds the contenders that may be the best in a row or a use, and the least by which every other
+//! contender is worse.
 //!
-//! Each contender is compared with every other, over the rounds that both have, which takes out what a round has in
-//! common. It leaves the shortlist where it is shown to be worse than one of them by more than the
-//! margin: then it is worse than the best, too, whoever that is (subset selection, S. S. Gupta, Technometrics 7, 1965;
-//! multiple comparisons with the best, J. C. Hsu, J. Am. Stat. Assoc. 79, 1984).
+//! Each contender is compared with every other, over the rounds that both have, which cancels the
+//! effects of a round. A contender leaves the shortlist if it is shown to be worse than another by
+//! more than the margin, because it is also worse than the best, whichever that is (subset
+//! selection, S. S. Gupta, Technometrics 7, 1965; multiple comparisons with the best, J. C. Hsu, J.
+//! Am. Stat. Assoc. 79, 1984).
 //!
-//! A *use* is tested by what it costs: the weighted sum of log costs. Rows of one test come from the same cell, and their
-//! noise goes together as far as it does in the campaign; rows of different tests are independent.
+//! A *use* is tested by its cost: the weighted sum of log costs. Rows of one test come from the
+//! same cell, and their noise is correlated as estimated from the campaign; rows of different tests
+//! are independent.
 
 use super::estimates::{PairDifferences, PairwiseEstimates};
 use super::margin::{ComparisonVerdict, Margin, exact, rounds_needed};
@@ -14,48 +17,50 @@ use super::multiplicity::{level, sidak};
 use super::sum::WeightedSum;
 use super::{CampaignCosts, FDR_LIMIT, LogCosts, Selected, student};
 
-/// How contenders stand to the best of a row or a use.
+/// Standing of each contender relative to the best of a row or a use.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BestComparison {
-    /// The contender with the lowest cost by the estimates; `None` where no two are comparable.
+    /// The contender with the lowest estimated cost, or `None` if no two are comparable.
     pub first: Option<usize>,
-    /// Who may be the best, in the campaign's order.
+    /// Contenders that may be the best, in the campaign's order.
     pub shortlist: Vec<usize>,
     /// For each contender the log of its cost as a multiple of the first's.
     pub differences: Vec<Option<f64>>,
-    /// For each contender its verdict against the best; of those on the shortlist, against the first, and of the
-    /// first, against whoever comes next to it. `None` where it is not comparable.
+    /// Verdict on each contender against the best; for the shortlist, against the first; for the
+    /// first, against the next one. `None` if it is not comparable.
     pub verdicts: Vec<Option<ComparisonVerdict>>,
     /// Whether shares in the verdicts are the differences themselves: one round of values that are free of noise.
     pub exact: bool,
 }
 
-/// What is asked of several rows together.
+/// A question about several rows together.
 #[derive(Clone, Copy, Debug)]
 pub struct Contrast<'a> {
-    /// What each row weighs.
+    /// Weight of each row.
     pub weights: &'a [f64],
-    /// Which contenders take part.
+    /// Whether each contender is selected.
     pub takes_part: &'a [bool],
-    /// What is of no relevance.
+    /// Margin of relevance.
     pub margin: Margin,
-    /// How many such questions a report answers.
+    /// Number of such questions that a report answers.
     pub family: usize,
 }
 
-/// The chance of a false claim about each of so many questions.
+/// Returns the allowed probability of a false claim for each question of a family of this size.
 pub fn family_level(family: usize) -> f64 {
     FDR_LIMIT / family.max(1) as f64
 }
 
 impl PairwiseEstimates {
-    /// The standings of all rows. Of what they call worse, and of what they call equal, at most [`FALSE_LIMIT`] is false.
+    /// Returns the standings of all rows. At most [`FALSE_LIMIT`] of the verdicts "worse" is false,
+    /// and likewise of the verdicts "equal".
     pub fn rows(&self, margin: Margin) -> Vec<BestComparison> {
         standings(&self.rows, &self.costs, self.costs.contenders, margin)
     }
 
-    /// The same of some contenders in some rows, which are set against each other alone; and the standings of what they
-    /// gain, whose best is the worst of a row. What is known of noise is still that of the whole campaign.
+    /// Returns the standings of the selected contenders in the selected rows, compared only with
+    /// each other, and the standings of the negated costs, whose best is the worst of a row. The
+    /// noise estimate still comes from the whole campaign.
     pub fn rows_among(&self, selected: &Selected, margin: Margin) -> [Vec<BestComparison>; 2] {
         let costs = self.costs.among(selected);
         let rows: Vec<PairDifferences> = self
@@ -72,8 +77,8 @@ impl PairwiseEstimates {
         ]
     }
 
-    /// In which interval the cost of each contender lies as a multiple of the first's, in logarithms, each by itself with a
-    /// confidence of 95 %; without noise, from the smallest to the largest of the rounds. `None` where nothing says.
+    /// Returns the 95 % interval of each contender's cost as a multiple of the first's, in
+    /// logarithms. Without noise, the interval spans the rounds. `None` if it cannot be estimated.
     pub fn intervals(&self, asked: Contrast<'_>) -> Vec<Option<[f64; 2]>> {
         let used = asked.used();
         let all = self.sums(&used, asked.takes_part);
@@ -162,7 +167,7 @@ impl Contrast<'_> {
     }
 }
 
-/// The standings of rows with their costs, among so many who take part.
+/// Returns the standings of rows with their costs, among this number of selected contenders.
 fn standings(
     rows: &[PairDifferences],
     costs: &CampaignCosts,
@@ -201,8 +206,8 @@ fn summed_up(rows: &[(&LogCosts, f64)], takes_part: &[bool]) -> LogCosts {
     }
 }
 
-/// What values without noise say of a contender: by how much it is worse than any other in every round, else how it
-/// stands to the first.
+/// Returns the verdict for values without noise: the share by which a contender is worse than any
+/// other in every round, or else its verdict against the first.
 fn certain(
     row: &LogCosts,
     one: usize,
@@ -228,8 +233,9 @@ struct SignificanceLevels {
 }
 
 impl SignificanceLevels {
-    /// Over all rows. That a contender is worse than the best is shown by any other, so that its p value is the least of
-    /// them by their number; that it is equal, by the first alone, which the estimates favour.
+    /// Computes the levels over all rows. Any other contender can show that one is worse than the
+    /// best, so its p value is the smallest of them multiplied by their number. Equality is shown
+    /// only against the first, which the estimates favour.
     fn of(rows: &[PairDifferences], takes_part: usize, margin: Margin) -> Self {
         let contenders = rows.first().map_or(0, |pairs| pairs.contenders);
         let others = takes_part.saturating_sub(1).max(1) as f64;
@@ -328,7 +334,7 @@ fn equal_in_use(
 }
 
 impl BestComparison {
-    /// Puts it together from what each contender is by itself.
+    /// Combines the verdicts of all contenders.
     fn of(
         pairs: &PairDifferences,
         without_noise: bool,
@@ -349,7 +355,7 @@ impl BestComparison {
         if let Some(first) = pairs.first.filter(|first| !is_worse(*first)) {
             let others = verdicts.iter().flatten().copied();
             verdicts[first] = first_of(&others.collect::<Vec<ComparisonVerdict>>());
-            // Who is as good as the first is as open.
+            // A contender identical to the first has the same open verdict.
             if let open @ Some(ComparisonVerdict::NotEnoughRounds { .. }) = verdicts[first] {
                 let same = verdicts.iter_mut();
                 same.filter(|one| **one == Some(ComparisonVerdict::Identical))

@@ -7,7 +7,7 @@ use crate::inference::{CampaignCosts, MAX_ROUNDS};
 
 const MARGIN: Margin = Margin(0.05);
 
-/// Rows of the same contenders, each a test of its own, from costs.
+/// Creates rows of the same contenders, each a separate test, from costs.
 fn costs(rows: &[&[&[f64]]], exact: bool) -> CampaignCosts {
     let log = |cost: &f64| (*cost > 0.0).then(|| cost.ln());
     let of_contender = |rounds: &&[f64]| rounds.iter().map(log).collect();
@@ -87,12 +87,12 @@ fn more_rounds_find_more() {
 }
 
 #[test]
-fn one_round_says_nothing_where_there_is_noise_and_everything_where_there_is_none() {
+fn one_round_decides_only_without_noise() {
     let rows: &[&[&[f64]]] = &[&[&[100.0], &[103.0], &[130.0], &[100.0]]];
     let noisy = &rows_of(&costs(rows, false))[0];
     assert_eq!(noisy.shortlist, [0, 1, 2, 3]);
     let open = Some(ComparisonVerdict::NotEnoughRounds { rounds: None });
-    // Also of those that are the same in it, for what is open of one is open of the other.
+    // Identical contenders are also undecided, because a verdict on one applies to the other.
     assert_eq!(noisy.verdicts, [open; 4]);
 
     let exact = &rows_of(&costs(rows, true))[0];
@@ -146,7 +146,7 @@ fn values_that_never_vary_are_certain_in_any_clock() {
 }
 
 #[test]
-fn who_has_no_value_has_no_verdict() {
+fn a_contender_without_values_has_no_verdict() {
     let rows: &[&[&[f64]]] = &[&[&[100.0, 150.0], &[0.0, 0.0], &[120.0, 110.0]]];
     let costs = costs(rows, false);
     for standing in [&rows_of(&costs)[0], &uses_of(&costs, &[vec![1.0]])[0]] {
@@ -218,7 +218,7 @@ fn the_same_numbers_give_the_same_verdicts_and_order_does_not_matter() {
     }
 }
 
-/// Who takes no part is compared with nobody, and the first is the first of those left.
+/// An unselected contender is not compared, and the first is the first of the selected ones.
 #[test]
 fn a_selection_is_ranked_by_itself() {
     let row: &[&[f64]] = &[&[1.0, 1.0], &[2.0, 2.0], &[4.0, 4.0]];
@@ -237,7 +237,7 @@ fn a_selection_is_ranked_by_itself() {
 
 /// Without noise an interval goes from the least to the most of the rounds; with noise it holds the estimate.
 #[test]
-fn an_interval_is_around_what_one_costs_beside_the_first() {
+fn an_interval_covers_the_cost_relative_to_the_first() {
     let row: &[&[f64]] = &[&[1.0, 1.0, 1.0], &[2.0, 2.2, 2.1]];
     for exact in [true, false] {
         let estimates = PairwiseEstimates::from_costs(costs(&[row], exact));

@@ -1,10 +1,11 @@
-//! How many claims are made, and what that costs each.
+//! Corrections for the number of claims.
 
-/// The level at which claims are made such that at most a share of them is expected to be false: the largest
-/// q·r/m with r of the m p values at or below it (Y. Benjamini and Y. Hochberg, J. R. Stat. Soc. B 57, 1995). It holds for
-/// p values that rise and fall together, as those of one cell do (Benjamini and Yekutieli, Ann. Stat. 29, 2001); bounds at
-/// that level are false no more often (the false coverage rate of Benjamini and Yekutieli, J. Am. Stat. Assoc. 100, 2005).
-/// Where nothing is claimed it is what the first claim would have needed, q/m.
+/// Returns the level of claims at which at most a share of them is expected to be false: the
+/// largest q·r/m with r of the m p values at or below it (Y. Benjamini and Y. Hochberg, J. R. Stat.
+/// Soc. B 57, 1995). This holds for positively dependent p values, such as those of one cell
+/// (Benjamini and Yekutieli, Ann. Stat. 29, 2001); bounds at that level are false no more often
+/// (the false coverage rate of Benjamini and Yekutieli, J. Am. Stat. Assoc. 100, 2005). Returns
+/// q/m, the level that the first claim would have needed, if there are no claims.
 pub(super) fn level(mut sorted: Vec<f64>, q: f64) -> f64 {
     sorted.sort_by(f64::total_cmp);
     let steps = |claims: usize| q * claims as f64 / sorted.len().max(1) as f64;
@@ -14,13 +15,15 @@ pub(super) fn level(mut sorted: Vec<f64>, q: f64) -> f64 {
     steps(made.unwrap_or(1))
 }
 
-/// The chance that any of k contenders, of which each is compared with each, is falsely called worse than the best by more
-/// than a margin, where one pair of them is with the chance `beyond`, and would be worse than an equal one with `above`.
+/// Returns the probability that any of k contenders, all compared with each other, is falsely
+/// called worse than the best by more than a margin. `beyond` is the probability of this error for
+/// a single pair, `above` that of being called worse than an equal one.
 ///
-/// Suppose b contenders are as good as the best. Such a claim is false where one of the others is put farther from
-/// one of the b than it is, which is b·(k − b) pairs at their edge; or where one of the b is, which is
-/// b·(b − 1) pairs, each of which would have to be off by the margin more. The worst b counts: for small
-/// errors that is k²/4 pairs, for errors that are large beside the margin all k·(k − 1).
+/// Suppose b contenders are as good as the best. Such a claim is false in two cases. Either another
+/// contender is estimated farther from one of the b than it is: b·(k − b) pairs, at the margin. Or
+/// one of the b is called worse than another of the b: b·(b − 1) pairs, whose error must be larger
+/// by the margin. The worst b counts: k²/4 pairs for small errors, and all k·(k − 1) for errors
+/// much larger than the margin.
 pub(super) fn sidak(contenders: usize, beyond: f64, above: f64) -> f64 {
     let chance = |best: usize| {
         let pairs = |count: usize| count as f64;
@@ -33,7 +36,8 @@ pub(super) fn sidak(contenders: usize, beyond: f64, above: f64) -> f64 {
 mod tests {
     use super::*;
 
-    /// The example of Benjamini and Hochberg's article: 15 p values, of which the first four are claimed at 5 %.
+    /// The example of Benjamini and Hochberg's article: the first four of 15 p values are claimed
+    /// at 5 %.
     #[test]
     fn the_articles_example_claims_four() {
         let p_values = [
@@ -45,7 +49,7 @@ mod tests {
     }
 
     #[test]
-    fn a_quarter_of_the_square_counts_where_errors_are_small_and_all_pairs_where_they_are_large() {
+    fn a_quarter_of_the_pairs_counts_for_small_errors() {
         assert_eq!(sidak(12, 0.01, 0.0), 0.36);
         assert_eq!(sidak(12, 0.01, 0.01), 1.32);
         assert_eq!(sidak(2, 0.01, 0.0), 0.01);

@@ -1,11 +1,11 @@
-//! Values of cells that stalled: where one lies far above the other rounds of its contender, it is replaced by what these
-//! say.
+//! Replaces values of stalled cells: a value far above the other rounds of its contender is
+//! replaced by an estimate from them.
 //!
-//! A disturbance makes a cell slower and hardly ever faster, so that only values above are looked at: of two stalls in
-//! three rounds the good value is never the one that goes. A replaced value is no observation: its
-//! series has a degree of freedom less. What is left of its round is its part in all others' comparisons,
-//! which is why it is replaced and not left out: without it, two stalls of another contender in the other rounds would
-//! be all that is compared.
+//! A disturbance makes a cell slower and hardly ever faster, so only high values are checked: with
+//! two stalls in three rounds the good value is never replaced. A replaced value is not an
+//! observation, so its series has one degree of freedom less. Its round still counts in the
+//! comparisons of all other contenders. The value is replaced rather than removed because otherwise
+//! two stalls of another contender in the other rounds would be all that is compared.
 
 use super::LogCosts;
 use super::prior::{Prior, PriorWeighting, SeriesTable};
@@ -70,7 +70,8 @@ pub(super) fn replace(rows: &mut [LogCosts], contenders: usize, tests: usize) ->
     replaced
 }
 
-/// Replaces the values of a contender that lie so far above their median, and says of which rounds.
+/// Replaces values of a contender that exceed their median by more than `reach`. Returns the
+/// affected rounds.
 fn replace_above(logs: &mut [Option<f64>], of_rounds: &[f64], reach: f64) -> Vec<usize> {
     let values: Vec<(usize, f64)> = without_rounds(logs, of_rounds).collect();
     let all: Vec<f64> = values.iter().map(|v| v.1).collect();
@@ -94,7 +95,8 @@ fn without_rounds<'a>(
     values.filter_map(|(round, (value, part))| Some((round, (*value)? - part)))
 }
 
-/// What contenders have in common in each round: the median of how far each is off its own median.
+/// Returns the effect of each round on all contenders: the median of each contender's deviation
+/// from its median.
 fn parts_of_rounds(row: &LogCosts) -> Vec<f64> {
     let present = |logs: &Vec<Option<f64>>| logs.iter().flatten().copied().collect::<Vec<f64>>();
     let centres: Vec<Option<f64>> = row.logs.iter().map(|l| median(&present(l))).collect();

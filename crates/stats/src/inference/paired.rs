@@ -1,7 +1,8 @@
-//! Two series beside each other: a contender in two campaigns, or two contenders of one.
+//! Compares two series: a contender in two campaigns, or two contenders of one.
 //!
-//! All results that are compared are one family, as the rows of a report are: at most [`FALSE_LIMIT`] of what is called
-//! different is not, and where nothing differs any is in at most so many comparisons.
+//! All compared results are one family, like the rows of a report: at most [`FALSE_LIMIT`] of the
+//! verdicts "different" is false, and without any difference at most this share of comparisons
+//! contains one.
 
 use std::collections::BTreeMap;
 
@@ -16,18 +17,19 @@ use super::prior::SeriesTable;
 use super::sessions;
 use super::sum::{ChiSquareDraws, SumTerm, WeightedSum};
 
-/// What rounds of the two sides have to do with each other.
+/// Relation between the rounds of the two sides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BlockDesign {
     /// Nothing.
     Unpaired,
     /// They are the same rounds, or have the same seeds.
     PairedByRound,
-    /// The same, and values are free of noise, as in virtual time: one round is enough.
+    /// Paired rounds whose values are free of noise, as in virtual time: one round is enough.
     Deterministic,
     /// They are no rounds, but means of sessions ([`super::sessions`]).
     BySession,
-    /// They are no rounds, but means of hosts, of which each has both sides: a host is a block ([`super::sessions`]).
+    /// Means of hosts instead of rounds. Each host has both sides and is a block
+    /// ([`super::sessions`]).
     ByHost,
 }
 
@@ -38,7 +40,7 @@ pub struct PairedResult {
     pub row: usize,
     /// The number of its test, as in [`super::RowCosts`].
     pub test: usize,
-    /// The number of its contender, of which a comparison may have several.
+    /// The number of its contender; a comparison may have several contenders.
     pub contender: usize,
     /// The log cost in each round before.
     pub before: Vec<Option<f64>>,
@@ -46,7 +48,7 @@ pub struct PairedResult {
     pub after: Vec<Option<f64>>,
 }
 
-/// What is known of a result after, against the same before.
+/// Comparison of a result after with the same result before.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ComparisonResult {
@@ -56,13 +58,14 @@ pub struct ComparisonResult {
     pub low: f64,
     /// The upper end.
     pub high: f64,
-    /// What it comes to.
+    /// Verdict.
     pub verdict: ComparisonVerdict,
-    /// The least share by which it would have to be worse to be called so, with the noise that it has.
+    /// The smallest regression that would be detected at this level of noise, as a share.
     pub detectable: f64,
 }
 
-/// What is known of each result after, against the same before; `None` where nothing is comparable.
+/// Compares each result after with the same result before. Returns `None` for results that are not
+/// comparable.
 pub fn compare_pairs(
     results: &[PairedResult],
     pairing: BlockDesign,
@@ -72,8 +75,8 @@ pub fn compare_pairs(
 }
 
 impl PairwiseEstimates {
-    /// What is known of every pair of contenders in every row, the second beside the first, in the order of
-    /// [`Estimates::pairs`]: all of them are one family.
+    /// Compares every pair of contenders in every row, the second relative to the first, in the
+    /// order of [`Estimates::pairs`]. All pairs are one family.
     pub fn every_pair(&self, margin: Margin) -> Vec<Vec<Option<ComparisonResult>>> {
         let contenders = self.costs.contenders;
         let pairs: Vec<(usize, usize)> = all_pairs(contenders).collect();
@@ -141,8 +144,8 @@ fn judged(
     .collect()
 }
 
-/// What is known of each contender after over all its results, each weighing the same, against before; the family is the
-/// contenders.
+/// Compares each contender after with before over all its results with equal weights. The
+/// contenders are the family.
 pub fn overall(
     results: &[PairedResult],
     pairing: BlockDesign,
@@ -232,7 +235,7 @@ impl ComparisonResult {
         self.low == self.high
     }
 
-    /// What is known of the same before, against after.
+    /// Returns the comparison of before with after.
     #[must_use]
     pub fn reversed(self) -> Self {
         Self {
@@ -296,7 +299,7 @@ fn by_test(results: &[&PairedResult], pairing: BlockDesign) -> Vec<(f64, PairedR
         .collect()
 }
 
-/// What values without noise say of a weighted sum of results. Its interval is what the rounds range over.
+/// Compares weighted sums of values without noise. The interval spans the rounds.
 fn certain(
     results: &[(&PairedResult, f64)],
     pairing: BlockDesign,
@@ -358,7 +361,7 @@ fn chance_of_difference(estimate: &ModeratedEstimate, margin: Margin) -> f64 {
     (2.0 * chances[0].min(chances[1])).min(1.0)
 }
 
-/// How much more each result costs after than before.
+/// Estimates the difference in cost of each result between after and before.
 fn estimates(results: &[PairedResult], pairing: BlockDesign) -> Vec<Option<ModeratedEstimate>> {
     let sides = if pairing == BlockDesign::Unpaired {
         2
@@ -422,7 +425,7 @@ fn count(numbers: impl Iterator<Item = usize>) -> usize {
 }
 
 impl PairedResult {
-    /// Rounds that both sides have, as far as they go.
+    /// Returns the number of rounds that both sides have.
     fn rounds(&self) -> usize {
         self.before.len().min(self.after.len())
     }

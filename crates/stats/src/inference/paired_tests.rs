@@ -5,7 +5,7 @@ use crate::fixture::costs::{DOZEN, NoiseLevel, SimulationSpec, TrueEffect, besid
 
 const MARGIN: Margin = Margin(0.05);
 
-/// Mean shares, over campaigns, of what is called different and of what is called equal that is not.
+/// Returns the mean share, over campaigns, of false verdicts among "different" and among "equal".
 fn false_shares(what: SimulationSpec, pairing: BlockDesign) -> [f64; 2] {
     let campaigns = 200;
     let mut shares = [0.0; 2];
@@ -43,7 +43,7 @@ fn of_two_campaigns_no_more_is_falsely_called_different_or_equal_than_stated() {
                     deviation,
                     ..DOZEN
                 };
-                // Half of a 95 % interval of so many campaigns around 5 % is 3 %.
+                // With this number of campaigns, half of a 95 % interval around 5 % is 3 %.
                 let [different, equal] = false_shares(what, pairing);
                 assert!(
                     different < 0.08 && equal < 0.08,
@@ -66,7 +66,7 @@ fn result(row: usize, before: &[f64], after: &[f64]) -> PairedResult {
 }
 
 #[test]
-fn in_virtual_time_one_round_of_the_same_seed_is_enough_and_identical_is_said() {
+fn one_round_of_equal_seed_suffices_in_virtual_time() {
     let results = [
         result(0, &[100.0], &[100.0]),
         result(1, &[100.0], &[104.0]),
@@ -95,7 +95,7 @@ fn in_virtual_time_one_round_of_the_same_seed_is_enough_and_identical_is_said() 
 }
 
 #[test]
-fn a_contender_that_got_slower_everywhere_is_found_though_no_row_shows_it() {
+fn finds_an_overall_regression_that_no_single_row_shows() {
     let before = [100.0, 112.0, 93.0];
     let results: Vec<PairedResult> = (0..12)
         .map(|row| {

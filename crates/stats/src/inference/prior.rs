@@ -1,11 +1,12 @@
-//! What all rows and columns say of the noise of one: a prior for variances, fitted to the campaign itself.
+//! A prior for variances, fitted to all rows and columns of the campaign.
 //!
-//! Series stand in a table of rows (results) and columns (contenders, or pairs of them). The logarithm of a standard
-//! deviation is taken to be the sum of a part of its row, a part of its column and a rest. The parts are means that are
-//! drawn towards 0 as far as they could be chance (the estimator of James and Stein, 1961). The variance of the rest,
-//! beyond what chance gives an estimate of so few values, says how far a single standard deviation strays
-//! from what row and column say; as degrees of freedom of the prior it is d₀ with ψ′(d₀/2)/4 = that variance
-//! (G. K. Smyth, Stat. Appl. Genet. Mol. Biol. 3, 2004, whose prior has one part for all).
+//! Series form a table of rows (results) and columns (contenders, or pairs of them). The logarithm
+//! of a standard deviation is modelled as the sum of a row effect, a column effect and a residual.
+//! The effects are means that are shrunk towards 0 to the extent that chance explains them (the
+//! estimator of James and Stein, 1961). The variance of the residual, minus the sampling variance
+//! of an estimate from few values, measures how much a single standard deviation departs from the
+//! model. As degrees of freedom of the prior it is d₀ with ψ′(d₀/2)/4 = that variance (G. K. Smyth,
+//! Stat. Appl. Genet. Mol. Biol. 3, 2004, whose prior has a single effect).
 
 use statrs::function::gamma::digamma;
 
@@ -18,7 +19,7 @@ const MAX_FREEDOM: f64 = 10.0;
 /// The normal quantile that the variance of the rest is below with a confidence of 90 %.
 const Z_90: f64 = 1.2816;
 
-/// A table of series, and how much of it is independent of each other.
+/// A table of series, and the number of independent rows and columns.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SeriesTable {
     /// Rows.
@@ -40,7 +41,7 @@ pub(super) enum PriorWeighting {
     Cautious,
 }
 
-/// What is known of the noise of a series before its own values are looked at.
+/// Prior expectation of the noise of a series.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PriorVariance {
     /// The variance of a value.
@@ -60,7 +61,8 @@ pub(super) struct Prior {
 }
 
 impl Prior {
-    /// Fits it to places in a table and what was estimated there. `None` where there is too little.
+    /// Fits the prior to positions in a table and their estimates. Returns `None` if there are too
+    /// few.
     pub fn fit(
         table: SeriesTable,
         known: &[(usize, usize, LogScaleEstimate)],
@@ -113,7 +115,7 @@ impl Prior {
         })
     }
 
-    /// What it says of a place.
+    /// Returns the expectation of the prior for a position.
     pub fn expected(&self, row: usize, column: usize) -> PriorVariance {
         let log = self.level + self.of_row[row] + self.of_column[column];
         PriorVariance {
@@ -122,14 +124,15 @@ impl Prior {
         }
     }
 
-    /// Its degrees of freedom.
+    /// Returns the degrees of freedom.
     pub fn freedom(&self) -> f64 {
         self.freedom
     }
 }
 
-/// By how much a variance with so many degrees of freedom may be larger than its estimate, at the confidence of
-/// [`CAUTION`]: f by the lower quantile of χ² (E. B. Wilson and M. M. Hilferty, Proc. Natl. Acad. Sci. 17, 1931).
+/// Returns the upper limit of a variance with these degrees of freedom, as a multiple of its
+/// estimate, at the confidence of [`CAUTION`]: f divided by the lower quantile of χ² (E. B. Wilson
+/// and M. M. Hilferty, Proc. Natl. Acad. Sci. 17, 1931).
 fn upper_limit(freedom: f64) -> f64 {
     let ninth = 2.0 / (9.0 * freedom);
     (1.0 - ninth - Z_90 * ninth.sqrt()).powi(-3)
@@ -138,7 +141,7 @@ fn upper_limit(freedom: f64) -> f64 {
 /// The parts of rows, or of columns.
 struct Effects {
     of: Vec<f64>,
-    /// The share of the means that is no chance, 0 … 1.
+    /// The share of the means that chance does not explain, 0 … 1.
     kept: f64,
 }
 
@@ -150,8 +153,9 @@ impl Effects {
         }
     }
 
-    /// Means of the values of each, of which so many are independent, drawn towards 0 as far as they could be chance.
-    /// A single value is no mean: its part would be what it is to be distinguished from.
+    /// Computes the means of the values of each position, shrunk towards 0 to the extent that
+    /// chance explains them. `count` is the number of independent positions. A single value is not
+    /// a mean: the effect could not be separated from the residual.
     fn of(
         count: usize,
         values: impl Iterator<Item = (usize, f64)>,

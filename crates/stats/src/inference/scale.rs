@@ -10,20 +10,21 @@ use crate::median;
 pub(super) struct LogScaleEstimate {
     /// The estimate.
     pub value: f64,
-    /// Its variance where the values are normal.
+    /// Variance of the estimate for normal values.
     pub variance: f64,
 }
 
-/// By the sample's standard deviation: s² of n values is σ²·χ²/d with d = n − 1, so that ln s has the mean
-/// ln σ + (ψ(d/2) − ln(d/2))/2 and the variance ψ′(d/2)/4 (G. K. Smyth, Stat. Appl. Genet. Mol. Biol. 3, 2004).
-/// `None` where there are not two values, or they do not differ.
+/// Estimates the scale from the sample's standard deviation: s² of n values is σ²·χ²/d with d = n −
+/// 1, so that ln s has the mean ln σ + (ψ(d/2) − ln(d/2))/2 and the variance ψ′(d/2)/4 (G. K.
+/// Smyth, Stat. Appl. Genet. Mol. Biol. 3, 2004). Returns `None` with fewer than two values, or if
+/// all are equal.
 pub(super) fn from_deviation(values: &[f64]) -> Option<LogScaleEstimate> {
     let (_, squares) = mean_and_squares(values);
     let freedom = values.len().checked_sub(1)?;
     by_squares(squares, freedom as f64).filter(|_| !is_constant(values))
 }
 
-/// The same from the sum of squared deviations and its degrees of freedom.
+/// Estimates the scale from the sum of squared deviations and its degrees of freedom.
 pub(super) fn by_squares(squares: f64, freedom: f64) -> Option<LogScaleEstimate> {
     let half = freedom / 2.0;
     (half > 0.0 && squares > 0.0).then(|| LogScaleEstimate {
@@ -55,15 +56,16 @@ const LOG_MAD: [(f64, f64); 19] = [
     (-0.4711, 0.0737),
 ];
 
-/// By the median absolute deviation, which one wild value of three and two of five do not move far. `None` where
-/// there are not two values, or half of them do not differ.
+/// Estimates the scale from the median absolute deviation, which tolerates one outlier among three
+/// values and two among five. Returns `None` with fewer than two values, or if half of them are
+/// equal.
 pub(super) fn from_mad(values: &[f64]) -> Option<LogScaleEstimate> {
     let count = values.len();
     let centre = median(values)?;
     let distances: Vec<f64> = values.iter().map(|v| (v - centre).abs()).collect();
     let (mean, variance) = match LOG_MAD.get(count.checked_sub(2)?) {
         Some(counted) => *counted,
-        // The limits for many values, as far as the table shows how they are approached.
+        // Asymptotic values with a correction fitted to the table.
         None => (-0.3938 - 1.55 / count as f64, 1.361 / (count as f64 - 1.5)),
     };
     let deviation = median(&distances).filter(|d| *d > 0.0)?;
@@ -79,7 +81,7 @@ pub(super) fn mean_and_squares(values: &[f64]) -> (f64, f64) {
     (mean, values.iter().map(|v| (v - mean).powi(2)).sum())
 }
 
-/// Whether all values are the same but for rounding of logarithms.
+/// Whether all values are equal, except for the rounding of logarithms.
 pub(super) fn is_constant(values: &[f64]) -> bool {
     values.iter().all(|v| (v - values[0]).abs() < 1e-12)
 }
@@ -123,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn both_estimators_have_the_mean_and_the_variance_that_they_state() {
+    fn both_estimators_have_the_stated_mean_and_variance() {
         let mut draws = Draws::from_seed(1);
         for estimator in [from_deviation, from_mad] {
             for count in [2, 3, 4, 7, 12, 25] {

@@ -1,9 +1,10 @@
-//! Two series of sessions beside each other, or two contenders on several hosts.
+//! Compares two series of sessions, or two contenders on several hosts.
 //!
-//! A campaign is a session: what it has in common — where files came to lie, what else the machine did that hour — its rounds
-//! cannot show, and two campaigns of the same thing differ by more than their rounds do. So where there are several
-//! sessions, the mean of each is one value, and the variation of these means decides (T. Kalibera and R. Jones, "Rigorous
-//! benchmarking in reasonable time", ISMM 2013: the repetitions of the highest level are the ones that count).
+//! A campaign is a session. Its rounds cannot show effects that all of them share, such as the
+//! location of files or other load in that hour, so two runs of the same campaign differ by more
+//! than their rounds do. If there are several sessions, the mean of each is one value, and the
+//! variation of these means decides (T. Kalibera and R. Jones, "Rigorous benchmarking in reasonable
+//! time", ISMM 2013: the repetitions of the highest level are the ones that count).
 
 //!
 //! A host is a block: what it has in common — its processor, its disk — is in both contenders on it, and goes out of
@@ -16,8 +17,9 @@ use super::paired::{BlockDesign, PairedResult};
 use super::prior::{Prior, PriorVariance, PriorWeighting, SeriesTable};
 use super::scale::{by_squares, mean_and_squares};
 
-/// How much more each result costs after than before; the values of either side are means of sessions, both as noisy as
-/// each other, or of hosts, which have a value on both. `None` where there is nothing to compare.
+/// Estimates the difference in cost of each result between after and before. The values of either
+/// side are means of sessions with equal noise, or of hosts, which have a value on both sides.
+/// `None` if no values can be compared.
 pub(super) fn estimates(
     table: SeriesTable,
     results: &[PairedResult],
@@ -51,7 +53,7 @@ pub(super) fn estimates(
     .collect()
 }
 
-/// What the sessions, or the hosts, of a result come to.
+/// Sums over the sessions, or the hosts, of a result.
 struct Sums {
     /// After less before.
     difference: f64,
@@ -150,9 +152,10 @@ mod tests {
         ));
     }
 
-    /// Three hosts, of which one takes three times as long: the standard error is that of the differences, √(0.01²/3).
+    /// Three hosts, and one of them takes three times as long: the standard error is that of the
+    /// differences, √(0.01²/3).
     #[test]
-    fn what_a_host_has_in_common_goes_out_of_the_difference() {
+    fn the_speed_of_a_host_cancels_in_the_difference() {
         let host = [0.0, 3.0f64.ln(), -0.4];
         let other = [0.30, 3.0f64.ln() + 0.31, -0.4 + 0.32];
         let all = overall(
@@ -182,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn one_host_says_nothing_of_others() {
+    fn one_host_is_no_evidence_about_others() {
         let all = overall(
             &[result(0, &[0.0], &[2.0])],
             BlockDesign::ByHost,
@@ -198,8 +201,8 @@ mod tests {
         );
     }
 
-    /// What all results of a session have in common does not become certain by looking at many of them: were each session a
-    /// round, the same numbers would show a difference.
+    /// An effect that all results of a session share does not become significant by having many
+    /// results. If each session were a round, the same numbers would show a difference.
     #[test]
     fn a_session_that_is_slow_in_everything_is_no_regression() {
         let wave = |row: usize, session: usize| 0.001 * ((7 * row + 3 * session) % 5) as f64;

@@ -1,4 +1,4 @@
-//! Student's t distribution, of which tails are wanted that are as thin as one in a million.
+//! Student's t distribution, with tails as thin as one in a million.
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
@@ -8,13 +8,13 @@ pub(super) fn survival(t: f64, freedom: f64) -> f64 {
     distribution.map_or(1.0, |distribution| distribution.sf(t))
 }
 
-/// The value that is exceeded with this chance, which is below one half. By halving: the crate's own inverse does
-/// not come to an end for some degrees of freedom.
+/// Returns the value that is exceeded with this probability, which must be below one half. Uses
+/// bisection because the inverse of the crate does not terminate for some degrees of freedom.
 pub(super) fn quantile(chance: f64, freedom: f64) -> f64 {
     find_root(chance, |t| survival(t, freedom))
 }
 
-/// Where a function that falls from 0 on comes down to a level, to nine digits.
+/// Returns the point at which a function that decreases from 0 reaches a level, to nine digits.
 pub(super) fn find_root(level: f64, function: impl Fn(f64) -> f64) -> f64 {
     let (mut low, mut high) = (0.0, 1.0);
     while function(high) > level && high < 1e150 {

@@ -1,11 +1,12 @@
 //! The distribution of a sum of estimates whose variances are estimated from few values each.
 //!
-//! A cost over many tests is a sum of means, each with few degrees of freedom and a variance of its own (the problem of
-//! Behrens and Fisher). The usual approximation by one t distribution (Welch and Satterthwaite) is good in the middle
-//! and too thin far out, where a claim among hundreds is decided. So the tail is computed: given the true variances the
-//! sum is normal, and what is known of each variance is v·f/χ² with f degrees of freedom; the tail is the mean of
-//! normal tails over draws of all χ². The draws are a Latin hypercube (M. D. McKay, R. J. Beckman and
-//! W. J. Conover, Technometrics 21, 1979): each χ² takes each of its quantiles once, in an order that is fixed.
+//! A cost over many tests is a sum of means, each with few degrees of freedom and a different
+//! variance (the problem of Behrens and Fisher). The usual approximation by one t distribution
+//! (Welch and Satterthwaite) is good in the middle and too thin in the tails, which decide a claim
+//! among hundreds. So the tail is computed: given the true variances the sum is normal, and each
+//! true variance is distributed as v·f/χ² with f degrees of freedom; the tail is the mean of normal
+//! tails over draws of all χ². The draws are a Latin hypercube (M. D. McKay, R. J. Beckman and W.
+//! J. Conover, Technometrics 21, 1979): each χ² takes each of its quantiles once, in a fixed order.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,7 +17,7 @@ use statrs::function::gamma::{gamma_lr, ln_gamma};
 use super::moderated::ModeratedEstimate;
 use super::student;
 
-/// How many draws. The relative error of a tail of one in ten thousand is some tenths.
+/// Number of draws. The relative error of a tail of one in ten thousand is some tenths.
 const DRAWS: usize = 400;
 
 /// A weighted sum of estimates.
@@ -24,7 +25,7 @@ const DRAWS: usize = 400;
 pub(super) struct WeightedSum {
     /// Its value.
     pub value: f64,
-    /// The sum of the variances as they were estimated.
+    /// The sum of the estimated variances.
     pub variance: f64,
     /// Whether every part is nothing at all.
     pub is_nothing: bool,
@@ -33,7 +34,7 @@ pub(super) struct WeightedSum {
 }
 
 impl WeightedSum {
-    /// The chance of an error above so much.
+    /// Returns the probability of an error larger than this.
     pub fn chance_above(&self, error: f64) -> f64 {
         if self.variance == 0.0 {
             return if error > 0.0 { 0.0 } else { 1.0 };
@@ -45,7 +46,8 @@ impl WeightedSum {
         sum / (2 * DRAWS) as f64
     }
 
-    /// What the truth lies in, but for this chance, half of it on either side; `None` where nothing says.
+    /// Returns the interval that misses the truth with this probability, half of it on either side,
+    /// or `None` if the noise is unknown.
     pub fn interval(&self, chance: f64) -> Option<[f64; 2]> {
         if self.variance == 0.0 {
             return Some([self.value; 2]);
@@ -63,7 +65,7 @@ pub(super) struct SumTerm {
     pub share: f64,
     /// The test that it is a result of.
     pub test: usize,
-    /// What is known of it.
+    /// Estimate of the part.
     pub estimate: ModeratedEstimate,
 }
 
@@ -90,7 +92,7 @@ fn of_tests(parts: &[SumTerm], correlation: f64, factor: impl Fn(usize) -> f64) 
         sum += variance.sqrt();
     }
     let all = all + of_test(squares, sum);
-    // Infinite less infinite: nothing says how noisy a part is.
+    // Infinity minus infinity: the noise of a part is unknown.
     if all.is_nan() { f64::INFINITY } else { all }
 }
 
@@ -99,12 +101,12 @@ fn of_tests(parts: &[SumTerm], correlation: f64, factor: impl Fn(usize) -> f64) 
 pub(super) struct ChiSquareDraws {
     /// Quantiles of f/χ² by the bits of f.
     quantiles: BTreeMap<u64, Vec<f64>>,
-    /// Of each part of a sum, which quantile each draw takes.
+    /// For each part of a sum, the quantile of each draw.
     orders: Vec<Vec<usize>>,
 }
 
 impl ChiSquareDraws {
-    /// For sums of so many parts of these.
+    /// Creates the draws for sums of this number of parts of these estimates.
     pub fn new(parts: usize, estimates: impl Iterator<Item = ModeratedEstimate>) -> Self {
         let freedoms = estimates
             .map(|estimate| estimate.freedom)
@@ -121,7 +123,7 @@ impl ChiSquareDraws {
 
     /// The sum of parts, those of one test side by side.
     pub fn sum(&self, parts: &[SumTerm], correlation: f64) -> WeightedSum {
-        // What has infinitely many degrees of freedom has no variance, and no draws.
+        // A part with infinite degrees of freedom has no uncertain variance, and no draws.
         let of_part = |part: &SumTerm| self.quantiles.get(&part.estimate.freedom.to_bits());
         let quantiles: Vec<Option<&Vec<f64>>> = parts.iter().map(of_part).collect();
         let deviation = |draw: usize| {
@@ -163,7 +165,7 @@ pub fn quantiles(freedom: f64) -> Vec<f64> {
     (0..DRAWS).map(quantile).collect()
 }
 
-/// An order of the draws that follows from a number alone.
+/// Returns an order of the draws that depends only on a number.
 fn order(number: u64) -> Vec<usize> {
     let mut order: Vec<usize> = (0..DRAWS).collect();
     SeededRng::new(number).shuffle(&mut order);
@@ -206,8 +208,8 @@ mod tests {
         }
     }
 
-    /// With many degrees of freedom a sum of two equal parts is normal, with twice the variance of one where they are
-    /// of different tests, and up to four times where they are of one.
+    /// With many degrees of freedom a sum of two equal parts is normal. Its variance is twice that
+    /// of one for different tests, and up to four times for parts of one test.
     #[test]
     fn variances_add_up() {
         let normal = student::survival(2.0, 1e6);
@@ -222,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_noise_is_certain() {
+    fn a_sum_without_noise_is_certain() {
         let sum = sum(&[part(0, 1.0, 0.0, f64::INFINITY)], 1.0);
         assert_eq!([sum.chance_above(0.1), sum.chance_above(-0.1)], [0.0, 1.0]);
     }

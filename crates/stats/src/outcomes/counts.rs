@@ -1,4 +1,4 @@
-//! How many cells came to what, and how much of the campaign has run.
+//! Number of cells by outcome, and the share of the campaign that has run.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ pub enum Completeness {
     Incomplete,
 }
 
-/// Cells by what became of them.
+/// Number of cells by outcome.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CellCounts {
@@ -28,7 +28,7 @@ pub struct CellCounts {
     pub run: u32,
     /// Whether that is all.
     pub completeness: Completeness,
-    /// Cells by outcome; outcomes that no cell has are left out.
+    /// Number of cells by outcome; outcomes without cells are omitted.
     pub by_outcome: BTreeMap<RoundOutcome, u32>,
 }
 

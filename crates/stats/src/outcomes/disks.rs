@@ -1,5 +1,5 @@
-//! The results of a campaign disk by disk: contenders on different disks differ by more than their filesystem, and an
-//! answer over all of them together says little about either.
+//! Splits the results of a campaign by disk. Contenders on different disks differ in more than
+//! their filesystem, so an answer over all of them would be meaningless.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,8 +7,8 @@ use model::CampaignResults;
 
 use crate::outcomes::resources;
 
-/// For each of several disks, by name, the results of those contenders that are on it, in the campaign's order; nothing where
-/// all are on one, and of a disk that has one contender.
+/// Returns the results of the contenders on each disk, with the name of the disk, in the campaign's
+/// order. Empty if all contenders are on one disk. A disk with a single contender is omitted.
 pub(crate) fn by_disk(results: &CampaignResults) -> Vec<(String, CampaignResults)> {
     let on = resources::disks(results);
     let mut disks: Vec<&String> = Vec::new();
@@ -41,7 +41,8 @@ fn only(results: &CampaignResults, names: &BTreeSet<&str>) -> CampaignResults {
     strip_disk_suffix(&some).unwrap_or(some)
 }
 
-/// The disk that each contender is on, and what it is called without that, in the campaign's order.
+/// Returns the disk of each contender, and the contender's name without the disk, in the campaign's
+/// order.
 pub fn disk_of_each(results: &CampaignResults) -> Vec<(Option<String>, String)> {
     let contenders = results.campaign.contenders.iter();
     let bare = contenders.zip(resources::disks(results)).map(|(c, disk)| {
@@ -64,7 +65,7 @@ pub fn strip_disk_suffix(results: &CampaignResults) -> Option<CampaignResults> {
         return None;
     }
     let mut renamed = results.clone();
-    // Its members are called otherwise.
+    // Groups refer to the old names of their members.
     renamed.campaign.groups.clear();
     let cells = renamed.cells.iter_mut().map(|c| &mut c.cell.contender);
     let contenders = renamed.campaign.contenders.iter_mut().map(|c| &mut c.name);
@@ -113,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn names_stay_where_two_would_be_called_alike() {
+    fn keeps_names_that_would_become_ambiguous() {
         let results = fixture::on_disks(fixture::plain(), &["ssd", "hdd"]);
         let bare = strip_disk_suffix(&results).unwrap();
         let names = bare.campaign.contenders.iter().map(|c| c.name.as_str());
@@ -126,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_loses_the_disk_and_nothing_else() {
+    fn removes_only_the_disk_from_a_name() {
         for (name, bare) in [
             ("ext4@ssd", "ext4"),
             (

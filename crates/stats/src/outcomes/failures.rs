@@ -1,5 +1,5 @@
-//! Cells that are not ok, with all evidence there is; and what the kernel complained of in those
-//! that are.
+//! Cells that are not ok, with all available evidence, and kernel log complaints of cells that are
+//! ok.
 
 use model::{
     CampaignResults, Cell, CellId, CellResult, CommandRecord, KernelEvent, PhaseResult, Status,
@@ -13,15 +13,15 @@ use serde::{Deserialize, Serialize};
 pub struct PhaseFailure {
     /// Name of the phase.
     pub phase: String,
-    /// What became of it.
+    /// Status of the phase.
     pub status: Status,
-    /// Why, in one line, where that was recorded.
+    /// Reason in one line, if recorded.
     pub reason: Option<String>,
-    /// The system call, where one failed.
+    /// The failed system call, if any.
     pub error: Option<SyscallError>,
 }
 
-/// A cell that is not ok, or one of whose phases is not.
+/// A cell that is not ok, or that has a phase that is not ok.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CellFailure {
@@ -35,34 +35,34 @@ pub struct CellFailure {
     pub test: String,
     /// The round, from 1.
     pub round: u32,
-    /// What became of the cell.
+    /// Status of the cell.
     pub status: Status,
-    /// The step or phase that died first; empty where that was not recorded.
+    /// The first step or phase that failed; empty if not recorded.
     pub step: String,
     /// Why, in one line.
     pub reason: String,
-    /// The system call, where one failed.
+    /// The failed system call, if any.
     pub error: Option<SyscallError>,
-    /// Kernel stacks, where something hung.
+    /// Kernel stacks, if the cell hung.
     pub stacks: Vec<String>,
-    /// Its phases that are not ok.
+    /// Phases that are not ok.
     pub phases: Vec<PhaseFailure>,
-    /// The programs that were run, with what they printed.
+    /// Programs that were run, with their output.
     pub steps: Vec<CommandRecord>,
-    /// What the kernel logged meanwhile.
+    /// Kernel log during the cell.
     pub kernel_log: Vec<String>,
     /// Whether the kernel log could be read at all.
     pub kernel_log_readable: bool,
 }
 
 impl CellFailure {
-    /// Whether the filesystem's own check, run behind the phases, calls it damaged.
+    /// Whether the filesystem check that runs after the phases found damage.
     pub fn is_damage(&self) -> bool {
         self.step == "fsck"
     }
 }
 
-/// What the kernel complained of during a cell that is ok.
+/// Kernel log complaints during a cell that is ok.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct KernelWarning {

@@ -1,4 +1,4 @@
-//! What each contender was found able to do, merged over its cells, and the class that follows.
+//! Features of each contender, merged over its cells, and the class that follows from them.
 
 use model::{
     Bytes, CampaignResults, Contender, DriverKind, Feature, Features, FilesystemFacts, PosixClass,
@@ -6,14 +6,14 @@ use model::{
 };
 use serde::{Deserialize, Serialize};
 
-/// What the probes of several cells came to.
+/// Result of a feature probe, merged over several cells.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum FeatureSupport {
-    /// It worked wherever it was tried.
+    /// It worked up to this size in every cell that tried it, and in some cell no further.
     Yes,
-    /// It worked up to this size wherever it was tried, and in some cell no further.
+    /// It worked in no cell; the reason is from the first one.
     UpTo(Bytes),
     /// It worked nowhere; the reason is that of the first cell.
     No(String),
@@ -23,13 +23,13 @@ pub enum FeatureSupport {
     NotProbed,
 }
 
-/// A feature with what was found.
+/// A feature and its probe result.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FeatureState {
     /// The feature.
     pub feature: Feature,
-    /// What was found.
+    /// Probe result.
     pub found: FeatureSupport,
 }
 
@@ -39,11 +39,11 @@ pub struct FeatureState {
 pub struct ContenderFeatures {
     /// Name of the contender.
     pub contender: String,
-    /// Who drives it.
+    /// Kind of driver of the filesystem.
     pub driver: DriverKind,
     /// The class that follows from the probes.
     pub class: PosixClass,
-    /// What the catalog knows of it, with sources.
+    /// Facts in the catalog, with sources.
     pub facts: FilesystemFacts,
     /// Every feature, in the order of [`Feature::ALL`].
     pub features: Vec<FeatureState>,
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn cells_that_disagree_are_said_to() {
+    fn disagreeing_cells_are_reported() {
         let yes = probe(Some(ProbeResult::Yes));
         let no = probe(Some(ProbeResult::No("ENOTSUP".into())));
         let none = probe(None);

@@ -1,4 +1,4 @@
-//! What a campaign holds besides results: how many cells ran, what failed, which features and resources there were.
+//! Contents of a campaign besides results: counts of cells, failures, features and resources.
 
 pub(crate) mod counts;
 pub(crate) mod disks;

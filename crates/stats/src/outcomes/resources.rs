@@ -1,4 +1,5 @@
-//! What each contender may use, memory and disks, how it is aged, and what of the memory it used beside the page cache.
+//! Memory, disks and ageing of each contender, and the memory it used in addition to the page
+//! cache.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::RobustEstimate;
 
-/// What a contender may use, and what it used.
+/// Resource limits of a contender, and its usage.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Resources {
@@ -18,16 +19,18 @@ pub struct Resources {
     pub contender: String,
     /// Memory that a cell of it may use, the page cache among it; all there is where absent.
     pub memory: Option<Bytes>,
-    /// What the disks of its guests are: the name of a model, `image` or `device`; absent outside guests.
+    /// Disk of its guests: the name of a model, `image` or `device`. `None` outside guests.
     pub disk: Option<String>,
-    /// How many of them there are, where its tests do not say so; absent outside guests.
+    /// Number of disks unless a test specifies another. `None` outside guests.
     pub disks: Option<u32>,
     /// How its filesystem is aged before a test: `agrawal, 80% full`; it is fresh where absent.
     #[serde(default)]
     pub age: Option<String>,
-    /// What the kernel held for it in caches of objects, in bytes; absent where that was not measured.
+    /// Memory of the kernel's object caches for this filesystem, in bytes, or `None` if not
+    /// measured.
     pub kernel: Option<MemoryUsage>,
-    /// What its own processes had for themselves, in bytes; absent where it has none, or that was not measured.
+    /// Private memory of the filesystem's processes, in bytes, or `None` if it has none or if this
+    /// was not measured.
     pub driver: Option<MemoryUsage>,
 }
 
@@ -53,12 +56,13 @@ pub(crate) fn resources(results: &CampaignResults) -> Vec<Resources> {
         .collect()
 }
 
-/// Whether filesystems lie on several disks that are images on one disk of this machine's.
+/// Whether filesystems span several disks that are images on one disk of this machine.
 pub(crate) fn disks_are_images(campaign: &Campaign) -> bool {
     campaign.backend == BackendKind::Loop && campaign.max_disks() > 1
 }
 
-/// What the disks of each contender are, in the campaign's order; nothing outside guests and of what lives in memory.
+/// Returns the disk of each contender, in the campaign's order. `None` outside guests and for
+/// filesystems in memory.
 pub(crate) fn disks(results: &CampaignResults) -> Vec<Option<String>> {
     let campaign = &results.campaign;
     let contenders = campaign.contenders.iter();
@@ -67,7 +71,7 @@ pub(crate) fn disks(results: &CampaignResults) -> Vec<Option<String>> {
 
 fn disk_of(campaign: &Campaign, contender: &Contender) -> Option<String> {
     let guest = campaign.guest.as_ref();
-    // What lives in memory is on none of them.
+    // A filesystem in memory is on none of them.
     let guest = guest.filter(|_| contender.filesystem.commands.need_device());
     match (&contender.own.disk, guest.map(|guest| &guest.disk)) {
         (Some(model), _) | (None, Some(GuestDisk::Model { model })) => Some(model.name.clone()),
@@ -94,7 +98,8 @@ fn of_contender(campaign: &Campaign, contender: &Contender, rounds: &Rounds<'_>)
 /// The cells of a contender that have run, by round.
 type Rounds<'a> = BTreeMap<u32, Vec<&'a CellResult>>;
 
-/// Those of each contender, by name. All cells are looked at once: there may be a million of them.
+/// Returns the rounds of each contender, by name. Reads all cells in a single pass because there
+/// may be a million of them.
 fn rounds(results: &CampaignResults) -> BTreeMap<&str, Rounds<'_>> {
     let mut contenders: BTreeMap<&str, Rounds<'_>> = BTreeMap::new();
     for CellRecord { cell, result } in &results.cells {
@@ -149,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn a_contender_has_its_own_memory_and_disks_and_else_the_campaigns() {
+    fn a_contenders_memory_and_disks_override_the_campaigns() {
         let mut results = fixture::plain();
         results.campaign.contenders[1].own = ContenderOverrides {
             memory: Some(Bytes::mib(32)),
@@ -174,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn of_each_round_the_most_counts_and_over_rounds_the_median() {
+    fn memory_is_the_median_over_rounds_of_each_rounds_maximum() {
         let mut results = fixture::plain();
         let own = results.cells.iter_mut();
         for stored in own.filter(|stored| stored.cell.contender == "slow") {

@@ -1,4 +1,5 @@
-//! What the rows of a campaign cost, as [`crate::inference`] takes it: natural logarithms, of which less is better.
+//! Costs of the rows of a campaign in the form that [`crate::inference`] needs: natural logarithms
+//! (lower is better).
 
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
@@ -18,12 +19,12 @@ pub(crate) struct RankedCosts {
     costs: CampaignCosts,
     /// The number of each row in the costs, by its number in the analysis.
     numbers: BTreeMap<usize, usize>,
-    /// What is known of every pair of contenders in every row; made when it is first asked for.
+    /// Estimates of every pair of contenders in every row, computed on first use.
     estimates: OnceCell<PairwiseEstimates>,
 }
 
 impl RankedCosts {
-    /// Those of the rows by which phases are compared.
+    /// Returns the costs of the rows of primary metrics.
     pub fn from_primary_rows(rows: &[ResultRow], clock: Clock) -> Self {
         Self::of(rows, clock, |row| row.primary)
     }
@@ -56,7 +57,7 @@ impl RankedCosts {
         }
     }
 
-    /// What is known of every pair of contenders in every row.
+    /// Returns the estimates of every pair of contenders in every row.
     pub fn estimates(&self) -> &PairwiseEstimates {
         let make = || PairwiseEstimates::from_costs(self.costs.clone());
         self.estimates.get_or_init(make)
@@ -67,8 +68,8 @@ impl RankedCosts {
         self.numbers.keys().copied().collect()
     }
 
-    /// Where each contender stands in a weighted sum of rows; those who are no candidates take no part. `family` is how
-    /// many such questions the report answers.
+    /// Returns the standing of each contender in a weighted sum of rows; only candidates are
+    /// compared. `family` is the number of such questions that the report answers.
     pub fn weighted(
         &self,
         weights: &[(usize, f64)],
@@ -106,14 +107,15 @@ impl RankedCosts {
         }
     }
 
-    /// Every pair of contenders in every row: of each row its number, and of each pair what the second costs beside the
-    /// first, in the order of [`Estimates::pairs`].
+    /// Compares every pair of contenders in every row. Returns for each row number the cost of the
+    /// second of each pair relative to the first, in the order of [`Estimates::pairs`].
     pub fn every_pair(&self, margin: Margin) -> BTreeMap<usize, Vec<Option<ComparisonResult>>> {
         let rows = self.numbers.keys().copied();
         rows.zip(self.estimates().every_pair(margin)).collect()
     }
 
-    /// One contender beside another, with the number of each row that both have.
+    /// Compares one contender with another. Returns the number of each row that both have, with the
+    /// result.
     pub fn compare(
         &self,
         one: usize,
@@ -138,14 +140,14 @@ impl RankedCosts {
     }
 }
 
-/// Gives every result of a ranked row its place. The primary metrics, whose costs are given back, are one family, all others a
-/// second one.
+/// Gives every result of a ranked row its place. The primary metrics, whose costs are returned, are
+/// one family, all others a second one.
 pub(crate) fn rank_rows(all: &mut [ResultRow], clock: Clock, margin: Margin) -> RankedCosts {
     let of = |primary| RankedCosts::of(all, clock, |row| row.primary == primary);
     let [primary, others] = [true, false].map(of);
     for ranked in [&primary, &others] {
         let standings = ranked.estimates().rows(margin);
-        // The worst of a row is the best of what it gains.
+        // The worst of a row is the best of the negated costs.
         let gains = PairwiseEstimates::from_costs(ranked.costs.negated()).rows(margin);
         for (row, number) in &ranked.numbers {
             give(&mut all[*row], &standings[*number], &gains[*number]);
@@ -168,7 +170,7 @@ fn give(row: &mut ResultRow, standing: &BestComparison, gains: &BestComparison) 
     }
 }
 
-/// Whether contenders can be compared by it: nothing that has no logarithm.
+/// Whether contenders can be ranked by the row: every value must have a logarithm.
 fn is_ranked(row: &ResultRow) -> bool {
     let values = row.results.iter().flat_map(|r| &r.rounds);
     row.ranking == RankingState::Ranked

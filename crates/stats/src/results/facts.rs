@@ -6,10 +6,10 @@ use model::{CampaignResults, CellRecord, CellResult, Measurement, PhaseResult, S
 
 use crate::RoundOutcome;
 
-/// What is known of a campaign's cells.
+/// Results of a campaign's cells.
 pub(crate) struct PhaseIndex<'a> {
     cells: BTreeMap<Key<'a>, &'a CellResult>,
-    /// Where not every round has every cell: those that were planned.
+    /// The planned cells, if not every round has every cell.
     planned: Option<BTreeSet<Key<'a>>>,
     rounds: u32,
 }

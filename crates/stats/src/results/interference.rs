@@ -1,4 +1,5 @@
-//! What the roles of a mix cost each other: each role alone beside the same role in the mix.
+//! Interference between the roles of a mix: compares each role by itself with the same role in the
+//! mix.
 
 use std::collections::BTreeMap;
 
@@ -20,27 +21,29 @@ pub struct Interference {
     pub phase: String,
     /// The role.
     pub role: String,
-    /// The roles that ran beside it.
+    /// The other roles of the mix.
     pub others: Vec<String>,
-    /// What is compared.
+    /// Compared metric.
     pub metric: Metric,
     /// A pair for each contender, in the campaign's order.
     pub contenders: Vec<InterferenceValues>,
 }
 
-/// One contender: medians over rounds, in the metric's unit; absent where it has none, or a round failed.
+/// Medians of one contender over rounds, in the metric's unit. `None` if it has no value, or if a
+/// round failed.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct InterferenceValues {
-    /// Of the role alone.
+    /// Median of the role by itself.
     pub alone: Option<f64>,
-    /// Of the role beside the others.
+    /// Median of the role in the mix.
     #[serde(rename = "beside")]
     pub mixed: Option<f64>,
 }
 
 impl InterferenceValues {
-    /// By how many times the role is worse beside the others than alone; below one where it is better.
+    /// Returns the factor by which the role is worse in the mix than by itself; below one if it is
+    /// better.
     pub fn times_worse(&self, direction: Direction) -> Option<f64> {
         let (alone, beside) = self.alone.zip(self.mixed)?;
         let ratio = match direction {
@@ -104,7 +107,7 @@ pub(crate) fn interference(results: &CampaignResults, rows: &[ResultRow]) -> Vec
     all
 }
 
-/// The phase in which a role of a mix runs alone, and what of it is compared.
+/// Returns the phase in which a role of a mix runs by itself, and the compared metric.
 fn alone<'a>(test: &'a Test, mix: &Mix, role: &str) -> Option<(Metric, &'a Phase)> {
     let role = mix.role(role)?;
     let is_alone =
@@ -133,7 +136,7 @@ mod tests {
     use model::{Direction, Metric};
 
     #[test]
-    fn each_role_is_set_beside_itself_alone() {
+    fn compares_each_role_in_the_mix_with_itself() {
         let analysis = analyse(&fixture::mixed());
         let [deliver, backup] = &analysis.interference[..] else {
             panic!("{:?}", analysis.interference)
@@ -154,13 +157,13 @@ mod tests {
         };
         assert_eq!(worse(deliver, 0), Some(10.0));
         assert_eq!(worse(backup, 0), Some(2.0));
-        // Who failed in a round has no number, and so no comparison.
+        // A contender that failed in a round has no value, and so no comparison.
         assert_eq!(worse(deliver, 2), None);
         assert!(deliver.contenders[2].alone.is_some());
     }
 
     #[test]
-    fn what_is_no_number_is_no_comparison() {
+    fn a_missing_or_zero_value_has_no_comparison() {
         let of = |alone, beside| super::InterferenceValues {
             alone,
             mixed: beside,

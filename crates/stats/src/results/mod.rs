@@ -1,4 +1,5 @@
-//! What was measured, as tables: outcomes, rows of results, sweeps, totals, shares of what the device can do.
+//! Measurements as tables: outcomes, rows of results, sweeps, totals, shares of the raw device's
+//! speed.
 
 pub(crate) mod costs;
 pub(crate) mod facts;

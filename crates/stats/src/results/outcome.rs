@@ -1,16 +1,16 @@
-//! The word for what became of a result in one round: a status, or why there is none.
+//! Outcome of a result in one round: a status, or the reason for its absence.
 
 use std::fmt;
 
 use model::Status;
 use serde::{Deserialize, Serialize};
 
-/// What became of a phase in one round, seen from a result. Never a hole without a word.
+/// Outcome of a phase in one round, from the point of view of a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum RoundOutcome {
-    /// It was done, and the result stands.
+    /// It completed, and the result is valid.
     Ok,
     /// The filesystem cannot do this.
     Unsupported,
@@ -28,7 +28,7 @@ pub enum RoundOutcome {
     TooFast,
     /// It was done, but this number could not be taken: no block device, no single operations.
     NotMeasured,
-    /// Its cell has not run yet.
+    /// The cell has not run yet.
     NotRun,
     /// No such cell was planned: no open answer needed it.
     NotNeeded,
@@ -67,7 +67,7 @@ impl RoundOutcome {
         }
     }
 
-    /// Whether something was tried and did not end well.
+    /// Whether the phase was tried and failed.
     pub const fn is_failure(self) -> bool {
         !matches!(
             self,
@@ -101,7 +101,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_outcome_has_a_word_of_its_own() {
+    fn every_outcome_has_a_distinct_name() {
         let words: std::collections::BTreeSet<_> =
             RoundOutcome::ALL.iter().map(|o| o.name()).collect();
         assert_eq!(words.len(), RoundOutcome::ALL.len());

@@ -1,4 +1,5 @@
-//! One result of two contenders, or of two campaigns, side by side: whether they can be compared, and what they cost.
+//! One result of two contenders, or of two campaigns: whether they can be compared, and their
+//! costs.
 
 use std::collections::BTreeSet;
 
@@ -19,11 +20,11 @@ pub(crate) const fn design_within_campaign(clock: Clock) -> BlockDesign {
     }
 }
 
-/// Where a result stands among all that are compared.
+/// Position of a result among all compared results.
 pub(crate) struct ComparisonKey {
     /// The number of its row.
     pub number: usize,
-    /// That of its contender.
+    /// The number of its contender.
     pub contender: usize,
 }
 
@@ -46,7 +47,8 @@ pub(crate) fn logs(row: &ResultRow, result: &MetricResult) -> Vec<Option<f64>> {
         .collect()
 }
 
-/// The costs of a result before and after, where both were taken in the same way, in no failed round, and have logarithms.
+/// Returns the costs of a result before and after if both were measured in the same way, without
+/// failed rounds, and have logarithms.
 pub(crate) fn paired_costs(
     (row, before, after): RowPair<'_>,
     place: ComparisonKey,

@@ -1,25 +1,27 @@
-//! Where a contender stands beside the best of a row, a group of tests or a use.
+//! Place of a contender relative to the best of a row, a group of tests or a use.
 
 use serde::{Deserialize, Serialize};
 
 use crate::inference::{BestComparison, ComparisonVerdict};
 
-/// Where a contender stands beside the best.
+/// Place of a contender relative to the best.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Rank {
     /// One more than the number of contenders that cost less, by the estimates.
     pub order: u32,
-    /// Its cost as a multiple of the lowest, by the estimates.
+    /// Estimated cost as a multiple of the lowest.
     pub ratio: f64,
-    /// Whether it may be the best: nobody is shown to be better by more than the margin.
+    /// Whether it may be the best: no contender is shown to be better by more than the margin.
     pub shortlisted: bool,
-    /// Whether it is the best: everybody else is shown to be worse by more than the margin.
+    /// Whether it is the best: every other contender is shown to be worse by more than the margin.
     pub best: bool,
-    /// Whether it is the worst of a row: everybody else is shown to be better by more than the margin.
+    /// Whether it is the worst of a row: every other contender is shown to be better by more than
+    /// the margin.
     #[serde(default)]
     pub worst: bool,
-    /// What it is beside the best; of those who may be the best, beside the first of them; of the first, beside the next.
+    /// Verdict against the best; for the shortlist, against the first; for the first, against the
+    /// next one.
     pub verdict: ComparisonVerdict,
     /// Whether the share in the verdict is the difference itself, and no bound of it: values are free of noise, and there
     /// is one round.
@@ -28,7 +30,8 @@ pub struct Rank {
 }
 
 impl Rank {
-    /// Whether it is equal to the first within the margin, or is the first and somebody else is equal to it.
+    /// Whether it is equal to the first within the margin, or is the first and another contender is
+    /// equal to it.
     pub const fn is_equal(&self) -> bool {
         self.shortlisted
             && matches!(
@@ -43,7 +46,8 @@ impl Rank {
     }
 }
 
-/// The places of a standing, in the campaign's order; none where a contender is comparable to nobody.
+/// Returns the places of a standing, in the campaign's order, or `None` for a contender that is not
+/// comparable to any other.
 pub(crate) fn places(standing: &BestComparison) -> Vec<Option<Rank>> {
     let lowest = standing.differences.iter().flatten().copied();
     let lowest = lowest.fold(f64::INFINITY, f64::min);

@@ -1,9 +1,9 @@
-//! How close a result comes to what the device could do without a filesystem, and how much of it the
-//! program itself took.
+//! Compares results with the speed of the raw device, that is, without a filesystem, and computes
+//! the share of the time that fsarena itself took.
 //!
-//! A result has a share of what the raw device can do only where the phase moved its data between memory and device
-//! while the clock ran: reads that began without a cache, writes that ended with the data on the
-//! device. What the page cache served says nothing about the device.
+//! A result has a share of the raw device's speed only if the phase moved its data between memory
+//! and device during the timed part: reads that began without a cache, writes that ended with the
+//! data on the device. Data served from the page cache shows nothing about the device.
 
 use model::{
     AccessPattern, CacheState, Calibration, HarnessOverhead, Io, IoEngine, Metric, Op, Phase,
@@ -17,37 +17,38 @@ pub const OVERHEAD_ABOVE: f64 = 5.0;
 /// Share of the smallest, in percent, by which readings of the raw device may differ before a range is given.
 pub const STEADY_BELOW: f64 = 10.0;
 
-/// What the raw device can do, where readings differ too much for one number.
+/// Range of the raw device's speed, if readings differ too much for one number.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RawDeviceRange {
-    /// What follows from the smallest readings.
+    /// Speed derived from the smallest readings.
     #[serde(rename = "least")]
     pub min: f64,
-    /// What follows from the largest.
+    /// Speed derived from the largest readings.
     #[serde(rename = "most")]
     pub max: f64,
 }
 
-/// The two ends between which results lie, as far as they are known.
+/// The upper and lower bounds of results, if known.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct RawDeviceBounds<'a> {
-    /// What was found before the first cell.
+    /// Calibration before the first cell.
     pub calibration: Option<&'a Calibration>,
     /// Processors that the threads of a phase share; at least one.
     pub processors: u32,
 }
 
 impl RawDeviceBounds<'_> {
-    /// What the device could do at best in this phase, in the unit of the metric; `None` where that
-    /// is not known or the phase is not about the device.
+    /// Returns the best value that the raw device could reach in this phase, in the unit of the
+    /// metric, or `None` if it is unknown or if the phase does not measure the device.
     pub fn raw_device(&self, phase: &Phase, metric: Metric) -> Option<f64> {
         let raw_device = self.calibration?.raw_device.as_ref()?;
         let (metric_of_device, value) = raw_device_of(&phase.op, phase.cache, raw_device)?;
         (metric_of_device == metric && value > 0.0).then_some(value)
     }
 
-    /// Between which values the raw device lies, where its readings differ by more than [`STEADY_BELOW`].
+    /// Returns the range of the raw device's speed if its readings differ by more than
+    /// [`STEADY_BELOW`].
     pub fn raw_device_range(&self, phase: &Phase, metric: Metric) -> Option<RawDeviceRange> {
         let raw_device = self.calibration?.raw_device.as_ref()?;
         let of = |pick: fn(&RepeatedValue) -> f64| {
@@ -92,7 +93,7 @@ impl RawDeviceBounds<'_> {
     }
 }
 
-/// Nanoseconds of one processor that fsarena itself took in a phase.
+/// Returns the processor time of fsarena itself in a phase, in nanoseconds.
 fn overhead_time(cost: &HarnessOverhead, result: &PhaseResult) -> f64 {
     let seconds_for = |bytes: u64, rate: &RepeatedValue| {
         if rate.median > 0.0 {
@@ -157,7 +158,7 @@ fn raw_device_of(
 /// what it is longer by is moved at the sequential rate.
 fn random(io: &Io, cache: CacheState, raw_device: &RawDevicePerformance) -> Option<f64> {
     let several = u64::from(io.threads) * u64::from(io.depth) > 1;
-    // What is not written past the page cache, the kernel writes back many at a time.
+    // Unless writes bypass the page cache, the kernel writes back many blocks at a time.
     let read = rate(
         several,
         raw_device.queued_read,
@@ -207,7 +208,8 @@ fn rate(
     }
 }
 
-/// The rate of things that need so much of two resources, one after the other.
+/// Returns the rate of requests that use two resources, one after the other: `some` units of the
+/// first and `more` of the second.
 fn one_after_the_other(some: f64, first_rate: f64, more: f64, second_rate: f64) -> f64 {
     1.0 / (some / first_rate + more / second_rate)
 }
@@ -232,7 +234,7 @@ fn touched_the_device(op: &Op, result: &PhaseResult) -> bool {
         && (!writes || (on_device && device.write_bytes.0 > 0))
 }
 
-/// Whether an access writes at all, also where its share of writes may be nothing.
+/// Whether an access writes at all, even if its share of writes may be zero.
 fn writes(access: AccessPattern) -> bool {
     match access {
         AccessPattern::Seek { write_share } => write_share > 0.0,

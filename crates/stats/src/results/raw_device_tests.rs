@@ -104,7 +104,7 @@ fn reads_and_writes_front_to_back_are_shares_of_the_sequential_rates() {
 }
 
 #[test]
-fn what_the_cache_served_has_no_share_of_the_device() {
+fn cached_data_has_no_share_of_the_raw_device() {
     use CacheState::{Cold, Warm};
     assert_eq!(
         share(&phase(AccessPattern::Read, Warm, SyncAtEnd::Call)),
@@ -181,7 +181,7 @@ fn several_requests_at_a_time_are_compared_with_several() {
 }
 
 #[test]
-fn longer_random_requests_also_take_the_time_to_move_them() {
+fn longer_random_requests_include_the_transfer_time() {
     let mut io = Io::new("f", AccessPattern::RandomRead, Bytes(4096 + 400_000));
     // 1 ms for the first 4 KiB and 1 ms for 400 kB at 400 MB/s.
     let rate = random(&io, CacheState::Cold, &device()).unwrap();
@@ -191,7 +191,7 @@ fn longer_random_requests_also_take_the_time_to_move_them() {
 }
 
 #[test]
-fn what_moves_no_data_of_files_has_no_raw_device() {
+fn phases_without_file_data_have_no_raw_device_speed() {
     let mut null = Io::new("f", AccessPattern::Read, Bytes(4096));
     null.engine = IoEngine::Null;
     for op in [
@@ -225,7 +225,7 @@ fn what_moves_no_data_of_files_has_no_raw_device() {
 }
 
 #[test]
-fn overhead_takes_time_for_operations_marks_and_comparisons() {
+fn overhead_includes_operations_marks_and_comparisons() {
     let calibration = calibration();
     let mut bounds = RawDeviceBounds {
         calibration: Some(&calibration),
@@ -251,7 +251,7 @@ fn overhead_takes_time_for_operations_marks_and_comparisons() {
 }
 
 #[test]
-fn threads_share_the_overhead_as_far_as_there_are_processors() {
+fn threads_share_the_overhead_up_to_the_number_of_processors() {
     let calibration = calibration();
     let mut phase = phase(AccessPattern::Read, CacheState::Cold, SyncAtEnd::Call);
     if let Op::Io(io) = &mut phase.op {
@@ -305,7 +305,7 @@ fn a_result_has_the_median_share_of_its_rounds() {
 }
 
 #[test]
-fn without_a_calibration_there_are_no_shares() {
+fn without_a_calibration_shares_are_absent() {
     let analysis = analyse(&fixture::plain());
     for row in &analysis.rows {
         assert_eq!(row.raw_device, None);
@@ -349,7 +349,7 @@ proptest! {
         prop_assert!((share(raw_device / 3.0) - 100.0 / 3.0).abs() < 1e-9);
     }
 
-    /// Nothing that reads or writes is faster than the sequential rates allow.
+    /// No random access is faster than the sequential rates allow.
     #[test]
     fn no_raw_device_of_random_requests_is_above_the_sequential_one(block in 1u64 << 13..1 << 24) {
         let io = Io::new("f", AccessPattern::RandomRead, Bytes(block));

@@ -1,7 +1,8 @@
-//! One metric of one phase for one contender: its rounds, its estimate, or the words for their absence.
+//! One metric of one phase for one contender: its rounds, its estimate, or the outcomes that
+//! explain their absence.
 //!
-//! The round is the statistical replicate; what happened inside a round is summed up by the model
-//! before it comes here.
+//! The round is the statistical replicate; samples within a round are already summed up by the
+//! model.
 
 use std::collections::BTreeMap;
 
@@ -12,26 +13,26 @@ use crate::statistics::interval::median;
 use crate::statistics::outlier;
 use crate::{OVERHEAD_ABOVE, Rank, RobustEstimate, RoundOutcome};
 
-/// What one planned round gave.
+/// Result of one planned round.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RoundValue {
     /// The round, from 1.
     pub round: u32,
-    /// What became of it.
+    /// Outcome of the round.
     pub outcome: RoundOutcome,
     /// The number, in the metric's unit; present exactly where the outcome is `ok`.
     pub value: Option<f64>,
-    /// The cache state that the phase really began with, where it was done.
+    /// The cache state in which the phase started, if it completed.
     pub cache: Option<CacheState>,
     /// Whether the phase's time limit ended it before all operations were done.
     #[serde(rename = "cut_short")]
     pub time_limited: bool,
-    /// Passes that the value is over: several where one ended too soon to be timed.
+    /// Number of passes in the value: several if one ended too soon to be timed.
     #[serde(default)]
     pub passes: u32,
-    /// The value as a share of what the device can do without a filesystem, in percent; only where
-    /// the phase worked on the device.
+    /// The value as a share of the raw device's speed, in percent. Only for phases that measure the
+    /// device.
     #[serde(default)]
     pub raw_device_share: Option<f64>,
     /// The share of the phase's time that fsarena itself took, in percent.
@@ -47,22 +48,25 @@ pub struct MetricResult {
     pub contender: String,
     /// Every planned round, in order.
     pub rounds: Vec<RoundValue>,
-    /// What the rounds come to; `None` where no round gave a value.
+    /// Estimate over the rounds, or `None` if no round gave a value.
     pub estimate: Option<RobustEstimate>,
-    /// The share of what the raw device can do, in percent: the median over rounds. Present where every
+    /// The share of the raw device's speed, in percent: the median over rounds. Present if every
     /// round with a value has one.
     #[serde(default)]
     pub raw_device_share: Option<f64>,
     /// The share of the time that fsarena itself took, in percent: the median over rounds.
     #[serde(default)]
     pub overhead_share: Option<f64>,
-    /// Whether it is that of a baseline, such as what lives in memory: it is shown, and competes with nobody's.
+    /// Whether it belongs to a baseline, such as a filesystem in memory. It is shown, but not
+    /// ranked.
     #[serde(default)]
     pub set_apart: bool,
-    /// Whether it is set apart since its syncs never reached the disk, where those of others did.
+    /// Whether it is not ranked because its syncs never reached the disk, although those of other
+    /// contenders did.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub not_durable: bool,
-    /// Where it stands beside the best; `None` where it has no value, failed in a round, is not ranked, or is alone.
+    /// Place relative to the best, or `None` if it has no value, failed in a round, is not ranked,
+    /// or has no competitor.
     pub place: Option<Rank>,
 }
 
@@ -82,8 +86,8 @@ impl MetricResult {
         }
     }
 
-    /// Whether it can be set against the results of others: every round that ran gave a value, in the
-    /// cache state that theirs were taken in.
+    /// Whether it can be compared with the results of others: every round that ran gave a value, in
+    /// the same cache state.
     pub fn is_comparable(&self) -> bool {
         self.estimate.is_some() && !self.has_failed_rounds() && !self.set_apart
     }
@@ -102,7 +106,7 @@ impl MetricResult {
         words
     }
 
-    /// How many rounds were planned: within a budget not everybody needs every round.
+    /// Returns the number of planned rounds, which may differ between contenders within a budget.
     pub fn planned_rounds(&self) -> u32 {
         let planned = self
             .rounds
@@ -116,7 +120,7 @@ impl MetricResult {
         self.rounds.iter().any(|r| r.outcome.is_failure())
     }
 
-    /// Rounds whose value lies far off the others (see [`outlier::OUTLIER_BEYOND`]).
+    /// Returns the rounds whose value is an outlier (see [`outlier::OUTLIER_BEYOND`]).
     pub fn outliers(&self) -> Vec<u32> {
         let measured = self.rounds.iter().filter_map(|r| Some((r.round, r.value?)));
         let (rounds, values): (Vec<u32>, Vec<f64>) = measured.unzip();
@@ -131,7 +135,7 @@ impl MetricResult {
             .any(|r| r.outcome == RoundOutcome::NotRun)
     }
 
-    /// Whether fsarena itself took so much of the time that the result says less than it seems.
+    /// Whether fsarena's share of the time is so large that the result is misleading.
     pub fn is_largely_overhead(&self) -> bool {
         self.overhead_share.is_some_and(|s| s > OVERHEAD_ABOVE)
     }
@@ -146,7 +150,8 @@ impl MetricResult {
     }
 }
 
-/// The median of the shares of the rounds that have a value, where each of these has a share.
+/// Returns the median of the shares of the rounds that have a value, or `None` if one of these has
+/// no share.
 fn median_share(rounds: &[RoundValue], share: impl Fn(&RoundValue) -> Option<f64>) -> Option<f64> {
     let shares = rounds.iter().filter(|r| r.value.is_some()).map(share);
     median(&shares.collect::<Option<Vec<f64>>>()?)
@@ -200,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn the_most_frequent_word_comes_first() {
+    fn the_most_frequent_outcome_comes_first() {
         let result = MetricResult::new(
             "ext4",
             vec![

@@ -22,12 +22,14 @@ pub enum RankingState {
     /// Neither more nor less is better.
     #[serde(rename = "neutral")]
     NoDirection,
-    /// A time limit ended the phase for some, so that totals are over different work.
+    /// A time limit ended the phase early for some contenders, so their totals cover different
+    /// work.
     #[serde(rename = "cut-short")]
     TimeLimited,
-    /// Some ended too soon to be timed: they are as good as any, and nobody knows by how much better.
+    /// Some contenders finished too soon to be timed. They are at least as good as the others, but
+    /// the difference is unknown.
     TooFast,
-    /// The results were taken in different cache states, and not those of baselines alone.
+    /// The results were measured in different cache states, not counting baselines.
     DifferentCaches,
 }
 
@@ -41,7 +43,7 @@ pub struct ResultRow {
     pub test: String,
     /// Name of the phase.
     pub phase: String,
-    /// What the numbers say.
+    /// Metric of the values.
     pub metric: Metric,
     /// The unit of every number in the row.
     pub unit: Unit,
@@ -49,10 +51,10 @@ pub struct ResultRow {
     pub direction: Direction,
     /// Whether it is the phase's primary metric.
     pub primary: bool,
-    /// Whether the tables show it: the primary metric, and of random I/O the throughput beside it.
+    /// Whether the tables show it: the primary metric and, for random I/O, also the throughput.
     #[serde(default)]
     pub shown: bool,
-    /// What the timed part includes at its end.
+    /// Sync or unmount included at the end of the timed part.
     pub ends: SyncAtEnd,
     /// The cache state that was planned.
     pub cache: CacheState,
@@ -60,13 +62,15 @@ pub struct ResultRow {
     pub caches: Vec<CacheState>,
     /// Whether contenders are ranked.
     pub ranking: RankingState,
-    /// What the device could do at best, in the row's unit; where that is known and to the point.
+    /// Best value that the raw device could reach, in the row's unit, if known and relevant.
     #[serde(default)]
     pub raw_device: Option<f64>,
-    /// Between which values that lies, where its readings differ too much for one; shares are ranges then.
+    /// Range of that value if its readings differ too much for one number. Shares are also ranges
+    /// in this case.
     #[serde(default)]
     pub raw_device_range: Option<RawDeviceRange>,
-    /// Why it has no part in scores of groups, uses and over all; absent where it has.
+    /// Reason why it does not count in the scores of groups, uses and the overall view, or `None`
+    /// if it counts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub withheld: Option<String>,
     /// A result for each contender, in the campaign's order.
@@ -90,7 +94,7 @@ pub(crate) fn rows(results: &CampaignResults, facts: &PhaseIndex<'_>) -> Vec<Res
     rows
 }
 
-/// Marks the rows of phases that are to have no part in scores.
+/// Marks the rows of phases that do not count in scores.
 pub(crate) fn exclude_phases(
     rows: &mut [ResultRow],
     results: &CampaignResults,
@@ -134,7 +138,7 @@ fn rows_of_phase(
         .flat_map(|c| c.rounds.iter().flat_map(|r| &r.numbers))
         .map(|number| number.metric)
         .collect();
-    // The primary metric has its row even where nobody came so far.
+    // The primary metric has a row even if no contender has a value yet.
     let in_tables = |metric: &Metric| *metric == phase.op.primary_metric() || seen.contains(metric);
     let shown: Vec<Metric> = phase.op.table_metrics().filter(in_tables).collect();
     let others = seen.iter().filter(|metric| !shown.contains(metric));
@@ -143,7 +147,7 @@ fn rows_of_phase(
     rows.collect()
 }
 
-/// A contender with what is known of a phase.
+/// A contender with its results of a phase.
 struct Measured<'a> {
     name: &'a str,
     is_baseline: bool,
@@ -185,7 +189,7 @@ fn row(
     }
 }
 
-/// The number of one round; one that is not finite counts as not measured.
+/// Returns the value of one round. A value that is not finite counts as not measured.
 fn round_value(
     fact: &PhaseRecord<'_>,
     phase: &Phase,
@@ -218,7 +222,8 @@ fn round_value(
     }
 }
 
-/// Other programs leave out the number of what ended too soon for their clocks.
+/// Returns the outcome of a phase without a value. Other programs omit the value of a phase that
+/// finished too soon for their clocks.
 fn without_number(fact: &PhaseRecord<'_>, phase: &Phase, metric: Metric) -> RoundOutcome {
     let is_too_fast = fact.phase.is_some_and(|phase| phase.too_fast);
     match is_too_fast && metric == phase.op.primary_metric() {
@@ -239,8 +244,8 @@ fn caches_of<'a>(results: impl IntoIterator<Item = &'a MetricResult>) -> Vec<Cac
     caches.into_iter().collect()
 }
 
-/// A baseline is there to compare with, and nobody keeps files on it: it competes with nobody, and its cache state, which may be
-/// another where it lives in memory, must not keep the others from being ranked.
+/// Excludes baselines from the ranking. A baseline serves only for comparison. Its cache state,
+/// which may differ if it is in memory, must not prevent the ranking of the others.
 fn set_baselines_apart(results: &mut [MetricResult], contenders: &[Measured<'_>]) {
     let baselines = || contenders.iter().map(|c| c.is_baseline);
     let others = results.iter().zip(baselines());

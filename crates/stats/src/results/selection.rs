@@ -5,14 +5,15 @@ use crate::ResultRow;
 /// Some contenders and some rows of a campaign, as a reader of its report selects them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Selection {
-    /// Whether each contender takes part, in the campaign's order.
+    /// Whether each contender is selected, in the campaign's order.
     pub contenders: Vec<bool>,
     /// Whether each of [`crate::Analysis::rows`] counts.
     pub rows: Vec<bool>,
 }
 
 impl Selection {
-    /// The rows in which whoever takes no part is set apart, and those that do not count are in no score.
+    /// Returns the rows with unselected contenders excluded from the ranking, and unselected rows
+    /// withheld from scores.
     pub(crate) fn apply(&self, rows: &[ResultRow]) -> Vec<ResultRow> {
         let mut rows = rows.to_vec();
         for (row, counts) in rows.iter_mut().zip(&self.rows) {

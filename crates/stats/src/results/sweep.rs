@@ -20,7 +20,7 @@ pub struct Sweep {
     pub tests: Vec<String>,
     /// The axes with their values in rising order.
     pub axes: BTreeMap<SweepAxis, Vec<u64>>,
-    /// The largest size that fits the processor's cache, where it was recorded.
+    /// The largest size that fits the processor's cache, if recorded.
     pub cpu_cache: Option<Bytes>,
     /// The memory that a cell may use: the campaign's limit, else the machine's.
     pub memory: Option<Bytes>,
@@ -34,7 +34,7 @@ pub struct Sweep {
 pub struct SweptPhase {
     /// Name of the phase.
     pub phase: String,
-    /// What its numbers say.
+    /// Metric of the values.
     pub metric: Metric,
     /// The points at which it was planned.
     pub points: Vec<SweptRow>,
@@ -82,8 +82,9 @@ impl Sweep {
             .collect()
     }
 
-    /// Where the other axes are held while one varies. That is decided over the whole sweep: every phase
-    /// is shown at one place. `None` where no point lies on the axis.
+    /// Returns the values at which the other axes are held while one varies. They are chosen over
+    /// the whole sweep, so every phase is shown at the same values. Returns `None` if no point has
+    /// the axis.
     pub fn fixed_axes(&self, axis: SweepAxis) -> Option<BTreeMap<SweepAxis, u64>> {
         let mut places: BTreeMap<BTreeMap<SweepAxis, u64>, BTreeSet<u64>> = BTreeMap::new();
         for point in self.phases.iter().flat_map(|phase| &phase.points) {
@@ -110,7 +111,8 @@ impl Sweep {
         })
     }
 
-    /// What ends between two sizes, the smaller of which may be absent: words for a line in a table.
+    /// Returns labels for a table line between two sizes: the limits (such as the end of a cache)
+    /// between the smaller size, which may be absent, and the larger one.
     pub fn memory_boundaries(&self, before: Option<u64>, size: u64) -> Vec<(&'static str, Bytes)> {
         let named = [
             ("CPU cache ends", self.cpu_cache),
@@ -217,8 +219,8 @@ fn take(
     }
 }
 
-/// A curve has a knee where nothing but concurrency varies; whether a phase follows it shows at the last
-/// point, where it is largest.
+/// Finds the knees of curves over which only concurrency varies. A phase follows the varied axis if
+/// its concurrency at the last point, the largest, equals the value of the axis.
 fn find_knees(sweep: &mut Sweep, last: &Test, rows: &[ResultRow]) {
     let varies = sweep.axes.iter().filter(|(_, values)| values.len() > 1);
     let varies: Vec<SweepAxis> = varies.map(|(axis, _)| *axis).collect();
@@ -238,7 +240,7 @@ fn find_knees(sweep: &mut Sweep, last: &Test, rows: &[ResultRow]) {
             .points
             .first()
             .map_or(0, |p| rows[p.row].results.len());
-        // A curve of throughput beside one of operations has its knee at the same place.
+        // A curve of throughput has its knee at the same place as the one of operations.
         let is_speed = matches!(phase.metric, Metric::Rate | Metric::Throughput);
         if !is_speed || !phase.points.iter().all(|point| rows[point.row].primary) {
             continue;
@@ -253,7 +255,7 @@ fn find_knees(sweep: &mut Sweep, last: &Test, rows: &[ResultRow]) {
     }
 }
 
-/// How much an operation has at work at once.
+/// Returns the concurrency of an operation along an axis.
 fn concurrency(op: &Op, axis: SweepAxis) -> Option<u64> {
     match (op, axis) {
         (Op::Io(io), SweepAxis::Depth) => Some(u64::from(io.depth)),

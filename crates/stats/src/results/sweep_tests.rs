@@ -1,4 +1,4 @@
-//! Sweeps put together from hand-made results.
+//! Tests of sweeps over hand-made results.
 
 use std::collections::BTreeMap;
 
@@ -35,7 +35,7 @@ fn points_come_together_with_their_axes() {
 
 /// Requests of 4 KiB and of 16 MiB are compared by bytes, and IOzone's results of random I/O are such.
 #[test]
-fn random_io_is_there_as_operations_and_as_throughput() {
+fn random_io_is_shown_as_operations_and_as_throughput() {
     let analysis = swept();
     let threads = &analysis.sweeps[1];
     let shown: Vec<(&str, Metric)> = threads
@@ -67,7 +67,7 @@ fn random_io_is_there_as_operations_and_as_throughput() {
 }
 
 #[test]
-fn a_slice_is_held_where_the_most_points_are() {
+fn a_slice_is_held_at_the_values_with_the_most_points() {
     let analysis = swept();
     let slices = slices(&analysis.sweeps[0], "read");
     let [over_size, over_block] = &slices[..] else {
@@ -88,7 +88,7 @@ fn a_slice_is_held_where_the_most_points_are() {
 }
 
 #[test]
-fn borders_lie_between_two_sizes() {
+fn borders_are_between_two_sizes() {
     let analysis = swept();
     let grid = &analysis.sweeps[0];
     assert_eq!(

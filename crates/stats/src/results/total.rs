@@ -1,11 +1,12 @@
-//! Totals over the steps of a test: one for each attempt, and `invalid` where a step has no time.
+//! Totals over the steps of a test: one for each attempt, or `invalid` if a step has no time.
 //!
-//! A step is a phase that takes time, or several that the suite calls one; of a phase that was repeated until it could be timed, one
-//! pass counts. A sum over the steps that went well would be smaller than that of a contender that did them all, so there
-//! is none.
+//! A step is a phase that takes time, or several phases that the suite groups under one name. If a
+//! phase was repeated until it could be timed, one pass counts. A contender with a failed step has
+//! no total, because a sum over its successful steps would be smaller than the sum of a contender
+//! that completed all of them.
 //!
-//! Where the suite names a baseline, which does the same work without a disk, what a step takes beyond the baseline's
-//! time in the same round is the filesystem's.
+//! If the suite names a baseline, which does the same work without a disk, the filesystem's share
+//! of a step is its time minus the baseline's time in the same round.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{RobustEstimate, RoundOutcome, median};
 
-/// A test of fewer steps is no sequence of which a total says more than its rows.
+/// Minimum number of steps. With fewer, a total shows no more than the rows of the test.
 const MIN_STEPS: usize = 3;
 
 /// The totals of a test.
@@ -40,13 +41,15 @@ pub struct Total {
 pub struct ContenderTotal {
     /// Name of the contender.
     pub contender: String,
-    /// Every attempt, in the order of the rounds; the first run of a cell that ran again stands before its second.
+    /// Every attempt, in the order of the rounds. If a cell ran again, its first run precedes its
+    /// second.
     pub attempts: Vec<Attempt>,
-    /// `ok`; `invalid` where a step of any counted attempt has no time; `not-run` where one has yet to run.
+    /// `ok`; `invalid` if a step of any counted attempt has no time; `not-run` if one has yet to
+    /// run.
     pub outcome: RoundOutcome,
-    /// What the counted attempts come to, in seconds; absent where the outcome is not `ok`.
+    /// Estimate over the counted attempts, in seconds, or `None` if the outcome is not `ok`.
     pub estimate: Option<RobustEstimate>,
-    /// What of that is above the baseline, in seconds.
+    /// Part of the estimate above the baseline, in seconds.
     #[serde(default)]
     #[serde(rename = "above")]
     pub over_baseline: Option<RobustEstimate>,
@@ -61,7 +64,7 @@ pub struct ContenderTotal {
 pub struct StepTime {
     /// Over the counted attempts that have it, in seconds.
     pub estimate: Option<RobustEstimate>,
-    /// What of that is above the baseline in the same round, in seconds.
+    /// Part of the estimate above the baseline in the same round, in seconds.
     #[serde(rename = "above")]
     pub over_baseline: Option<RobustEstimate>,
     /// The processor time of the step as a share of its time, over all processors: 1 is one processor all the time. The
@@ -95,7 +98,7 @@ pub struct Attempt {
 pub struct FailedStep {
     /// Name of the phase.
     pub step: String,
-    /// What became of it.
+    /// Outcome of the step.
     pub outcome: RoundOutcome,
 }
 
@@ -116,7 +119,7 @@ pub(crate) fn totals(results: &CampaignResults) -> Vec<Total> {
         .collect()
 }
 
-/// Every planned cell, by contender, test and round, with what it came to.
+/// Every planned cell, by contender, test and round, with its result.
 type Cells<'a> = BTreeMap<(&'a str, &'a str, u32), Option<&'a CellResult>>;
 
 fn cells(results: &CampaignResults) -> Cells<'_> {
@@ -172,7 +175,7 @@ fn total(results: &CampaignResults, cells: &Cells<'_>, test: &Test) -> Option<To
     })
 }
 
-/// The rounds of a contender in a test; with a budget, only those that were planned.
+/// Returns the rounds of a contender in a test; with a budget, only planned ones.
 fn planned_rounds(
     results: &CampaignResults,
     cells: &Cells<'_>,
@@ -186,7 +189,7 @@ fn planned_rounds(
     (1..=results.campaign.rounds).filter(is_planned).collect()
 }
 
-/// The contender that is the suite's baseline, where it takes part.
+/// Returns the contender that is the suite's baseline, if it is in the campaign.
 fn baseline(results: &CampaignResults, suite: &Suite) -> Option<usize> {
     let wanted = suite.baseline.as_ref()?;
     let mut contenders = results.campaign.contenders.iter();
@@ -224,7 +227,7 @@ fn step_time(phases: &[&Phase], rounds: &[(Option<&CellResult>, Option<&CellResu
     }
 }
 
-/// What of each total is above that of the baseline, round by round.
+/// Adds the part of each total that is above that of the baseline, round by round.
 fn add_above(contenders: &mut [ContenderTotal], baseline: Option<usize>) {
     let Some(baseline) = baseline else { return };
     let counted = |of: &ContenderTotal| -> BTreeMap<u32, f64> {
@@ -243,8 +246,8 @@ fn add_above(contenders: &mut [ContenderTotal], baseline: Option<usize>) {
     }
 }
 
-/// Probes answer yes or no, the space left to files is no time, and the time of a role is that of its mix. Of what others
-/// measured, only times were meant as such, and a total of theirs is no step of it.
+/// Whether a phase takes time. Probes, free space and roles (which run within the time of their
+/// mix) do not. Among the results of other programs, only elapsed times that are not totals do.
 fn takes_time(op: &Op) -> bool {
     match op {
         Op::RoleResult(_) => false,
@@ -296,7 +299,7 @@ fn attempt(round: u32, cell: &CellResult, counts: bool, steps: &[&Phase]) -> Att
     attempt
 }
 
-/// How long a step took, of several passes one.
+/// Returns the time of a step, in seconds; with several passes, the time of one.
 fn seconds(phase: &PhaseResult) -> Option<f64> {
     let numbers = phase.measurements();
     let elapsed = numbers.iter().find(|n| n.metric == Metric::Elapsed)?;

@@ -1,4 +1,5 @@
-//! Totals over steps: never a smaller number, and every attempt beside the others.
+//! Tests of totals over steps: a failed step never makes a total smaller, and every attempt is
+//! listed.
 
 use model::{
     Bytes, CacheState, CampaignResults, DriverKind, Iteration, ListTree, Nanos, Op, Status,
@@ -43,7 +44,7 @@ fn campaign() -> CampaignResults {
 }
 
 #[test]
-fn a_total_over_a_step_that_died_is_invalid_and_the_second_attempt_stands_beside_it() {
+fn a_failed_step_invalidates_the_total_and_attempts_are_listed() {
     let totals = analyse(&campaign()).totals;
     assert_eq!(totals.len(), 1, "two steps are no sequence");
     let total = &totals[0];
@@ -66,7 +67,7 @@ fn a_total_over_a_step_that_died_is_invalid_and_the_second_attempt_stands_beside
 }
 
 #[test]
-fn what_a_filesystem_cannot_do_is_in_no_total() {
+fn an_unsupported_step_invalidates_the_total() {
     let mut results = campaign();
     let result = results.cells[0].result.as_mut().unwrap();
     result.phases[1].status = Status::Unsupported;
@@ -107,7 +108,7 @@ fn a_cell_that_ran_again_has_both_its_attempts_and_the_second_counts() {
 }
 
 #[test]
-fn what_has_not_run_yet_has_no_total_and_one_that_was_cut_short_is_a_lower_bound() {
+fn an_unrun_cell_has_no_total_and_a_cut_one_is_a_lower_bound() {
     let mut results = campaign();
     results.cells[0].result.as_mut().unwrap().phases[0].time_limited = true;
     let totals = |results: &CampaignResults| analyse(results).totals.remove(0);

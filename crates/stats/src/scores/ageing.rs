@@ -1,6 +1,7 @@
-//! What age costs: each aged contender beside the same one fresh, round by round; and where the order of contenders turns.
+//! The cost of age: compares each aged contender with the same contender fresh, round by round, and
+//! finds changes in the order of contenders.
 //!
-//! All results that are compared are one family ([`crate::inference::pairs`]), and so are all sums of them.
+//! All compared results are one family ([`crate::inference::pairs`]), and so are all sums of them.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +13,7 @@ use crate::results::paired::{ComparisonKey, design_within_campaign, paired_costs
 use crate::statistics::interval::median;
 use crate::{ComparisonVerdict, Margin, ResultRow};
 
-/// What age costs in a campaign; empty where nobody competes both fresh and aged.
+/// Cost of age in a campaign; empty if no contender competes both fresh and aged.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AgeingCost {
@@ -20,13 +21,13 @@ pub struct AgeingCost {
     pub prices: Vec<ContenderAgeingCost>,
     /// Pairs of contenders that are shown to swap places.
     pub turns: Vec<RankReversal>,
-    /// Cells whose aged state was that of a kept image; absent where there are none.
+    /// Cells whose aged state came from a kept image, or `None` if no cell used one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[serde(rename = "kept")]
     pub reused_images: Option<ReusedImages>,
 }
 
-/// How many cells began with an aged state that was made before.
+/// Number of cells that started from an aged state made earlier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ReusedImages {
@@ -36,7 +37,7 @@ pub struct ReusedImages {
     pub images: u64,
 }
 
-/// What its age costs a contender.
+/// Cost of a contender's age.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ContenderAgeingCost {
@@ -44,25 +45,27 @@ pub struct ContenderAgeingCost {
     pub fresh: usize,
     /// The aged one.
     pub aged: usize,
-    /// What ageing came to, each as the median over its cells; absent where none was aged so far.
+    /// Results of ageing, each the median over the contender's cells, or `None` if no cell was aged
+    /// yet.
     pub reached: Option<AchievedAge>,
     /// Each result that both have.
     pub results: Vec<ResultAgeingCost>,
     /// The geometric mean over the results of each group of tests.
     pub groups: Vec<CategoryAgeingCost>,
-    /// The geometric mean over all results; absent where no round is whole.
+    /// The geometric mean over all results, or `None` if no round is complete.
     pub overall: Option<ComparisonResult>,
 }
 
-/// What ageing came to.
+/// Results of ageing.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AchievedAge {
-    /// How full it was, as a share.
+    /// Fill of the filesystem, as a share.
     pub fill: f64,
-    /// Files that lay there.
+    /// Number of files.
     pub files: f64,
-    /// The layout score after the fill, as a share; absent where the filesystem does not say where files lie.
+    /// The layout score after the fill, as a share, or `None` if the filesystem does not report the
+    /// location of files.
     pub layout_filled: Option<f64>,
     /// The layout score in the end, as a share.
     pub layout_aged: Option<f64>,
@@ -70,47 +73,49 @@ pub struct AchievedAge {
     pub ages_apart: f64,
 }
 
-/// One result aged beside fresh.
+/// One result, aged compared with fresh.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ResultAgeingCost {
     /// The number of its row in the analysis.
     pub row: usize,
-    /// What its cost is aged, as a multiple of that fresh.
+    /// Cost when aged, as a multiple of the cost when fresh.
     pub cost: ComparisonResult,
 }
 
-/// A group of tests aged beside fresh.
+/// A group of tests, aged compared with fresh.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CategoryAgeingCost {
     /// The group.
     pub group: WorkloadCategory,
-    /// Results that the mean is over.
+    /// Number of results in the mean.
     pub results: u32,
-    /// What they cost aged, as a multiple of that fresh; absent where no round is whole.
+    /// Cost when aged, as a multiple of the cost when fresh, or `None` if no round is complete.
     pub cost: Option<ComparisonResult>,
 }
 
-/// Two contenders of which one is shown to be ahead fresh, and the other one at the same age.
+/// Two contenders whose order reverses: one is shown to be better fresh, and the other at the same
+/// age.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RankReversal {
-    /// In which group of tests; over all results where absent.
+    /// Group of tests, or `None` for all results.
     pub group: Option<WorkloadCategory>,
-    /// Who is ahead fresh, and who is behind: places in the campaign's order.
+    /// Indexes of the better and the worse contender, both fresh, in the campaign's order.
     pub fresh: [usize; 2],
-    /// Who is ahead aged, and who is behind: the aged ones of the same two, the other way round.
+    /// Indexes of the better and the worse contender, both aged: the aged versions of the same two,
+    /// in reverse order.
     pub aged: [usize; 2],
 }
 
-/// What a contender lies beside in a comparison.
+/// Indexes of two compared contenders.
 type Pair = (usize, usize);
 
 /// A comparison to be summed up: a pair in a group of tests, or over all results.
 type Sum = (Pair, Option<WorkloadCategory>);
 
-/// What age costs in a campaign of which these are the rows.
+/// Returns the cost of age in a campaign with these rows.
 pub(crate) fn ageing(results: &CampaignResults, rows: &[ResultRow], margin: Margin) -> AgeingCost {
     let contenders = &results.campaign.contenders;
     let aged = aged(contenders);
@@ -173,7 +178,8 @@ fn kept(results: &CampaignResults) -> Option<ReusedImages> {
     })
 }
 
-/// Contenders that are the same but for name and age, one of them fresh; with the age of the other.
+/// Returns pairs of contenders that differ only in name and age, one of them fresh, with the age of
+/// the other.
 fn aged(contenders: &[Contender]) -> Vec<(Pair, &AgeingSpec)> {
     let mut pairs = Vec::new();
     for (place, contender) in contenders.iter().enumerate() {
@@ -218,12 +224,12 @@ fn reached(results: &CampaignResults, aged: &Contender) -> Option<AchievedAge> {
     })
 }
 
-/// The rows that are compared, and what contenders cost in them.
+/// The compared rows and the costs of contenders in them.
 struct Table<'a> {
     rows: &'a [ResultRow],
-    /// Each beside itself, as a comparison of two campaigns has them.
+    /// Each row paired with itself, in the form used to compare two campaigns.
     sides: Vec<(&'a ResultRow, &'a ResultRow)>,
-    /// The group of each row; nothing of those that are not compared.
+    /// The group of each row, or `None` for rows that are not compared.
     groups: Vec<Option<WorkloadCategory>>,
     pairing: BlockDesign,
     margin: Margin,
@@ -367,7 +373,7 @@ mod tests {
     use crate::{analyse, fixture};
 
     #[test]
-    fn age_is_priced_round_by_round_beside_the_same_contender_fresh() {
+    fn the_cost_of_age_compares_rounds_with_the_fresh_contender() {
         let results = fixture::aged();
         let ageing = analyse(&results).ageing;
         let pairs: Vec<Pair> = ageing.prices.iter().map(|p| (p.fresh, p.aged)).collect();

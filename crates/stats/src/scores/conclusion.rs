@@ -1,7 +1,8 @@
-//! What a question comes to: who may be the best, and how much worse everybody else is at least. The question is a group of
-//! tests ([`Group`]), all groups together, or a use.
+//! Conclusions: the contenders that may be the best, and the least by which every other contender
+//! is worse. A conclusion answers a question about a group of tests ([`Group`]), all groups
+//! together, or a use.
 //!
-//! Nothing is tested here anew: it follows from the places that contenders have ([`Place`]).
+//! Conclusions follow from the places of contenders ([`Place`]) without further statistical tests.
 
 use model::WorkloadCategory;
 use serde::{Deserialize, Serialize};
@@ -9,64 +10,64 @@ use serde::{Deserialize, Serialize};
 use crate::inference::ComparisonVerdict;
 use crate::{CategoryScore, Overall, Rank};
 
-/// What a question comes to. Contenders are given by their places in the campaign's order.
+/// Conclusion of a question. Contenders are indexes in the campaign's order.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Conclusion {
     /// The group of tests; absent for all groups together, each weighing the same, and for a use.
     pub group: Option<WorkloadCategory>,
-    /// What is known of the shortlist.
+    /// Answer about the shortlist.
     pub answer: ShortlistState,
-    /// Who may be the best, by cost.
+    /// Contenders that may be the best, by cost.
     pub shortlist: Vec<usize>,
-    /// What each of these costs as a multiple of the first, by the estimates.
+    /// Estimated cost of each of these as a multiple of the first's.
     #[serde(default)]
     pub ratios: Vec<f64>,
-    /// Everybody else who is ranked, by cost.
+    /// All other ranked contenders, by cost.
     pub worse: Vec<Inferior>,
-    /// Who lacks results, and is not ranked.
+    /// Contenders that lack results and are not ranked.
     pub unranked: Vec<usize>,
 }
 
-/// What is known of those who may be the best.
+/// Answer about the contenders that may be the best.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum ShortlistState {
-    /// Nobody has all results.
+    /// No contender has all results.
     #[serde(rename = "nobody")]
     Empty,
-    /// Nobody else has all results.
+    /// No other contender has all results.
     #[serde(rename = "only")]
     Single,
-    /// It is one, and everybody else is worse.
+    /// It is a single one, and all other contenders are worse.
     Best,
     /// They are equal within the margin.
     Equal,
     /// Which of them is the best takes more rounds.
     NotEnoughRounds {
-        /// How many would do; `None` where that is more than can be promised.
+        /// Number of rounds that would suffice, or `None` if no number can be promised.
         rounds: Option<u32>,
     },
 }
 
-/// Somebody who is not the best.
+/// A contender that is not the best.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Inferior {
     /// The contender.
     pub contender: usize,
-    /// By what share of the best's cost it costs more, at least.
+    /// Minimum additional cost, as a share of the best's cost.
     pub at_least: f64,
     /// Whether it costs more by exactly that.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub exact: bool,
-    /// Its cost as a multiple of the lowest, by the estimates.
+    /// Estimated cost as a multiple of the lowest.
     pub ratio: f64,
 }
 
-/// A conclusion for each group of tests, and one for all of them where there are several; none where nobody
-/// competes with anybody.
+/// Returns a conclusion for each group of tests, and one for all groups if there are several. Empty
+/// if fewer than two contenders compete.
 pub(crate) fn conclusions(overall: &Overall) -> Vec<Conclusion> {
     let competes = |score: &CategoryScore| score.set_apart == 0 || score.counted > 0;
     if overall.total.iter().filter(|score| competes(score)).count() < 2 {
@@ -90,7 +91,7 @@ pub(crate) fn conclusions(overall: &Overall) -> Vec<Conclusion> {
     all
 }
 
-/// What places come to; `has_all` says who could be ranked.
+/// Derives a conclusion from places; `has_all` returns whether a contender could be ranked.
 pub(crate) fn conclude(places: &[Option<Rank>], has_all: impl Fn(usize) -> bool) -> Conclusion {
     let mut ranked: Vec<(usize, Rank)> = (0..places.len())
         .filter_map(|contender| Some((contender, places[contender]?)))
@@ -158,7 +159,7 @@ mod tests {
     use crate::{analyse, fixture};
 
     #[test]
-    fn who_may_be_the_best_and_how_much_worse_others_are_follows_from_the_places() {
+    fn the_shortlist_and_the_worse_contenders_follow_from_places() {
         let analysis = analyse(&fixture::plain());
         let written = &analysis.conclusions[0];
         assert_eq!(written.group, Some(WorkloadCategory::StreamWrite));
@@ -178,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn one_round_is_not_enough_to_call_anybody_better() {
+    fn one_round_is_not_enough_to_find_a_better_contender() {
         let mut results = fixture::plain();
         results.campaign.rounds = 1;
         results.cells.retain(|stored| stored.cell.round == 1);
@@ -200,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn who_lacks_results_is_named_and_who_is_alone_competes_with_nobody() {
+    fn unranked_contenders_are_named_and_a_single_one_has_no_rival() {
         let analysis = analyse(&fixture::realistic());
         let all = analysis.conclusions.last().unwrap();
         assert!(!all.unranked.is_empty());

@@ -1,8 +1,8 @@
 //! Groups of contenders that the user has named, with the means of their members.
 //!
 //! The mean of a group in a round is the geometric mean of its members' scores in that round (see
-//! [`crate::Overall`]): as many times what the best contender of the campaign takes. As everywhere, the rounds are
-//! the replicate. A member that lacks results is left out, and counted.
+//! [`crate::Overall`]), as a multiple of the best contender of the campaign. As everywhere, the
+//! rounds are the replicate. A member that lacks results is excluded, and counted.
 
 use model::CampaignResults;
 use serde::{Deserialize, Serialize};
@@ -15,7 +15,7 @@ use crate::{CategoryScore, Overall, RobustEstimate, WorkloadCategory};
 pub struct ContenderGroupMeans {
     /// Its name.
     pub name: String,
-    /// Its members, by their places in the campaign's order.
+    /// Indexes of the members in the campaign's order.
     pub members: Vec<usize>,
     /// The mean in each group of tests, in the order of [`Overall::groups`].
     pub groups: Vec<TestGroupMean>,
@@ -37,13 +37,14 @@ pub struct TestGroupMean {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct GroupMean {
-    /// The geometric mean of the members' scores in each round; `None` where nobody has all results.
+    /// The geometric mean of the members' scores in each round, or `None` if no member has all
+    /// results.
     pub rounds: Vec<Option<f64>>,
     /// The median over rounds, with its interval; 1 is as good as the best contender everywhere.
     pub ratio: Option<RobustEstimate>,
-    /// How many members it is over.
+    /// Number of members in the mean.
     pub counted: u32,
-    /// How many were left out, since they lack results.
+    /// Number of members excluded because they lack results.
     #[serde(rename = "left_out")]
     pub excluded: u32,
 }
@@ -132,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn who_lacks_results_is_left_out_and_counted() {
+    fn members_without_results_are_excluded_and_counted() {
         let mut results = fixture::plain();
         results.campaign.groups = vec![group("two", &["middle", "slow"]), group("one", &["slow"])];
         for stored in &mut results.cells {

@@ -1,17 +1,17 @@
-//! How contenders compare over whole groups of tests, and over all groups with weights.
+//! Compares contenders over whole groups of tests, and over all groups with weights.
 //!
-//! A row's *cost* is its value where lower is better, and one by its value where higher is. The cost of
-//! a contender in a round, as a multiple of the cost of the row's best median, is a *ratio*: 1 is as good
-//! as the best, 2 takes twice as long or does half as much. What it is a multiple of is one number for
-//! the whole row, so that rounds keep their noise. A contender's *score* in a group is the geometric mean
-//! of its ratios, computed for each round by itself; the rounds are the replicate, so the interval is that
-//! of a median over rounds. A score over several groups is the weighted geometric mean of their scores, in
-//! each round again.
+//! A row's *cost* is its value if lower is better, and one divided by its value if higher is
+//! better. A *ratio* is the cost of a contender in a round, as a multiple of the cost of the row's
+//! best median: 1 is as good as the best, 2 takes twice as long or does half as much. This
+//! reference is one number for the whole row, so rounds keep their noise. A contender's *score* in
+//! a group is the geometric mean of its ratios, computed for each round; the rounds are the
+//! replicate, so the interval is that of a median over rounds. A score over several groups is the
+//! weighted geometric mean of their scores, again computed for each round.
 //!
-//! Counted are the results of primary metrics, where contenders are ranked by them, every
-//! value is positive, and the row is not withheld. Every phase counts once, however many points a sweep has. Results of a contender
-//! with a failed round are left out of its score, and one that lacks results of a group has a score over
-//! the others, and no place.
+//! Results of primary metrics count if contenders are ranked by them, every value is positive, and
+//! the row is not withheld. Every phase counts once, regardless of the number of points of a sweep.
+//! Results of a contender with a failed round are excluded from its score. A contender that lacks
+//! results of a group has a score over the others, and no place.
 
 use std::collections::BTreeMap;
 
@@ -28,7 +28,7 @@ use crate::{Rank, RankingState, ResultRow, RobustEstimate, WorkloadCategory};
 pub struct RowWeight {
     /// Number of the row in [`crate::Analysis::rows`].
     pub row: usize,
-    /// Its weight: 1, and of a phase of a sweep 1 by the number of its points.
+    /// Weight: 1, or 1 divided by the number of points for a phase of a sweep.
     pub weight: f64,
 }
 
@@ -36,20 +36,21 @@ pub struct RowWeight {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CategoryScore {
-    /// The geometric mean of the ratios to the best in each round, from the first; `None` where a
-    /// result of that round is missing.
+    /// The geometric mean of the ratios to the best in each round, starting with the first, or
+    /// `None` if a result of that round is missing.
     pub rounds: Vec<Option<f64>>,
-    /// The median over rounds, with its interval; 1 is as good as the best everywhere. `None` where no
-    /// round is whole.
+    /// The median over rounds, with its interval; 1 is as good as the best everywhere. `None` if no
+    /// round is complete.
     pub ratio: Option<RobustEstimate>,
     /// Results that are counted.
     pub counted: u32,
-    /// Results that it lacks, since it failed, or cannot, or has not run yet, or was set apart.
+    /// Number of missing results: failed, unsupported, not run yet, or not ranked.
     pub missing: u32,
-    /// Of these, how many were set apart, as a baseline's.
+    /// Number of missing results that are not ranked, such as those of a baseline.
     #[serde(default)]
     pub set_apart: u32,
-    /// Where it stands among those that lack none; `None` for who lacks some or is alone, and of weights that are made up.
+    /// Rank among the contenders that lack no result. `None` for a contender that lacks some, for a
+    /// single contender, and for arbitrary weights.
     pub place: Option<Rank>,
 }
 
@@ -71,9 +72,9 @@ pub struct CategoryScores {
 pub struct Crossover {
     /// The group whose weight grows.
     pub group: WorkloadCategory,
-    /// Who leads while all groups weigh the same, by its place in the campaign's order.
+    /// Leader under equal weights of all groups, as an index in the campaign's order.
     pub from: usize,
-    /// Who leads beyond.
+    /// Leader beyond that share.
     #[serde(rename = "to")]
     pub leader_above: usize,
     /// The group's share of all weight, 0 … 1, from which on; the other groups share the rest alike.
@@ -93,7 +94,7 @@ pub struct Overall {
 }
 
 impl Overall {
-    /// The overall view of rows that are analysed, for those who take part.
+    /// Returns the overall view of analysed rows for the selected contenders.
     pub(crate) fn compute(
         results: &CampaignResults,
         rows: &[ResultRow],
@@ -148,8 +149,9 @@ impl Overall {
             .collect()
     }
 
-    /// From which weight of one group on another contender costs less than the one that does under equal weights. Told
-    /// only where that is established: who overtakes is shown to be no longer the best over all, and who leads is in the group.
+    /// Finds the weight of one group from which another contender costs less than the leader under
+    /// equal weights. Reported only if established: the overtaking contender is shown not to be the
+    /// best overall, and the leader is shown not to be the best in the group.
     fn find_crossovers(&self) -> Vec<Crossover> {
         let score = |group: &CategoryScores, contender: usize| {
             let score = &group.scores[contender];
@@ -302,7 +304,7 @@ fn score(contender: usize, shares: &[RowWeight], rows: &[ResultRow]) -> Category
     )
 }
 
-/// A score from its rounds, and from how many results are counted, are missing, and were set apart.
+/// Creates a score from its rounds and from the numbers of counted, missing and unranked results.
 pub(crate) fn from_rounds(rounds: Vec<Option<f64>>, results: [usize; 3]) -> CategoryScore {
     let values: Vec<f64> = rounds.iter().filter_map(|r| *r).collect();
     let [counted, missing, set_apart] = results.map(|f| u32::try_from(f).unwrap_or(u32::MAX));

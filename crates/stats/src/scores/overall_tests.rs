@@ -1,4 +1,4 @@
-//! Scores over groups, and where their order crossovers.
+//! Tests of scores over groups and of crossovers.
 
 use super::*;
 use crate::{analyse, fixture};
@@ -81,12 +81,12 @@ fn scores_by_hand() {
     assert_eq!(
         overall.crossovers,
         [],
-        "nobody is better anywhere than the leader"
+        "no contender is better than the leader in any group"
     );
 }
 
 #[test]
-fn weights_move_the_order_and_where_it_flips_is_said() {
+fn the_crossover_of_two_contenders_is_reported() {
     let overall = analyse(&crossed()).overall;
     assert_close(&medians(&overall.total), &[3f64.sqrt(), 2f64.sqrt()]);
     let [crossover] = overall.crossovers[..] else {
@@ -124,7 +124,7 @@ fn weights_move_the_order_and_where_it_flips_is_said() {
 }
 
 #[test]
-fn who_lacks_a_result_has_a_score_and_no_place() {
+fn a_contender_without_a_result_has_a_score_but_no_place() {
     let mut results = crossed();
     for cell in &mut results.cells {
         if let Some(result) = cell
@@ -140,12 +140,12 @@ fn who_lacks_a_result_has_a_score_and_no_place() {
     assert_eq!((left.counted, left.missing, left.place), (1, 1, None));
     assert!((left.ratio.unwrap().median - 1.0).abs() < 1e-6);
     let right = overall.total[1].place;
-    assert_eq!(right, None, "there is nobody to compare it with");
+    assert_eq!(right, None, "no competitor");
     assert_eq!(overall.crossovers, []);
 }
 
 #[test]
-fn a_sweep_counts_once_however_many_points_it_has() {
+fn a_sweep_counts_once_regardless_of_its_number_of_points() {
     let overall = analyse(&fixture::swept()).overall;
     let group = |group| overall.groups.iter().find(|g| g.group == group).unwrap();
     let sums = |g: &CategoryScores| g.shares.iter().map(|share| share.weight).sum::<f64>();
@@ -153,7 +153,7 @@ fn a_sweep_counts_once_however_many_points_it_has() {
         (sums(group(WorkloadCategory::StreamWrite)) - 1.0).abs() < 1e-9,
         "write at every point"
     );
-    // read at every point of the grid, and `alone` beside the threads.
+    // read at every point of the grid, and `alone` in addition to the threads.
     assert!((sums(group(WorkloadCategory::StreamRead)) - 2.0).abs() < 1e-9);
 }
 

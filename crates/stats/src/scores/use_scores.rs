@@ -1,12 +1,13 @@
-//! A use with the results of a campaign: who qualifies, how each does in each group of
-//! tests that counts, and who may be the best.
+//! Evaluates a use with the results of a campaign: the qualifying contenders, the scores of each
+//! contender in each group of tests that counts, and the contenders that may be the best.
 //!
-//! A contender qualifies when it is of a class and has every feature that the use asks for, and
-//! failed in none of the tests that count. Of these, the results count that all who qualify
-//! have: a mean over different results would compare nothing. What each of them scores in a group is
-//! what [`crate::Overall`] says, over these results. Groups are weighed as there; the cost of a contender is
-//! the median over rounds. Groups without results have no part in it. Who may be the best is tested by the
-//! weighted cost ([`crate::inference::Estimates::weighed`]).
+//! A contender qualifies when it has the class and every feature that the use requires, and failed
+//! in none of the tests that count. Only results that all qualifying contenders have count, because
+//! a mean over different results would compare nothing. The score of a contender in a group is the
+//! one of [`crate::Overall`], over these results. Groups are weighted as in that module; the cost
+//! of a contender is the median over rounds. Groups without results are ignored. The contenders
+//! that may be the best are found by a test of the weighted cost
+//! ([`crate::inference::Estimates::weighed`]).
 
 use std::collections::BTreeMap;
 
@@ -34,7 +35,7 @@ pub enum ExclusionReason {
     MissingReader {
         /// Which systems do.
         read_by: Vec<OperatingSystem>,
-        /// What cannot be done without one of those.
+        /// Consequence of having none of those.
         why: String,
     },
     /// It lacks a feature that the use cannot do without.
@@ -42,9 +43,9 @@ pub enum ExclusionReason {
     MissingFeature {
         /// The feature.
         feature: Feature,
-        /// What the probe found.
+        /// Probe result.
         found: String,
-        /// What breaks without it.
+        /// Consequence of lacking the feature.
         why: String,
     },
     /// It failed in a result that counts.
@@ -53,14 +54,15 @@ pub enum ExclusionReason {
         test: String,
         /// Name of the phase.
         phase: String,
-        /// What became of it.
+        /// Outcome of the result.
         outcome: RoundOutcome,
         /// In how many rounds.
         rounds: u32,
         /// Of how many.
         of: u32,
     },
-    /// What it calls durable is not: its synced writes never made the disk empty its cache, where those of others did.
+    /// Synced writes never flushed the disk's cache, although those of other contenders did, so
+    /// durable writes are not durable.
     NotDurable {
         /// Synced operations that it did.
         operations: u64,
@@ -75,7 +77,7 @@ pub enum ExclusionReason {
 pub struct Candidate {
     /// Name of the contender.
     pub contender: String,
-    /// Every reason against it; empty where it qualifies.
+    /// Every reason to exclude it; empty if it qualifies.
     pub ruled_out: Vec<ExclusionReason>,
     /// Features that the use needs and that no cell tried.
     pub not_probed: Vec<Feature>,
@@ -87,19 +89,19 @@ pub struct Candidate {
 pub struct WeightedCategory {
     /// The group.
     pub group: WorkloadCategory,
-    /// Its weight, beside those of the other groups.
+    /// Weight relative to the other groups.
     pub weight: f64,
-    /// Why so much.
+    /// Reason for the weight.
     #[serde(rename = "why")]
     pub rationale: String,
-    /// The results that count; none where the group was not tested.
+    /// The results that count; empty if the group was not tested.
     pub results: Vec<RowWeight>,
     /// Suites that have tests of it, those of a default run first.
     #[serde(default)]
     pub tested_by: Vec<String>,
-    /// For each contender, in the campaign's order, its score in each round: its cost as a multiple of
-    /// the best median, 1 where it is as good. `None` where it does not qualify, or the
-    /// round is not whole.
+    /// Score of each contender in each round, in the campaign's order: the cost as a multiple of
+    /// the best median, 1 if equally good. `None` if it does not qualify, or if the round is not
+    /// complete.
     pub rounds: Vec<Vec<Option<f64>>>,
 }
 
@@ -111,7 +113,7 @@ pub struct ExcludedResult {
     pub test: String,
     /// Name of the phase.
     pub phase: String,
-    /// Names of those who do not have it, with the word for what became of it.
+    /// Names of the contenders that do not have it, with the name of the outcome.
     pub lacking: Vec<(String, String)>,
 }
 
@@ -121,9 +123,9 @@ pub struct ExcludedResult {
 pub struct UseCaseScores {
     /// The use's word.
     pub name: String,
-    /// One line for people.
+    /// One-line title.
     pub title: String,
-    /// What such a machine does all day, and what was left out.
+    /// Typical workload of such a machine, and the aspects that were omitted.
     pub rationale: String,
     /// Where the weights come from.
     pub source: String,
@@ -134,18 +136,18 @@ pub struct UseCaseScores {
     /// Results of these groups that do not count.
     #[serde(rename = "left_out")]
     pub excluded_results: Vec<ExcludedResult>,
-    /// What is of no relevance to it.
+    /// Margin of relevance for the use.
     pub margin: Margin,
     /// The share of the weight that was tested, 0 … 1.
     pub tested: f64,
-    /// Where each contender stands, in the campaign's order; `None` where it does not qualify.
+    /// Place of each contender, in the campaign's order, or `None` if it does not qualify.
     pub places: Vec<Option<Rank>>,
-    /// Who may be the best.
+    /// Conclusion about the best contender.
     pub conclusion: Conclusion,
 }
 
 impl UseCaseScores {
-    /// What a campaign has to say about a use.
+    /// Evaluates a use with the results of a campaign.
     pub(crate) fn compute(one: &UseCase, asked: &UseScoreInput<'_>) -> Self {
         let (rows, overall) = (asked.rows, asked.overall);
         let counting = counting(one, rows, overall);
@@ -195,9 +197,9 @@ impl UseCaseScores {
         }
     }
 
-    /// The cost of each contender under weights of the groups, in the campaign's order; without a ratio
-    /// for those who do not qualify. Groups of weight 0 or less count for nothing. Costs have no places: those
-    /// are of the use's own weights.
+    /// Returns the cost of each contender under custom weights of the groups, in the campaign's
+    /// order; without a ratio for contenders that do not qualify. Groups with a weight of 0 or less
+    /// are ignored. These scores have no places, because places refer to the use's default weights.
     pub fn weighed(&self, weight: impl Fn(&WeightedCategory) -> f64) -> Vec<CategoryScore> {
         let tested = self.groups.iter().filter(|g| !g.results.is_empty());
         let groups: Vec<_> = tested
@@ -216,29 +218,30 @@ impl UseCaseScores {
     }
 }
 
-/// A conclusion without those who do not qualify, who are listed with the reasons.
+/// Removes contenders that do not qualify from a conclusion. They are listed with the reasons
+/// elsewhere.
 fn among(comes: &[bool], mut conclusion: Conclusion) -> Conclusion {
     conclusion.unranked.retain(|contender| comes[*contender]);
     conclusion
 }
 
-/// What the answer for a use follows from.
+/// Inputs of the answer for a use.
 pub(crate) struct UseScoreInput<'a> {
     /// The rows of the campaign.
     pub rows: &'a [ResultRow],
-    /// What they cost.
+    /// Costs of the rows.
     pub costs: &'a RankedCosts,
     /// The groups of tests.
     pub overall: &'a Overall,
-    /// Whether each contender takes part.
+    /// Whether each contender is selected.
     pub takes_part: &'a [bool],
-    /// What each contender can do.
+    /// Features of each contender.
     pub features: &'a [ContenderFeatures],
     /// Cells that are not ok.
     pub failures: &'a [CellFailure],
-    /// Whose synced writes never reached the medium.
+    /// Contenders whose synced writes never reached the medium.
     pub unflushed: &'a [UnflushedSync],
-    /// What is of no relevance, where the use does not say.
+    /// Default margin of relevance.
     pub margin: Margin,
     /// About how many uses it is asked.
     pub uses: usize,
@@ -287,7 +290,8 @@ fn candidate(one: &UseCase, features: &ContenderFeatures) -> Candidate {
     }
 }
 
-/// Whether none of the systems asked for reads it; where nobody said who does, nothing is known against it.
+/// Returns a reason if none of the required systems can read the filesystem. An unknown list of
+/// readers does not rule it out.
 fn unread(readers: &RequiredReaders, features: &ContenderFeatures) -> Option<ExclusionReason> {
     let read_by = features.facts.read_by.iter().map(|reader| reader.system);
     let read_by: Vec<OperatingSystem> = read_by.collect();
@@ -298,8 +302,8 @@ fn unread(readers: &RequiredReaders, features: &ContenderFeatures) -> Option<Exc
     })
 }
 
-/// What failed of the results that count, or of the tests that they are of, a failed check among them; else whether there
-/// are no results at all.
+/// Returns the failures of results that count, or of the tests that contain them, including failed
+/// checks. If none failed, reports whether there are any results.
 fn failures(
     contender: usize,
     counting: &[&ResultRow],

@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::{Analysis, SuitesByGroup, analyse, fixture};
 
-/// A use that takes what has hard links.
+/// A use that needs hard links.
 fn one(weights: &[(WorkloadCategory, f64)]) -> UseCase {
     UseCase {
         needs: vec![RequiredFeature {
@@ -33,7 +33,7 @@ const STREAMS: [(WorkloadCategory, f64); 2] = [
 
 #[test]
 fn costs_are_the_weighted_geometric_mean_by_hand() {
-    // Writes cost 1, 2 and 4 times the best, reads cost all the same.
+    // Writes cost 1, 2 and 4 times the best, reads cost the same.
     let analysis = analyse(&fixture::plain());
     let scores = scores(&analysis, &one(&STREAMS));
     let costs = scores.weighed(|group| group.weight);
@@ -96,7 +96,7 @@ fn a_contender_is_ruled_out_with_every_reason() {
 }
 
 #[test]
-fn who_never_makes_the_disk_flush_is_ruled_out_where_durable_writes_count() {
+fn a_contender_that_never_flushes_is_ruled_out_for_durable_writes() {
     let mut results = fixture::plain();
     let synced = Io {
         fsync: 1,
@@ -119,7 +119,7 @@ fn who_never_makes_the_disk_flush_is_ruled_out_where_durable_writes_count() {
 }
 
 #[test]
-fn what_no_other_system_reads_is_ruled_out_where_a_disk_is_carried() {
+fn a_portable_disk_rules_out_filesystems_no_other_system_reads() {
     let mut results = fixture::plain();
     let read_by = |system, writes| NativeReader {
         system,
@@ -141,7 +141,7 @@ fn what_no_other_system_reads_is_ruled_out_where_a_disk_is_carried() {
     };
     let scores = scores(&analyse(&results), &carried);
     let reasons = |index: usize| &scores.candidates[index].ruled_out[..];
-    assert_eq!(reasons(0), [], "nobody said who reads it");
+    assert_eq!(reasons(0), [], "the readers are unknown");
     let unread = ExclusionReason::MissingReader {
         read_by: vec![OperatingSystem::Linux],
         why: "it is carried".to_owned(),
@@ -151,7 +151,7 @@ fn what_no_other_system_reads_is_ruled_out_where_a_disk_is_carried() {
 }
 
 #[test]
-fn a_failure_where_nothing_counts_rules_nobody_out() {
+fn a_failure_outside_the_weighted_groups_rules_out_no_contender() {
     let mut results = fixture::plain();
     for stored in &mut results.cells {
         stored.result.as_mut().unwrap().phases[0].status = Status::Failed;
@@ -161,7 +161,7 @@ fn a_failure_where_nothing_counts_rules_nobody_out() {
     assert!(scores.candidates.iter().all(|c| c.ruled_out.is_empty()));
 }
 
-/// A filesystem that its own check calls damaged is none to choose, whatever the test was.
+/// A filesystem that is damaged according to its check is ruled out, regardless of the test.
 #[test]
 fn damage_in_a_test_that_does_not_count_rules_out() {
     let mut results = fixture::realistic();
@@ -198,12 +198,12 @@ fn a_result_that_one_cannot_have_does_not_count_and_is_named() {
             lacking
         }]
     );
-    assert!(scores.groups[0].results.is_empty(), "nothing is left of it");
+    assert!(scores.groups[0].results.is_empty(), "no results remain");
     assert_eq!(scores.groups[1].results.len(), 1);
 }
 
 #[test]
-fn a_feature_that_nobody_tried_rules_nobody_out_but_is_named() {
+fn an_untried_feature_is_named_and_rules_out_no_contender() {
     let mut results = fixture::plain();
     for stored in &mut results.cells {
         stored.result.as_mut().unwrap().features.0.clear();
@@ -216,7 +216,7 @@ fn a_feature_that_nobody_tried_rules_nobody_out_but_is_named() {
 }
 
 proptest! {
-    /// What the page computes from the rounds in the data is what is computed here.
+    /// The page computes the same cost from the rounds in its data as this crate.
     #[test]
     fn the_documented_formula_gives_the_cost(
         walls in prop::collection::vec(1_000_000u64..1_000_000_000, 12),

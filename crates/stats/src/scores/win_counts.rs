@@ -1,7 +1,8 @@
-//! In how many phases each contender did how well, by the primary metric of each phase.
+//! Number of phases in which each contender is the best, is on the shortlist, has a result or
+//! failed, by the primary metric of each phase.
 //!
-//! Counts only: phases are not alike, and a sum over them would say that they are. What a filesystem
-//! can do is no contest, so phases that try a feature are left out.
+//! Only counts: phases are not comparable, so a sum over them would be misleading. Features are not
+//! a contest, so phases that try a feature are omitted.
 
 use model::Metric;
 use serde::{Deserialize, Serialize};

@@ -1,23 +1,25 @@
-//! Where a series changes its level: the maximally selected rank statistic, with a permutation test.
+//! Finds the points at which a series changes its level: the maximally selected rank statistic,
+//! with a permutation test.
 //!
-//! At each place t of a series of n values stands the standardised difference between the ranks before
-//! and after it, |S − t·(n + 1)/2| / √(t·(n − t)), where S is the sum of the first t ranks and equal
-//! values share the mean of theirs. The largest of them is the statistic, its place the change
-//! (T. Hothorn and B. Lausen, Comput. Stat. Data Anal. 43, 2003; without the division it is A. N. Pettitt's,
-//! Appl. Stat. 28, 1979). The null hypothesis is that nothing changes, so that every
-//! order of the values is equally likely. Up to [`EXACT_LENGTH`] values all orders are tried; beyond,
-//! orders are drawn from a fixed seed and counted with one added to both sides.
+//! For each place t of a series of n values, the standardised difference between the ranks before
+//! and after it is |S − t·(n + 1)/2| / √(t·(n − t)), where S is the sum of the first t ranks and
+//! equal values share their mean rank. The largest difference is the statistic, and its place is
+//! the change (T. Hothorn and B. Lausen, Comput. Stat. Data Anal. 43, 2003; without the division it
+//! is A. N. Pettitt's, Appl. Stat. 28, 1979). The null hypothesis is that the level does not
+//! change, so that every order of the values is equally likely. Up to [`EXACT_LENGTH`] values all
+//! orders are tried; for longer series, orders are drawn from a fixed seed and counted with one
+//! added to both sides.
 //!
-//! Where the chance is at most [`ALPHA`], both sides are searched again. A series in which nothing
-//! changes thus has a change in at most [`ALPHA`] of all cases. Fewer than eight values never have one:
-//! no order of them is rare enough.
+//! If the probability is at most [`ALPHA`], both sides are searched again. A series without a
+//! change therefore has one in at most [`ALPHA`] of all cases. Fewer than eight values never have
+//! one: no order of them is rare enough.
 
 use model::SeededRng;
 use serde::{Deserialize, Serialize};
 
 use crate::statistics::ranks::doubled_ranks;
 
-/// The largest chance of naming a change where there is none.
+/// Maximum probability of reporting a change that does not exist.
 pub const ALPHA: f64 = 0.05;
 /// Values up to which all orders are tried: 40 320 of eight.
 pub(crate) const EXACT_LENGTH: usize = 8;
@@ -31,7 +33,7 @@ const SEED: u64 = 0x6368_616e_6765_7321;
 pub struct ChangePoint {
     /// The place of the first value after it.
     pub at: usize,
-    /// The chance of so large a difference where nothing changes.
+    /// Probability that chance alone causes a difference of this size.
     pub p: f64,
 }
 
@@ -57,7 +59,7 @@ fn search(values: &[f64], offset: usize, found: &mut Vec<ChangePoint>) {
     search(&values[at..], offset + at, found);
 }
 
-/// The place of the largest statistic, and its square; `None` where there is nothing to distinguish.
+/// Returns the place of the largest statistic, and its square, or `None` if all values are equal.
 fn largest(ranks: &[u64]) -> Option<(usize, f64)> {
     let count = ranks.len() as i64;
     let mut sum = 0i64;
@@ -75,7 +77,7 @@ fn largest(ranks: &[u64]) -> Option<(usize, f64)> {
 }
 
 fn p_value(mut ranks: Vec<u64>, observed: f64) -> f64 {
-    // The same sums at another place may give the same number but for its last digit.
+    // Equal sums at another place may differ in the last digit.
     let reaches = |ranks: &[u64]| largest(ranks).is_some_and(|(_, s)| s >= observed * (1.0 - 1e-9));
     if ranks.len() <= EXACT_LENGTH {
         let (mut all, mut beyond) = (0u32, 0u32);
@@ -158,14 +160,14 @@ mod tests {
     }
 
     #[test]
-    fn nothing_and_always_the_same_have_no_change() {
+    fn empty_and_constant_series_have_no_change() {
         assert_eq!(change_points(&[]), []);
         assert_eq!(change_points(&[1.0]), []);
         assert_eq!(change_points(&[5.0; 40]), []);
     }
 
     #[test]
-    fn a_series_in_which_nothing_changes_has_a_change_no_more_often_than_stated() {
+    fn false_changes_are_no_more_frequent_than_stated() {
         for length in [8, 20] {
             let with_change = (0..200)
                 .filter(|seed| {

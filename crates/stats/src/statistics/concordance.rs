@@ -10,14 +10,15 @@ pub(crate) struct KendallCounts {
     pub concordant: u64,
     /// In opposite orders.
     pub discordant: u64,
-    /// Equal in the first series alone.
+    /// Equal in the first series only.
     tied_in_first: u64,
-    /// Equal in the second alone.
+    /// Equal in the second series only.
     tied_in_second: u64,
 }
 
 impl KendallCounts {
-    /// Counts a pair, given by how far its second lies above its first in either series.
+    /// Counts a pair, given by the difference between its second and its first element in either
+    /// series.
     pub fn add(&mut self, first: f64, second: f64) {
         let way = |difference: f64| difference.total_cmp(&0.0);
         match (way(first + 0.0), way(second + 0.0)) {
@@ -29,8 +30,8 @@ impl KendallCounts {
         }
     }
 
-    /// (C − D) / √((C + D + T₁)(C + D + T₂)): 1 where all orders are the same, −1 where all are turned round; `None` where
-    /// one of the series orders nothing.
+    /// Returns (C − D) / √((C + D + T₁)(C + D + T₂)): 1 if all orders are the same, −1 if all are
+    /// reversed; `None` if all pairs of one series are tied.
     pub fn tau_b(&self) -> Option<f64> {
         let ordered = self.concordant + self.discordant;
         let all = |tied: u64| (ordered + tied) as f64;
@@ -40,8 +41,9 @@ impl KendallCounts {
     }
 }
 
-/// Kendall's tau-b over several pairs of series, of which pairs within one are compared: 1 where all orders are the same, −1
-/// where all are turned round; `None` where one side orders nothing. (M. G. Kendall, Biometrika 33, 1945.)
+/// Returns Kendall's tau-b over several pairs of series; only pairs within one series are compared.
+/// 1 if all orders are the same, −1 if all are reversed; `None` if all pairs of one side are tied.
+/// (M. G. Kendall, Biometrika 33, 1945.)
 pub fn tau_b(series: impl IntoIterator<Item = Vec<(f64, f64)>>) -> Option<f64> {
     let mut counted = KendallCounts::default();
     for pairs in series {
@@ -73,7 +75,7 @@ mod tests {
         let rising = [1.0, 2.0, 3.0, 4.0];
         assert_eq!(of(&rising, &[2.0, 3.0, 5.0, 9.0]).tau_b(), Some(1.0));
         assert_eq!(of(&rising, &[4.0, 3.0, 2.0, 1.0]).tau_b(), Some(-1.0));
-        // One of six pairs is turned round.
+        // 1 of 6 pairs is reversed.
         assert_eq!(of(&rising, &[1.0, 3.0, 2.0, 4.0]).tau_b(), Some(4.0 / 6.0));
         // One pair is equal in the second: 5 / √(6 · 5).
         let tied = of(&rising, &[1.0, 2.0, 2.0, 3.0]).tau_b().unwrap();

@@ -7,7 +7,7 @@ use super::interval::{Interval, median, median_interval};
 /// Coefficient of variation, in percent, above which a result is flagged as unsteady.
 pub const UNSTEADY_ABOVE: f64 = 10.0;
 
-/// What the values of several rounds come to.
+/// Estimate from the values of several rounds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RobustEstimate {
@@ -23,7 +23,7 @@ pub struct RobustEstimate {
 }
 
 impl RobustEstimate {
-    /// The estimate from the values; `None` where there are none.
+    /// Computes the estimate from the values. Returns `None` without values.
     pub fn from_values(values: &[f64]) -> Option<Self> {
         Some(Self {
             rounds: u32::try_from(values.len()).unwrap_or(u32::MAX),
@@ -33,7 +33,7 @@ impl RobustEstimate {
         })
     }
 
-    /// Whether the rounds differ so much that the median says little.
+    /// Whether the rounds vary so much that the median is unreliable.
     pub fn is_unstable(&self) -> bool {
         self.variation.is_some_and(|v| v > UNSTEADY_ABOVE)
     }
@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn one_round_and_a_mean_of_nothing_have_no_variation() {
+    fn one_round_and_a_zero_mean_have_no_variation() {
         assert_eq!(RobustEstimate::from_values(&[5.0]).unwrap().variation, None);
         assert_eq!(
             RobustEstimate::from_values(&[0.0, 0.0]).unwrap().variation,

@@ -1,13 +1,13 @@
-//! The median and an interval for it that assumes nothing about how the values are distributed.
+//! The median and a distribution-free interval for it.
 //!
-//! For `n` independent rounds with values x₍₁₎ ≤ … ≤ x₍ₙ₎, the interval [x₍ᵣ₎, x₍ₙ₊₁₋ᵣ₎] covers the median
-//! of their distribution with probability 1 − 2·P(B ≤ r − 1), B binomial with n trials of ½: exactly
-//! for continuous distributions, at least that often for others. Source: H. A. David and
-//! H. N. Nagaraja, Order Statistics, 3rd ed. (2003), §7.1.
+//! For `n` independent rounds with values x₍₁₎ ≤ … ≤ x₍ₙ₎, the interval [x₍ᵣ₎, x₍ₙ₊₁₋ᵣ₎] covers the
+//! median of their distribution with probability 1 − 2·P(B ≤ r − 1), B binomial with n trials of ½:
+//! exactly for continuous distributions, at least that often for others. Source: H. A. David and H.
+//! N. Nagaraja, Order Statistics, 3rd ed. (2003), §7.1.
 //!
-//! Chosen is the narrowest such interval that reaches [`WANTED_CONFIDENCE`]. Where none does, it is
-//! minimum to maximum, and the confidence that this reaches is stated: 0 % with one round, 50 % with
-//! two, 75 % with three, 93.75 % with five; from six rounds on it is 95 % or more.
+//! The narrowest such interval that reaches [`WANTED_CONFIDENCE`] is used. If none does, the
+//! interval is minimum to maximum, with its actual confidence: 0 % with one round, 50 % with two,
+//! 75 % with three, 93.75 % with five; from six rounds on it is 95 % or more.
 
 use serde::{Deserialize, Serialize};
 
@@ -26,7 +26,8 @@ pub struct Interval {
     pub confidence: f64,
 }
 
-/// The middle of the values, or the mean of the two in the middle; `None` where there are none.
+/// Returns the middle of the values, or the mean of the two in the middle. Returns `None` without
+/// values.
 pub fn median(values: &[f64]) -> Option<f64> {
     let sorted = sorted(values);
     let middle = sorted.len() / 2;
@@ -39,7 +40,7 @@ pub fn median(values: &[f64]) -> Option<f64> {
     Some(lower + (upper - lower) / 2.0)
 }
 
-/// The interval for the median that the module describes; `None` where there are no values.
+/// Returns the interval for the median that the module describes. Returns `None` without values.
 pub fn median_interval(values: &[f64]) -> Option<Interval> {
     let sorted = sorted(values);
     let count = sorted.len();
@@ -64,7 +65,7 @@ fn sorted(values: &[f64]) -> Vec<f64> {
 fn narrowest(count: usize) -> (usize, f64) {
     let mut best = (1, 0.0);
     let mut below = 0.0;
-    // Of how many ways there are of so many successes; in logarithms, so that no count is too large.
+    // Number of combinations with this number of successes, as a logarithm to avoid overflow.
     let mut ways = 0.0;
     for rank in 1..=count.div_ceil(2) {
         below += f64::exp(ways - count as f64 * std::f64::consts::LN_2);
@@ -97,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn confidence_is_what_enumeration_gives() {
+    fn confidence_agrees_with_enumeration() {
         for count in 1..=16 {
             let (rank, confidence) = narrowest(count);
             let counted = coverage_by_enumeration(count, rank);
@@ -136,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_has_no_median() {
+    fn no_values_have_no_median() {
         assert_eq!(median(&[]), None);
         assert_eq!(median_interval(&[]), None);
     }
@@ -159,7 +160,7 @@ mod tests {
         }
 
         #[test]
-        fn half_lies_on_either_side(values in prop::collection::vec(-1e3..1e3f64, 1..20)) {
+        fn half_of_the_values_are_on_either_side(values in prop::collection::vec(-1e3..1e3f64, 1..20)) {
             let median = median(&values).unwrap();
             let below = values.iter().filter(|v| **v < median).count();
             let above = values.iter().filter(|v| **v > median).count();

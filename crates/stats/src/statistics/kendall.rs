@@ -18,7 +18,7 @@ const DRAWS: u64 = 9_999;
 /// From which they are drawn.
 const SEED: u64 = 0x0066_7361_7265_6e61;
 
-/// The two-sided p value of a trend; 1 where there is nothing to order.
+/// Returns the two-sided p value of a trend; 1 if all values are tied.
 pub(crate) fn p_value(values: &[f64]) -> f64 {
     let sizes = sizes_of_ties(values);
     let pairs = |count: usize| (count * count.saturating_sub(1) / 2) as u64;
@@ -47,14 +47,14 @@ pub(crate) fn slope(values: &[f64]) -> Option<f64> {
     median(&pairs.map(rise).collect::<Vec<_>>())
 }
 
-/// How often each value comes.
+/// Returns the number of occurrences of each value.
 fn sizes_of_ties(values: &[f64]) -> Vec<usize> {
     let mut sorted = values.to_vec();
     sorted.sort_unstable_by(f64::total_cmp);
     sorted.chunk_by(|a, b| a == b).map(<[f64]>::len).collect()
 }
 
-/// Pairs of which the later is less, counted while they are merged into order.
+/// Counts the pairs with a smaller later value by merge sort.
 fn falling(values: &[f64]) -> u64 {
     fn sort(values: &mut [f64], spare: &mut Vec<f64>) -> u64 {
         if values.len() < 2 {
@@ -103,8 +103,8 @@ fn product(a: &[f64], b: &[f64]) -> Vec<f64> {
     product
 }
 
-/// The Gaussian binomial coefficient as chances: of each number of falling pairs where `few` equal values
-/// lie among `all`, by G(n, k) = k/n · G(n − 1, k − 1) + (n − k)/n · qᵏ G(n − 1, k).
+/// Returns the Gaussian binomial coefficient as probabilities of each number of falling pairs with
+/// `few` equal values among `all`, by G(n, k) = k/n · G(n − 1, k − 1) + (n − k)/n · qᵏ G(n − 1, k).
 fn gaussian(all: usize, few: usize) -> Vec<f64> {
     // Rows for k = 0 … few, each of length k (n − k) + 1.
     let mut rows: Vec<Vec<f64>> = vec![Vec::new(); few + 1];
@@ -177,7 +177,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn p_is_what_enumeration_gives(values in prop::collection::vec(0u8..5, 0..8)) {
+        fn p_agrees_with_enumeration(values in prop::collection::vec(0u8..5, 0..8)) {
             let values: Vec<f64> = values.into_iter().map(f64::from).collect();
             let observed = rising_less_falling(&values).abs();
             let (mut beyond, mut all) = (0u32, 0u32);

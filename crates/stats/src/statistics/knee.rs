@@ -1,9 +1,9 @@
 //! The knee of a curve of throughput over concurrency. Pure.
 //!
-//! By the asymptotic bounds of operational analysis (P. J. Denning, J. P. Buzen, The Operational
-//! Analysis of Queueing Network Models, ACM Computing Surveys 10(3), 1978): with N at work at once,
-//! throughput is at most N times that of one, and at most what the busiest resource gives. The two
-//! bounds cross at N* = X_max / X_1; beyond it there is always somebody who waits.
+//! Uses the asymptotic bounds of operational analysis (P. J. Denning, J. P. Buzen, The Operational
+//! Analysis of Queueing Network Models, ACM Computing Surveys 10(3), 1978): at concurrency N,
+//! throughput is at most N times that at 1, and at most the capacity of the busiest resource. The
+//! two bounds cross at N* = X_max / X_1; at higher concurrency some operation always waits.
 
 use serde::{Deserialize, Serialize};
 
@@ -14,7 +14,7 @@ pub const ENOUGH: f64 = 0.9;
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Knee {
-    /// Throughput of one alone, in the metric's unit.
+    /// Throughput at concurrency 1, in the metric's unit.
     #[serde(rename = "one")]
     pub single_throughput: f64,
     /// The largest throughput.
@@ -31,8 +31,9 @@ pub struct Knee {
     pub still_rising: bool,
 }
 
-/// The knee of a curve of concurrency and throughput, in rising order of concurrency; `None` where
-/// throughput at 1 is not known or not above 0, or there are fewer than two points.
+/// Returns the knee of a curve of concurrency and throughput, in rising order of concurrency.
+/// Returns `None` if throughput at 1 is unknown or not above 0, or if there are fewer than two
+/// points.
 pub fn knee(curve: &[(u64, f64)]) -> Option<Knee> {
     let (first, one) = *curve.first()?;
     if first != 1 || one <= 0.0 || curve.len() < 2 {
@@ -68,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn a_curve_along_its_bounds_bends_where_they_cross() {
+    fn a_curve_along_its_bounds_has_its_knee_at_their_crossing() {
         let knee = knee(&bounded(100.0, 600.0)).unwrap();
         assert_eq!(
             (
@@ -83,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn a_curve_that_never_flattens_says_so() {
+    fn a_curve_that_never_flattens_is_still_rising() {
         let knee = knee(&bounded(100.0, 1e9)).unwrap();
         assert!(knee.still_rising && knee.concurrency_at_max == 32 && knee.crossing == 32.0);
     }
@@ -109,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_first_point_there_is_no_knee() {
+    fn a_curve_without_throughput_at_one_has_no_knee() {
         assert_eq!(knee(&[]), None);
         assert_eq!(knee(&[(1, 5.0)]), None);
         assert_eq!(knee(&[(2, 5.0), (4, 6.0)]), None);
@@ -118,7 +119,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_crossing_lies_on_the_bounds(one in 0.1..1e6f64, factor in 1.0..32.0f64) {
+        fn the_crossing_is_on_both_bounds(one in 0.1..1e6f64, factor in 1.0..32.0f64) {
             let knee = knee(&bounded(one, one * factor)).unwrap();
             prop_assert!((knee.crossing - factor).abs() <= 1e-9 * factor);
             prop_assert!(knee.enough_at <= knee.concurrency_at_max);

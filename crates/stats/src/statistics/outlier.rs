@@ -1,4 +1,4 @@
-//! Values that lie far off the others of their result.
+//! Outliers among the values of a result.
 
 use crate::statistics::interval::median;
 
@@ -6,16 +6,17 @@ use crate::statistics::interval::median;
 pub const OUTLIERS_FROM: usize = 6;
 /// Robust standard deviations beyond which a value is one.
 pub const OUTLIER_BEYOND: f64 = 5.0;
-/// What differs less from the median, as a share of it, is of no interest however steady the others are.
+/// Minimum distance of an outlier from the median, as a share of the median, even if all other
+/// values are equal.
 const MIN_OUTLIER: f64 = 0.02;
 /// The median absolute deviation of a normal distribution of standard deviation 1.
 const MAD_OF_NORMAL: f64 = 0.674_489_75;
 
-/// Places of the values that lie more than [`OUTLIER_BEYOND`] robust standard deviations off the median;
-/// none with fewer than [`OUTLIERS_FROM`] values.
+/// Returns the indexes of the values that differ from the median by more than [`OUTLIER_BEYOND`]
+/// robust standard deviations. Empty with fewer than [`OUTLIERS_FROM`] values.
 ///
-/// The deviation is the median absolute deviation, as a normal distribution has it (F. R. Hampel, JASA 69,
-/// 1974): a few wild values cannot hide by making it large.
+/// The deviation is the median absolute deviation, scaled to a normal distribution (F. R. Hampel,
+/// JASA 69, 1974): a few extreme values cannot mask themselves by increasing it.
 pub(crate) fn outliers(values: &[f64]) -> Vec<usize> {
     let Some(middle) = median(values).filter(|_| values.len() >= OUTLIERS_FROM) else {
         return Vec::new();
@@ -48,7 +49,7 @@ mod tests {
     }
 
     #[test]
-    fn what_hardly_differs_is_none_however_steady_the_others_are() {
+    fn small_deviations_are_no_outliers_even_among_equal_values() {
         assert_eq!(outliers(&[1.0, 1.0, 1.0, 1.0, 1.0, 1.01]), [0usize; 0]);
         assert_eq!(outliers(&[1.0, 1.0, 1.0, 1.0, 1.0, 1.03]), [5]);
     }

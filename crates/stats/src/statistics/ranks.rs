@@ -1,4 +1,4 @@
-//! Ranks of values, where equal ones share the mean of theirs.
+//! Ranks of values; equal values share their mean rank.
 
 /// Twice the rank of each value, from 2: doubled, the mean of any ranks is a whole number.
 pub(crate) fn doubled_ranks(values: &[f64]) -> Vec<u64> {

@@ -1,4 +1,4 @@
-//! Cells during which the machine did so much else that their times say less.
+//! Cells whose times are less reliable because of other activity on the machine.
 
 use model::{CampaignResults, HostNoise};
 use serde::{Deserialize, Serialize};
@@ -13,13 +13,13 @@ pub struct DisturbedCell {
     pub test: String,
     /// The round.
     pub round: u32,
-    /// What disturbed the run that counts.
+    /// Disturbance of the run that counts.
     pub disturbance: Option<HostNoise>,
-    /// What disturbed the first run, where the cell was run again because of that.
+    /// Disturbance of the first run, if the cell was run again because of it.
     pub first: Option<HostNoise>,
 }
 
-/// Every cell that was disturbed, at last or at first, in the order of the plan.
+/// Returns every cell whose final or first run was disturbed, in the order of the plan.
 pub(crate) fn disturbed(results: &CampaignResults) -> Vec<DisturbedCell> {
     let much = |disturbance: Option<HostNoise>| disturbance.filter(HostNoise::is_significant);
     let cells = results.cells.iter().filter_map(|stored| {

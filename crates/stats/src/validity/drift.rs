@@ -1,14 +1,15 @@
 //! Drift: whether results get better or worse from the first round of a campaign to the last.
 //!
-//! Rounds follow each other, so their order is that in which cells ran. Each result is set against its
-//! own median, as a cost (above 1 is worse); the geometric mean over all results by which phases are
-//! compared is one value for each round, of a contender and of all together. Kendall's test asks whether
-//! these have a trend. It is done once for all together and once for each contender, the latter
-//! corrected for their number by Holm's method; each of the two finds a drift where there is none in at
-//! most [`FALSE_DRIFT_LIMIT`] of campaigns.
+//! Rounds follow each other, so their order is the order in which cells ran. Each result is divided
+//! by its median, as a cost (above 1 is worse). The geometric mean over all results of primary
+//! metrics is one value for each round, for each contender and for all contenders. Kendall's test
+//! asks whether these have a trend. It is done once for all contenders together and once for each
+//! contender, the latter corrected for their number by Holm's method. Each of the two reports a
+//! false drift in at most [`FALSE_DRIFT_LIMIT`] of campaigns.
 //!
-//! Contenders take turns, so a drift that is everybody's does no harm to comparisons. One of a single
-//! contender (a disk that wears, a filesystem that is not freshly made after all) is a finding.
+//! Contenders take turns, so a drift that affects all contenders does not bias comparisons. A drift
+//! of a single contender (a disk that wears, a filesystem that is not freshly made after all) is a
+//! finding.
 
 use model::{Direction, Metric};
 use serde::{Deserialize, Serialize};
@@ -16,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use crate::statistics::kendall;
 use crate::{RankingState, ResultRow};
 
-/// The largest chance of naming a drift where there is none.
+/// Maximum probability of reporting a drift that does not exist.
 pub const FALSE_DRIFT_LIMIT: f64 = 0.05;
 /// Rounds from which on a trend can be distinguished from chance: with four, two of 24 orders are 8 %.
 pub const DRIFT_FROM: u32 = 5;
@@ -27,14 +28,14 @@ pub const DRIFT_FROM: u32 = 5;
 pub struct Drift {
     /// The contender, by its place in the campaign's order; `None` for all together.
     pub contender: Option<usize>,
-    /// Rounds that it is over.
+    /// Number of rounds.
     pub rounds: u32,
     /// The cost in the last round as a multiple of that in the first, along the trend: above 1, it got
     /// worse.
     pub change: f64,
     /// The two-sided p value.
     pub p: f64,
-    /// The same, corrected for the number of contenders.
+    /// The p value, corrected for the number of contenders.
     pub p_corrected: f64,
 }
 
@@ -45,8 +46,8 @@ impl Drift {
     }
 }
 
-/// The trends of a campaign: of all contenders together, then of each by itself. Empty where no contender
-/// has [`DRIFT_FROM`] rounds.
+/// Returns the trends of a campaign: of all contenders together, followed by one for each
+/// contender. Empty if no contender has [`DRIFT_FROM`] rounds.
 pub(crate) fn drifts(contenders: usize, rows: &[ResultRow]) -> Vec<Drift> {
     let series: Vec<Vec<Option<f64>>> = (0..contenders).map(|c| costs_of(c, rows)).collect();
     let together = mean_of(&series);
@@ -122,7 +123,8 @@ fn costs_of(contender: usize, rows: &[ResultRow]) -> Vec<Option<f64>> {
         .collect()
 }
 
-/// The mean over the contenders that have any value; a round has one where each of them has.
+/// Returns the mean over the contenders that have any value. A round has a mean only if each of
+/// these contenders has a value.
 fn mean_of(series: &[Vec<Option<f64>>]) -> Vec<Option<f64>> {
     let present: Vec<_> = series
         .iter()
@@ -182,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_vary_has_no_trend_and_few_rounds_show_none() {
+    fn constant_results_and_few_rounds_have_no_trend() {
         let analysis = analyse(&fixture::rising(6, 0.0));
         assert!(
             analysis

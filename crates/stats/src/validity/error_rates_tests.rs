@@ -1,5 +1,5 @@
-//! How often the statistics are wrong, counted: campaigns in which nothing differs, and some in which
-//! something does. Seeds are fixed, so the counts are the same everywhere; `cargo test -p analyse
+//! Measures the error rates of the statistics: simulates campaigns without differences, and some
+//! with differences. Seeds are fixed, so the counts are the same everywhere; `cargo test -p analyse
 //! error_rates -- --nocapture` prints them.
 
 use model::CampaignResults;
@@ -20,7 +20,7 @@ const EQUAL: Simulated = Simulated {
     drift: 0.05,
 };
 
-/// Whether so many could be chance, were each as likely as the limit: no more than three standard
+/// Whether this count is compatible with an error rate of `limit`: no more than three standard
 /// deviations of the binomial distribution above.
 fn is_within(count: u32, of: u32, limit: f64) -> bool {
     let of = f64::from(of);
@@ -35,7 +35,7 @@ fn campaigns(what: Simulated) -> impl Iterator<Item = (CampaignResults, Analysis
     })
 }
 
-/// Where the same contender is entered twice, the campaign itself says so.
+/// A contender that is entered twice yields a noise floor.
 #[test]
 fn fifty_campaigns_of_a_contender_entered_twice_show_their_noise_floor() {
     let (mut compared, mut different) = (0, 0);
@@ -58,7 +58,7 @@ fn fifty_campaigns_of_a_contender_entered_twice_show_their_noise_floor() {
 }
 
 #[test]
-fn drift_is_found_where_there_is_one_and_seldom_elsewhere() {
+fn drift_is_found_and_false_drift_is_rare() {
     let named = |drift: f64, contenders: u32| {
         let what = Simulated {
             rounds: 10,
@@ -86,7 +86,7 @@ fn drift_is_found_where_there_is_one_and_seldom_elsewhere() {
 
 /// Intervals of the median cover what the median would be with a great many rounds.
 #[test]
-fn intervals_cover_the_truth_as_often_as_they_state() {
+fn intervals_cover_the_truth_at_the_stated_rate() {
     let many = Simulated {
         rounds: 400,
         drift: 0.0,
@@ -129,7 +129,7 @@ fn intervals_cover_the_truth_as_often_as_they_state() {
 }
 
 #[test]
-fn outliers_are_named_where_a_cell_stalled() {
+fn stalled_cells_are_named_as_outliers() {
     let (mut named, mut stalled, mut both, mut all) = (0u32, 0u32, 0u32, 0u32);
     let what = Simulated {
         rounds: 10,
@@ -147,7 +147,7 @@ fn outliers_are_named_where_a_cell_stalled() {
             let median = result.estimate.expect("there are rounds").median;
             for round in &result.rounds {
                 let value = round.value.expect("every round is ok");
-                // Half as slow again, and no more than the noise beside.
+                // A stall takes half as long again; the remaining difference is noise.
                 let stall = value < 0.78 * median;
                 let is_named = outliers.contains(&round.round);
                 all += 1;

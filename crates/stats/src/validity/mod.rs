@@ -1,4 +1,5 @@
-//! How far the results of a campaign can be trusted: drift, noise, disturbed cells, warm reads, rounds enough.
+//! Checks of the reliability of campaign results: drift, noise, disturbed cells, warm reads, enough
+//! rounds.
 
 pub(crate) mod disturbed;
 pub(crate) mod drift;

@@ -1,7 +1,7 @@
-//! The noise floor: contenders that are the same in everything but their name.
+//! The noise floor: contenders that differ only in their names.
 //!
-//! Whoever enters a contender twice (`-c ext4 -c again=ext4`) sees how far two results lie apart when
-//! nothing differs, and how often that is called a difference.
+//! A contender that is entered twice (`-c ext4 -c again=ext4`) shows how much two results differ by
+//! noise, and how often that is called a difference.
 
 use model::{CampaignResults, Contender};
 use serde::{Deserialize, Serialize};
@@ -22,9 +22,9 @@ pub struct NoiseFloor {
     pub compared: u32,
     /// Rows, by their number, in which one of the two is called worse than the other; each of them is an error.
     pub called_different: Vec<usize>,
-    /// How far the medians lie apart in the middle one of the rows, as a share of the smaller.
+    /// Distance between the medians as a share of the smaller one, in the median row.
     pub typical: f64,
-    /// The same in the row where they lie farthest apart.
+    /// Distance between the medians in the row with the largest distance.
     pub largest: f64,
 }
 
@@ -67,7 +67,7 @@ fn floor(
     }
 }
 
-/// Whether two contenders are the same in everything but their name.
+/// Whether two contenders differ only in their names.
 fn are_the_same(a: &Contender, b: &Contender) -> bool {
     let named = Contender {
         name: b.name.clone(),
@@ -81,7 +81,7 @@ mod tests {
     use crate::{analyse, fixture};
 
     #[test]
-    fn a_contender_entered_twice_is_a_noise_floor_and_others_are_none() {
+    fn only_a_contender_entered_twice_is_a_noise_floor() {
         let mut results = fixture::rising(7, 0.01);
         assert_eq!(analyse(&results).noise, []);
         results.campaign.contenders[1].filesystem =
@@ -90,7 +90,7 @@ mod tests {
         assert_eq!(noise.len(), 1);
         let floor = &noise[0];
         assert_eq!((floor.a, floor.b, floor.compared), (0, 1, 2));
-        // `middle` takes twice as long to write, whatever it is called.
+        // `middle` takes twice as long to write; its name does not matter.
         assert_eq!(floor.called_different, [0]);
         assert!((floor.largest - 1.0).abs() < 1e-9);
     }

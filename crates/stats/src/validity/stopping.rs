@@ -1,12 +1,14 @@
-//! Whether a campaign has rounds enough: the rule that adds rounds until intervals are narrow.
+//! The stopping rule, which adds rounds until intervals are narrow.
 //!
-//! A result is narrow when its 95 % interval is known (six rounds and more) and neither end lies farther
-//! from the median than the asked share of it. Counted are the primary metrics; one that
-//! has no value, or a failed round, cannot be made narrow by more rounds and does not count. The rule is a
-//! function of what is stored, so that a campaign that was killed goes on as it would have.
+//! A result is narrow when its 95 % interval is known (six rounds or more) and neither end differs
+//! from the median by more than the requested share of it. Only primary metrics count; a result
+//! without a value, or with a failed round, cannot become narrow by more rounds and does not count.
+//! The rule is a function of the stored results, so a resumed campaign continues as if it had not
+//! been killed.
 //!
-//! Looking after every round and stopping at a narrow interval favours rounds that happen to agree:
-//! such an interval covers the median somewhat less often than one whose rounds were fixed before.
+//! Checking after every round and stopping at a narrow interval favours rounds that happen to
+//! agree: such an interval covers the median somewhat less often than one with a fixed number of
+//! rounds.
 
 use model::{CampaignResults, Metric, StoppingRule};
 use serde::{Deserialize, Serialize};
@@ -19,7 +21,7 @@ use crate::{CellCounts, Completeness, ResultRow, RobustEstimate};
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum StopReason {
-    /// As many results are narrow as were asked for.
+    /// The requested number of results is narrow.
     #[serde(rename = "narrow")]
     IntervalsNarrow,
     /// There are as many rounds as may be, and too many results are still wide.
@@ -30,7 +32,7 @@ pub enum StopReason {
     MaxTime,
     /// Cells that are planned have not run yet.
     Running,
-    /// Too many results are wide, and another round is to be run.
+    /// Too many results are wide, and another round will run.
     #[serde(rename = "wide")]
     IntervalsWide,
 }
@@ -43,29 +45,29 @@ pub struct WideInterval {
     pub row: usize,
     /// The contender, by its place in the campaign's order.
     pub contender: usize,
-    /// How far the farther end of the interval lies from the median, as a share of it; `None` where the
-    /// rounds are too few for a 95 % interval.
+    /// Distance of the farther end of the interval from the median, as a share of the median, or
+    /// `None` if there are too few rounds for a 95 % interval.
     pub width: Option<f64>,
 }
 
-/// What the rule says of a campaign.
+/// Result of the stopping rule for a campaign.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StopDecision {
-    /// The rule as it was asked for.
+    /// The requested rule.
     pub until: StoppingRule,
-    /// What it says.
+    /// Result of the rule.
     pub reason: StopReason,
-    /// Rounds that are planned by now.
+    /// Number of rounds planned so far.
     pub rounds: u32,
     /// Results that count.
     pub counted: u32,
-    /// Those of them that are wide, the widest first.
+    /// Wide results, the widest first.
     pub wide: Vec<WideInterval>,
 }
 
 impl StopDecision {
-    /// What the rule says; `None` where the campaign has none.
+    /// Applies the stopping rule. Returns `None` if the campaign has none.
     pub(crate) fn decide(
         results: &CampaignResults,
         counts: &CellCounts,
@@ -99,7 +101,7 @@ impl StopDecision {
     }
 }
 
-/// How many results count, and which of them are wide.
+/// Returns the number of results that count, and the wide ones among them.
 fn wide(rows: &[ResultRow], width: f64) -> (usize, Vec<WideInterval>) {
     let mut counted = 0;
     let mut wide = Vec::new();
@@ -125,8 +127,8 @@ fn wide(rows: &[ResultRow], width: f64) -> (usize, Vec<WideInterval>) {
     (counted, wide)
 }
 
-/// How far the farther end of the interval lies from the median, as a share of it; `None` where the
-/// interval does not reach 95 %.
+/// Returns the distance of the farther end of the interval from the median, as a share of the
+/// median, or `None` if the interval does not reach 95 %.
 pub fn relative_width(estimate: &RobustEstimate) -> Option<f64> {
     let interval = estimate.interval;
     let farther = (interval.high - estimate.median).max(estimate.median - interval.low);

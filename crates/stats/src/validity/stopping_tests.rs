@@ -57,9 +57,9 @@ fn narrow_is_the_farther_end_within_the_width() {
     assert_eq!(stop(&mut results, half).reason, StopReason::IntervalsNarrow);
 }
 
-/// What cells took is what counts, so that the rule says the same after a pause.
+/// The rule counts the elapsed time of cells, so a pause does not change its result.
 #[test]
-fn no_round_begins_once_the_time_is_over() {
+fn no_round_starts_after_the_time_limit() {
     let mut results = fixture::plain();
     for stored in &mut results.cells {
         stored.result.as_mut().expect("it is whole").elapsed = model::Nanos(10);
@@ -77,7 +77,7 @@ fn no_round_begins_once_the_time_is_over() {
 }
 
 #[test]
-fn what_failed_is_not_waited_for() {
+fn failed_results_do_not_delay_the_stop() {
     let mut results = fixture::hostile();
     let found = stop(&mut results, until(0.5, 10));
     let analysis = analyse(&results);

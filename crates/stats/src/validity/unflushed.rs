@@ -1,5 +1,5 @@
-//! Contenders whose synced writes never made the disk empty its cache, where those of others did: what they called
-//! durable is not.
+//! Finds contenders whose synced writes never flushed the disk's cache, although those of other
+//! contenders did: their durable writes are not durable.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,7 +19,7 @@ pub struct UnflushedSync {
     pub operations: u64,
 }
 
-/// What a contender did in phases of durable writes.
+/// Operations and flushes of a contender in phases of durable writes.
 #[derive(Clone, Copy, Default)]
 struct DurableWrites {
     operations: u64,
@@ -42,7 +42,8 @@ pub(crate) fn unflushed(results: &CampaignResults) -> Vec<UnflushedSync> {
             }
         }
     }
-    // A disk that needs no flush gets none from anybody: only those on the same one say whether it does.
+    // A disk that needs no flush gets none from any contender, so only contenders on the same disk
+    // are compared.
     let on = resources::disks(results);
     let contenders = || results.campaign.contenders.iter().zip(&on);
     let flushes = |disk: &Option<String>| {
@@ -53,7 +54,7 @@ pub(crate) fn unflushed(results: &CampaignResults) -> Vec<UnflushedSync> {
     let found = contenders().filter_map(|(contender, disk)| {
         let sum = synced.get(contender.name.as_str())?;
         let is_found = sum.flushes == 0 && sum.operations > 0;
-        // Directories may lie on any disk.
+        // Directories may be located on any disk.
         (is_found && contender.directory.is_none() && flushes(disk)).then(|| UnflushedSync {
             contender: contender.name.clone(),
             operations: sum.operations,
@@ -62,8 +63,9 @@ pub(crate) fn unflushed(results: &CampaignResults) -> Vec<UnflushedSync> {
     found.collect()
 }
 
-/// Sets the results of such contenders apart in durable writes, and in phases that end with a sync which never reached the
-/// disk: who does not wait for the disk competes with nobody who does.
+/// Excludes such contenders from the ranking of durable writes and of phases that end with a sync
+/// that never reached the disk. A contender that does not wait for the disk cannot be compared with
+/// contenders that do.
 pub(crate) fn mark_unflushed(
     rows: &mut [ResultRow],
     results: &CampaignResults,
@@ -87,7 +89,7 @@ pub(crate) fn mark_unflushed(
     }
 }
 
-/// Contenders, tests and phases in which the disk was told to empty its cache.
+/// Returns the contenders, tests and phases in which the disk received a flush.
 fn flushed(results: &CampaignResults) -> BTreeSet<(&str, &str, &str)> {
     let mut flushed = BTreeSet::new();
     for stored in &results.cells {
@@ -119,7 +121,7 @@ mod tests {
     use crate::fixture;
 
     #[test]
-    fn who_never_flushes_is_named_where_others_do() {
+    fn a_contender_that_never_flushes_is_named_if_others_flush() {
         let mut results = fixture::plain();
         let test = &mut results.campaign.suites[0].tests[0];
         let synced = Io {
@@ -159,7 +161,7 @@ mod tests {
         };
         let mut apart = results.clone();
         apart.campaign.contenders[0].own.disk = Some(cacheless);
-        assert_eq!(unflushed(&apart), [], "its disk is flushed by nobody");
+        assert_eq!(unflushed(&apart), [], "no contender flushes its disk");
         let rows = crate::analyse(&results).rows;
         let of_phase = |row: &&ResultRow| (&row.test, &row.phase) == (&test, &phase);
         let row = rows.iter().find(of_phase).unwrap();

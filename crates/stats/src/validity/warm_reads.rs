@@ -1,4 +1,4 @@
-//! Results that the page cache was to serve, and that hold reads from the device all the same.
+//! Results that should have been served from the page cache but include reads from the device.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ pub struct NotActuallyWarm {
     pub phase: String,
     /// The rounds in which it read from the device.
     pub rounds: Vec<u32>,
-    /// What it read in the worst of them.
+    /// Bytes read from the device in the worst round.
     pub bytes: Bytes,
 }
 

@@ -1,11 +1,13 @@
-//! What blkid(8) calls the content of a device, for words: whether there is any is not asked here.
+//! Names the content of a device as reported by blkid(8), for messages. Does not decide whether the
+//! device has content.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
 
 use crate::find_program;
 
-/// The format with its label, as blkid tells it; `None` where it is not installed or knows none.
+/// Returns the format and label reported by blkid. Returns `None` if blkid is not installed or
+/// finds no format.
 pub fn probe(device: &Path) -> Option<String> {
     let output = Command::new(find_program("blkid")?)
         .args(["-p", "-o", "export"])
@@ -45,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn says_what_was_found_in_words() {
+    fn describes_the_output_of_blkid() {
         let told = |export| describe(export).unwrap();
         assert_eq!(
             told("DEVNAME=/dev/x\nLABEL=photos\nTYPE=ext4\nUSAGE=filesystem\n"),

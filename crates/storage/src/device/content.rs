@@ -1,8 +1,10 @@
-//! Whether a device holds anything: a byte that is not zero at a place that some format needs, or in a sample.
+//! Checks whether a device holds data: a nonzero byte at a location that some format needs, or in a
+//! random sample.
 //!
-//! Both ends are read whole, then every place of [`places`], then random blocks until so many were zero that few
-//! can be written. Small devices, and files whose holes the filesystem below knows, are read to the end. What
-//! lies in few blocks between the places may stay unseen: [`Sight`] says how few.
+//! The start and the end are read completely, followed by every location of [`places`] and by
+//! random blocks, until enough were zero that few blocks can contain data. Small devices, and
+//! sparse files whose holes are known, are read completely. Data in few blocks elsewhere may be
+//! missed: [`Sight`] gives the bound.
 
 use std::fs::File;
 use std::io;
@@ -20,45 +22,47 @@ use sys::clock;
 
 use super::signatures::{self, FAR_VOLUMES, FORMATS};
 
-/// What is looked at together: a page, and what most formats read.
+/// Bytes per read of a single block: a page, and the unit of most formats.
 const BLOCK: u64 = 4096;
-/// What is read at once where all of a range is.
+/// Bytes per read of a contiguous range.
 const CHUNK: u64 = 1 << 20;
 /// Read whole at the beginning: all first copies of all volumes that begin there.
 const HEAD: u64 = 32 << 20;
-/// Most first copies lie no farther than this from the beginning of a volume.
+/// Length of the area at the start of a volume that contains most primary structures.
 const FIRST_COPIES: u64 = 128 << 10;
-/// Read whole at the end: tables of partitions, metadata of RAID, labels of ZFS, behind which it leaves 8 MiB and more.
+/// Length read completely at the end: partition tables, RAID metadata, ZFS labels (ZFS leaves at
+/// least 8 MiB after them).
 const TAIL: u64 = 12 << 20;
 /// A device of this size is read whole: the slowest stick takes a few seconds.
 const SMALL: u64 = 256 << 20;
-/// Places far from the head are looked for behind the first of the usual beginnings of volumes.
+/// Usual first offsets of volumes, from which locations beyond the head are calculated.
 const VOLUME_OFFSETS: [u64; 3] = [0, 63 * 512, 1 << 20];
-/// Where a volume may end on a disk with partitions: at its end, or before the second table of a GPT.
+/// Distances of the end of a volume from the end of a disk with partitions: 0, or the size of the
+/// backup GPT area.
 const ENDS: [u64; 2] = [0, 1 << 20];
 
-/// How sure a bound on the share of written blocks is to be.
+/// Confidence of the bound on the share of written blocks.
 const CONFIDENCE: f64 = 0.999;
-/// The share of written blocks above which data is to be seen.
+/// Share of written blocks above which data is detected.
 const SHARE: f64 = 1e-4;
-/// What the samples may take; a disk that seeks gets a weaker bound.
+/// Time limit for samples; a disk with slow seeks gets a weaker bound.
 const TIME: Duration = Duration::from_secs(10);
 /// Samples that are read in the order of their places, so that a disk need not seek back and forth.
 const ROUND: usize = 512;
 /// Requests in flight: what lets a disk choose their order.
 const READERS: usize = 8;
 
-/// How much was seen of a device on which only zeros were seen.
+/// Coverage of a device on which only zeros were found.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ScanCoverage {
     /// Every byte of it.
     Full,
-    /// Known places, and so many blocks at random.
+    /// Known locations, and this number of random blocks.
     Sampled(u64),
 }
 
 impl ScanCoverage {
-    /// The share of blocks that may be written all the same, at the confidence of [`CONFIDENCE`].
+    /// Returns the upper bound on the share of blocks with data, at confidence [`CONFIDENCE`].
     ///
     /// Source: the exact binomial bound for no hit in n draws, 1 - (1 - confidence)^(1/n).
     pub fn bound(self) -> f64 {
@@ -69,7 +73,7 @@ impl ScanCoverage {
         }
     }
 
-    /// In words: what was looked at, and what may have stayed unseen.
+    /// Describes the coverage and the bound on undetected data.
     pub fn describe(self) -> String {
         match self {
             Self::Full => "all of it was read and is zero".to_owned(),
@@ -84,16 +88,16 @@ impl ScanCoverage {
     }
 }
 
-/// What was found on a device.
+/// Result of examining a device.
 #[derive(Clone, Debug, PartialEq)]
 pub enum DeviceContent {
-    /// Nothing but zeros, as far as was seen.
+    /// Only zeros were found.
     Blank(ScanCoverage),
     /// A byte that is not zero.
     Data {
-        /// Where it is.
+        /// Offset of the byte.
         offset: u64,
-        /// The format whose mark is there.
+        /// The format whose magic number was found there, if any.
         format: Option<&'static str>,
     },
 }
@@ -131,12 +135,12 @@ fn look_for(file: &File, size: u64, time: Duration) -> io::Result<DeviceContent>
     Ok(data.map_or(DeviceContent::Blank(ScanCoverage::Sampled(samples)), found))
 }
 
-/// How many bytes are in ranges of them.
+/// Returns the total length of the ranges.
 fn length(ranges: &[(u64, u64)]) -> u64 {
     ranges.iter().map(|(_, length)| length).sum()
 }
 
-/// The parts of a plain file that are no holes; `None` where nobody knows.
+/// Returns the allocated ranges of a regular file, or `None` if the file is a device.
 fn parts(file: &File, size: u64) -> io::Result<Option<Vec<(u64, u64)>>> {
     if !file.metadata()?.is_file() {
         return Ok(None);
@@ -161,7 +165,8 @@ fn parts(file: &File, size: u64) -> io::Result<Option<Vec<(u64, u64)>>> {
     Ok(Some(parts))
 }
 
-/// The blocks behind the head in which some format has a copy of what it needs, in rising order.
+/// Returns the blocks after the head at which some format stores a copy of its essential
+/// structures, in ascending order.
 fn far_places(size: u64) -> Vec<u64> {
     let mut places = Vec::new();
     for start in VOLUME_OFFSETS {
@@ -235,7 +240,7 @@ impl Search<'_> {
         };
         thread::scope(|scope| {
             for _ in 1..READERS {
-                // One reader is enough where there are to be no more threads.
+                // If no more threads can be created, only this thread reads.
                 let _ = thread::Builder::new().spawn_scoped(scope, read);
             }
             read();
@@ -245,8 +250,9 @@ impl Search<'_> {
             .map_err(|_| io::Error::other("a reader panicked"))?
     }
 
-    /// Blocks at random in what can be written, until the bound is reached or the time is over, and data in one of
-    /// them. One round is read however slow the disk is.
+    /// Reads random blocks of the written ranges until the bound or the time limit is reached.
+    /// Returns the number of samples and the data found, if any. At least one round is read, even
+    /// on a slow disk.
     fn samples(&self, written: &[(u64, u64)], time: Duration) -> io::Result<(u64, Option<Data>)> {
         let start = clock::now();
         let wanted = ((1.0 - CONFIDENCE).ln() / (1.0 - SHARE).ln()).ceil() as u64;
@@ -257,7 +263,8 @@ impl Search<'_> {
                 .map(|_| nth(written, chance.below(length(written))) / BLOCK)
                 .collect();
             round.sort_unstable();
-            // A round that began is ended: what is left out of it would all lie at the end of the device.
+            // A round is always completed: its blocks are sorted, so the omitted ones would all be
+            // near the end of the device.
             if let Some(data) = self.blocks(&round)? {
                 return Ok((samples, Some(data)));
             }
@@ -301,7 +308,8 @@ fn nth(ranges: &[(u64, u64)], mut number: u64) -> u64 {
     0
 }
 
-/// The format of which a copy holds the first data: it begins in the sectors before, or with a MiB.
+/// Returns the format of the copy that contains the first data byte. A copy starts in a sector
+/// before it or up to 128 KiB after it.
 fn format_at(bytes: &[u8], position: usize) -> Option<&'static str> {
     const SECTOR: usize = 512;
     let first = position / SECTOR * SECTOR;
@@ -313,7 +321,8 @@ fn format_at(bytes: &[u8], position: usize) -> Option<&'static str> {
         .find_map(signatures::name)
 }
 
-/// What lies beside a block is not read in advance; where the kernel does not listen, it takes longer.
+/// Disables readahead around single blocks. Only a hint: reading takes longer if the kernel ignores
+/// it.
 fn advise_random(file: &File) {
     let _ = posix_fadvise(file, 0, 0, PosixFadviseAdvice::POSIX_FADV_RANDOM);
 }
@@ -324,7 +333,7 @@ mod tests {
 
     const MIB: u64 = 1 << 20;
 
-    /// A file without holes is like a device: nobody knows what of it was written.
+    /// Returns a file without holes, which is like a device: its written ranges are unknown.
     fn device(size: u64) -> File {
         let file = tempfile::tempfile().unwrap();
         let zeros = vec![0; CHUNK as usize];
@@ -357,7 +366,7 @@ mod tests {
     }
 
     #[test]
-    fn holes_of_a_file_are_known_and_what_is_between_them_is_read() {
+    fn skips_holes_of_a_file_and_reads_the_rest() {
         let file = tempfile::tempfile().unwrap();
         let size = 1 << 40;
         file.set_len(size).unwrap();
@@ -386,7 +395,7 @@ mod tests {
     }
 
     #[test]
-    fn samples_of_a_file_with_holes_are_taken_of_what_was_written() {
+    fn samples_only_written_ranges_of_a_sparse_file() {
         let file = tempfile::tempfile().unwrap();
         let (size, place) = (7 << 40, 3 << 40);
         file.set_len(size).unwrap();
@@ -402,7 +411,7 @@ mod tests {
     }
 
     #[test]
-    fn samples_see_what_no_place_shows() {
+    fn samples_find_data_outside_known_locations() {
         let size = 512 * MIB;
         let file = device(size);
         file.write_all_at(&vec![1; MIB as usize], 333 * MIB)
@@ -412,7 +421,7 @@ mod tests {
     }
 
     #[test]
-    fn the_bound_is_what_the_samples_allow_and_is_said() {
+    fn the_bound_depends_on_the_samples_and_is_reported() {
         assert!((ScanCoverage::Sampled(3000).bound() - 0.0023).abs() < 1e-4);
         assert_eq!(
             (ScanCoverage::Full.bound(), ScanCoverage::Sampled(0).bound()),

@@ -1,5 +1,5 @@
-//! Whether anybody uses a device at this moment. No consent of the user overrides this, and what cannot be
-//! found out is a use.
+//! Checks whether a device is in use. The user's consent does not override this, and an unknown
+//! state counts as in use.
 
 use std::fs::{self, File};
 use std::io::{self, ErrorKind};
@@ -12,13 +12,13 @@ use sys::{block_claim, mounts, process};
 use super::DeviceRefusal;
 use crate::sysfs::{self, DeviceId, LoopEntry};
 
-/// How long a claim that is in the way may take to end.
+/// Number of attempts to claim a device that is temporarily claimed by another process.
 const CLAIM_ATTEMPTS: u32 = 20;
 const CLAIM_PAUSE: Duration = Duration::from_millis(50);
-/// How often a process that writes is looked for again before it is one.
+/// Number of checks before a writing process counts as a use.
 const WRITER_POLLS: u32 = 3;
 
-/// Claims a block device for this process alone, and refuses one that anybody uses, or uses a partition of.
+/// Claims a block device exclusively. Refuses a device that is in use or has a partition in use.
 pub fn claim_unused(path: &Path, device: DeviceId) -> Result<File, DeviceRefusal> {
     unused(path, device, claim(path))
 }
@@ -33,12 +33,12 @@ fn unused(
     device: DeviceId,
     claim: Result<File, DeviceRefusal>,
 ) -> Result<File, DeviceRefusal> {
-    // Who uses it says more than that the kernel does not give it.
+    // The use of the device is a better explanation than the failed claim.
     require_unused(path, device)?;
     claim
 }
 
-/// Refuses a device or file that anybody uses, or uses a partition of.
+/// Refuses a device or file that is in use or has a partition in use.
 pub fn require_unused(path: &Path, device: DeviceId) -> Result<(), DeviceRefusal> {
     let unknown = |source| DeviceRefusal::UnknownUse {
         path: path.to_owned(),
@@ -61,8 +61,9 @@ pub fn require_unused(path: &Path, device: DeviceId) -> Result<(), DeviceRefusal
     Ok(())
 }
 
-/// What a device is a part of, or lies upon: the disk of a partition, and what backs a loop device, with the
-/// partitions of that; and the loop devices beside those through which it lies there.
+/// Returns the devices below this one: the disk of a partition, and the backing file or device of a
+/// loop device with its partitions. Also returns the remaining loop devices, excluding those
+/// between the device and its backing files.
 #[expect(
     clippy::type_complexity,
     reason = "parts with their names, as everywhere here"
@@ -88,7 +89,8 @@ fn below(
     }
 }
 
-/// By the mount's device number, and by its source where a filesystem has numbers of its own.
+/// Compares the device number of the mount, and its source, because some filesystems use anonymous
+/// device numbers.
 fn mounted(name: &str, part: DeviceId, mounts: &[mounts::Mount]) -> Result<(), DeviceRefusal> {
     let is_it = |mount: &&mounts::Mount| {
         let (major, minor) = mount.device;
@@ -140,7 +142,8 @@ fn backing(name: &str, part: DeviceId, loops: &[LoopEntry]) -> Result<(), Device
     }
 }
 
-/// Whoever has it open for writing without a claim: an emulator, a database, dd.
+/// Finds a process that has the device open for writing without a claim: an emulator, a database,
+/// dd.
 fn written_to(name: &str, part: DeviceId) -> io::Result<Result<(), DeviceRefusal>> {
     let is_it = |metadata: &fs::Metadata| DeviceId::from(metadata) == part;
     let mut writer = process::find_open_for_write(&is_it)?;
@@ -199,7 +202,7 @@ mod tests {
     use std::os::unix::ffi::OsStrExt;
 
     #[test]
-    fn reads_the_names_of_swap_files_whatever_their_bytes() {
+    fn reads_names_of_swap_files_with_arbitrary_bytes() {
         let table = b"Filename\tType\tSize\tUsed\tPriority\n/dev/sda2 partition 1 0 -2\n/my\\040swap file 1 0 -3\n/\xff\tfile\n";
         let names: Vec<_> = swap_files(table).collect();
         assert_eq!(names[..2], [Path::new("/dev/sda2"), Path::new("/my swap")]);

@@ -1,9 +1,10 @@
-//! A device that the user names: refused unless it is unused and blank, or named twice; and held from then on.
+//! A device given by the user: refused unless it is unused and blank, or named twice, and held
+//! afterwards.
 //!
-//! It is locked for as long as it is held, so that no other fsarena takes it and udev leaves it alone, and held
-//! open, so that its name cannot come to mean another disk unnoticed. Whoever is to write to it claims it first
-//! (`O_EXCL`), upon which it is looked at again: the same disk, in use by nobody, and as fsarena left it.
-//! Nothing is written here.
+//! The device is locked while it is held, so that no other fsarena or udev uses it, and kept open,
+//! so that its name cannot change to another disk unnoticed. A writer claims it first (`O_EXCL`).
+//! Each claim checks again that it is the same disk, unused, and unchanged since fsarena last wrote
+//! to it. This module does not write to the device.
 
 mod blkid;
 mod content;
@@ -31,37 +32,37 @@ pub use in_use::swap_files;
 pub use refusal::DeviceRefusal;
 pub use source::ReadOnlyDevice;
 
-/// How long udev may look at a device that has just appeared.
+/// Number of attempts to lock a new device that udev may still be examining.
 const LOCK_ATTEMPTS: u32 = 20;
 const LOCK_PAUSE: Duration = Duration::from_millis(50);
 
-/// A device or file that may be overwritten, held for this process alone.
+/// A device or file that may be overwritten, held exclusively by this process.
 #[derive(Debug)]
 pub struct ExclusiveDevice {
     path: PathBuf,
     size: Bytes,
     kind: Kind,
-    /// What will be lost, where the user consented to that.
+    /// Description of the data that will be lost with the user's consent.
     erases: Option<String>,
     sight: Option<ScanCoverage>,
     handle: Flock<File>,
-    /// The disk of a partition, which nobody may take as a whole.
+    /// Lock on the disk of a partition, which prevents use of the whole disk.
     _disk: Option<Flock<File>>,
     /// The claim under which it was looked at, until it is taken.
     claim: Option<File>,
-    /// Why it is not claimed any more.
+    /// Reason it cannot be claimed again.
     trouble: Option<String>,
 }
 
 #[derive(Debug)]
 enum Kind {
-    /// A block device, as it was when fsarena wrote to it last.
+    /// A block device, with its state after the last write of fsarena.
     Block(DiskWriteState),
-    /// A plain file, which needs a loop device, as it was then.
+    /// A regular file, which needs a loop device, with its state after the last write of fsarena.
     File(FileState),
 }
 
-/// When anything of a file was changed last: the time of its content can be set back, that of its inode cannot.
+/// State of a file. Uses the change time of the inode, because the modification time can be reset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct FileState {
     size: u64,
@@ -89,7 +90,7 @@ impl ExclusiveDevice {
         Ok(Self::hold(path, Some(erase))?.0)
     }
 
-    /// Locks and claims a device that nobody uses, whatever it holds.
+    /// Locks and claims an unused device, regardless of its content.
     fn hold(path: &Path, erase: Option<&Path>) -> Result<(Self, DeviceId), DeviceRefusal> {
         let resolved = resolve(path)?;
         let is_block = is_block(&resolved)?;
@@ -148,12 +149,14 @@ impl ExclusiveDevice {
         matches!(self.kind, Kind::Block(_))
     }
 
-    /// What will be lost, where the user consented to that; `None` where the device looked blank.
+    /// Returns the description of the data that will be lost with the user's consent, or `None` if
+    /// no data was found.
     pub fn erases(&self) -> Option<&str> {
         self.erases.as_deref()
     }
 
-    /// How much of it was seen to be blank; `None` where it is not, or was not looked at.
+    /// Returns the verified coverage of a blank device, or `None` if it is not blank or was not
+    /// examined.
     pub const fn scan_coverage(&self) -> Option<ScanCoverage> {
         self.sight
     }
@@ -166,11 +169,11 @@ impl ExclusiveDevice {
         }
     }
 
-    /// The device for whoever is to write to it: claimed for as long as the file is open, where it is a block
-    /// device, and found to be the disk that it was, in use by nobody, and as fsarena left it.
+    /// Returns the device for writing. A block device is claimed while the returned file is open.
     ///
     /// # Errors
-    /// When any of that is not so.
+    /// Returns an error if the device is a different disk, in use, or changed since fsarena last
+    /// wrote to it.
     pub fn claim(&mut self) -> Result<File, DeviceRefusal> {
         if let Some(claim) = self.claim.take() {
             return Ok(claim);
@@ -201,7 +204,7 @@ impl ExclusiveDevice {
                         path: self.path.clone(),
                     });
                 }
-                // What was done in the middle of a cell counts as done by that.
+                // A change during a cell counts as made by that cell.
                 if now.size != self.size.0 {
                     let (was, is) = (self.size, Bytes(now.size));
                     return Err(self.other_disk(format!("its size was {was} and is {is}")));
@@ -213,11 +216,11 @@ impl ExclusiveDevice {
         }
     }
 
-    /// The same for somebody who claims it himself: looks at it and lets go of the claim. What he must find is
-    /// returned; `None` for a plain file.
+    /// Checks the device and releases the claim, for a writer that claims the device itself.
+    /// Returns the state that the writer must find, or `None` for a regular file.
     ///
     /// # Errors
-    /// As for [`HeldDevice::claim`].
+    /// Returns the errors of [`HeldDevice::claim`].
     pub fn prepare_handover(&mut self) -> Result<Option<DiskWriteState>, DeviceRefusal> {
         self.claim()?;
         Ok(match &self.kind {
@@ -226,8 +229,8 @@ impl ExclusiveDevice {
         })
     }
 
-    /// Takes note that fsarena wrote to it: what it holds now is what fsarena left. Where that cannot be found out,
-    /// it is not claimed again.
+    /// Records that fsarena wrote to the device, so its current state is the expected one. If the
+    /// state cannot be read, the device is not claimed again.
     pub fn record_write(&mut self) {
         match self.as_it_is() {
             Ok(kind) => self.kind = kind,
@@ -238,8 +241,8 @@ impl ExclusiveDevice {
     fn as_it_is(&self) -> io::Result<Kind> {
         Ok(match &self.kind {
             Kind::Block(before) => {
-                // What is still in memory would be counted later. What cannot be written is a failure of the cell
-                // that wrote it, and told there.
+                // Unwritten data would be counted later. A write error belongs to the cell that
+                // wrote the data and is reported there.
                 let _ = self.handle.sync_all();
                 let state = block_claim::write_state(&self.handle)?;
                 // The next claim sees whether it is another disk.
@@ -252,7 +255,7 @@ impl ExclusiveDevice {
         })
     }
 
-    /// Looks whether it holds anything, and takes down what, where the user gives it up.
+    /// Checks the device for data and, with the user's consent, records the data that will be lost.
     fn look(&mut self, identity: DeviceId, consent: bool) -> Result<(), DeviceRefusal> {
         match self.require_blank(identity) {
             Ok(sight) => self.sight = Some(sight),
@@ -319,7 +322,7 @@ impl ExclusiveDevice {
     }
 }
 
-/// Claims a block device, before anything else is done with it, and takes down which disk it is.
+/// Claims a block device before any other operation, and records its identity.
 fn block(path: &Path, identity: DeviceId) -> Result<(Option<File>, Kind, Bytes), DeviceRefusal> {
     let claim = in_use::claim_unused(path, identity)?;
     let state = block_claim::write_state(&claim).map_err(|source| unreadable(path, source))?;
@@ -348,7 +351,7 @@ impl FileState {
     }
 }
 
-/// Who uses a device says more than that it cannot be opened.
+/// Replaces an open error by the use of the device, which is the better explanation.
 fn better_reason(path: &Path, identity: DeviceId, refusal: DeviceRefusal) -> DeviceRefusal {
     match &refusal {
         DeviceRefusal::Unreadable { .. } => in_use::require_unused(path, identity).err(),

@@ -1,4 +1,4 @@
-//! Why a device is not overwritten: one line each, with what was found and what to do about it.
+//! Reasons a device is refused, each one line with the finding and a hint.
 
 use std::io;
 use std::path::PathBuf;
@@ -6,7 +6,7 @@ use std::path::PathBuf;
 /// Why a device that the user named is not used.
 #[derive(Debug, thiserror::Error)]
 pub enum DeviceRefusal {
-    /// Nothing is there.
+    /// The path does not exist.
     #[error("{} does not exist: `lsblk` lists the block devices", path.display())]
     Absent {
         /// The path as given.
@@ -23,7 +23,7 @@ pub enum DeviceRefusal {
     Unreadable {
         /// The device.
         path: PathBuf,
-        /// What the kernel said.
+        /// The error of the operating system.
         source: io::Error,
     },
     /// It holds no byte at all.
@@ -44,12 +44,12 @@ pub enum DeviceRefusal {
         erase.display(), path.display()
     )]
     EraseMismatch {
-        /// The device that is to be used.
+        /// The device to use.
         path: PathBuf,
-        /// What `--erase` names.
+        /// The device named by `--erase`.
         erase: PathBuf,
     },
-    /// Another fsarena has it, or another program that locks the devices it works on.
+    /// The device is locked by another fsarena or by another program that locks its devices.
     #[error(
         "{} is locked by another fsarena or another program that works on it (flock): wait until that has ended \
          (--erase does not override this)", path.display()
@@ -63,7 +63,7 @@ pub enum DeviceRefusal {
     UnknownUse {
         /// The device.
         path: PathBuf,
-        /// What the kernel said.
+        /// The error of the operating system.
         source: io::Error,
     },
     /// A program has it open for writing.
@@ -88,7 +88,7 @@ pub enum DeviceRefusal {
         /// The device or its partition.
         name: String,
     },
-    /// Another device is built upon it.
+    /// The device is part of another device.
     #[error("{name} is part of {by}: take that down first (--erase does not override this)")]
     HasHolders {
         /// The device or its partition.
@@ -96,7 +96,7 @@ pub enum DeviceRefusal {
         /// The device above.
         by: String,
     },
-    /// It is behind a loop device.
+    /// The device backs a loop device.
     #[error(
         "{name} backs /dev/{by}: `losetup -d /dev/{by}` first (--erase does not override this)"
     )]
@@ -125,7 +125,7 @@ pub enum DeviceRefusal {
     Signature {
         /// The device.
         path: PathBuf,
-        /// What it is called, and where it was seen.
+        /// Name and location of the format.
         found: String,
     },
     /// Bytes of unknown meaning were found on it.
@@ -136,10 +136,9 @@ pub enum DeviceRefusal {
         /// Where the first one was seen.
         offset: u64,
     },
-    /// Somebody else wrote to it while a campaign used it.
+    /// The device was written to by another program during a campaign.
     #[error(
-        "{} was written to since fsarena used it last, by somebody else: nothing more is written to it; look at what \
-         it holds, then go on with `--erase {}`", path.display(), path.display()
+        "{} was written to by another program since fsarena last used it and will not be overwritten: check its content, then continue with `--erase {}`", path.display(), path.display()
     )]
     Changed {
         /// The device.
@@ -150,7 +149,7 @@ pub enum DeviceRefusal {
     Failing {
         /// The device.
         path: PathBuf,
-        /// What the kernel said.
+        /// The error of the operating system.
         trouble: String,
     },
     /// A directory is on another filesystem than it was.
@@ -168,27 +167,25 @@ pub enum DeviceRefusal {
         /// The node.
         path: PathBuf,
     },
-    /// What fsarena made for a campaign is not there any more.
+    /// A directory or image created for the campaign no longer exists.
     #[error(
-        "{} is not what fsarena made there: somebody removed, changed or renamed it, or mounted something over it; \
-         nothing more is run", path.display()
+        "{} is not what fsarena made there: it was removed, changed or renamed, or another filesystem was mounted over it; the campaign stops", path.display()
     )]
     Disappeared {
         /// The directory or image.
         path: PathBuf,
     },
-    /// Another disk has its name.
-    #[error("{} is not the disk that it was: {difference}; nothing is written to it", path.display())]
+    /// The name of the device now refers to a different disk.
+    #[error("{} is no longer the same disk: {difference}; fsarena does not write to it", path.display())]
     OtherDisk {
         /// The device.
         path: PathBuf,
-        /// What shows it.
+        /// The difference between the two disks.
         difference: String,
     },
     /// The kernel does not count what is written to it.
     #[error(
-        "{} has its counters switched off, without which nobody sees that somebody else writes to it: \
-         `echo 1 >/sys/class/block/NAME/queue/iostats`", path.display()
+        "{} has its I/O counters disabled, so writes by other programs cannot be detected: enable them with `echo 1 >/sys/class/block/NAME/queue/iostats`", path.display()
     )]
     NoIoCounters {
         /// The device.
@@ -197,7 +194,8 @@ pub enum DeviceRefusal {
 }
 
 impl DeviceRefusal {
-    /// What would be lost if the user gave consent; `None` where no consent overrides the refusal.
+    /// Returns the data that would be lost with the user's consent, or `None` if consent does not
+    /// override the refusal.
     pub fn data_at_risk(&self) -> Option<String> {
         match self {
             Self::Partitions { names, .. } => Some(format!("partitions ({names})")),

@@ -1,16 +1,17 @@
-//! Where formats keep what they cannot do without: first copies, backup copies, tables of partitions.
+//! Locations of essential structures of formats: primary and backup copies, partition tables.
 //!
-//! A disk whose first MiB is lost still has most of these, and recovery tools look for them; so a device is
-//! called blank only when every byte there is zero. What a place holds is told by its mark.
+//! A disk whose first MiB was overwritten still has most of these, and recovery tools search for
+//! them. A device is therefore blank only if every byte at these locations is zero. The magic
+//! number identifies the format of a location.
 
-/// A format that marks the devices it lies on.
+/// A format with a magic number on its devices.
 #[derive(Debug)]
 pub struct SignatureFormat {
-    /// What it is called.
+    /// Name of the format.
     pub name: &'static str,
     /// Its mark.
     pub mark: &'static [u8],
-    /// Where the mark stands in a copy of what is marked.
+    /// Offset of the magic number in a copy of the structure.
     pub mark_at: u64,
     /// Where the copies are.
     pub copies: &'static [SignatureCopies],
@@ -25,7 +26,7 @@ pub enum SignatureCopies {
     BeforeEnd(u64, u64),
     /// In the middle, in whole units.
     Middle(u64),
-    /// At each multiple, this far behind it.
+    /// At each multiple of the first number, plus the second number.
     Every(u64, u64),
     /// In the groups of ext2 that have one, for blocks of 1 KiB to 64 KiB.
     ExtGroups,
@@ -39,15 +40,16 @@ const GIB: u64 = 1 << 30;
 const SECTOR: u64 = 512;
 const BLOCK: u64 = 4096;
 
-/// Where volumes begin that do not begin in the first MiB: behind a system partition as Apple and as installers of
-/// Linux make it.
+/// Offsets of volumes that start after the first MiB: after a system partition as created by macOS
+/// and by Linux installers.
 pub const FAR_VOLUMES: [u64; 2] = [(40 + 409_600) * SECTOR, 513 * MIB];
 
 /// Groups of ext2 that have a copy of the superblock where `sparse_super` is on: 1 and the powers of 3, 5 and 7.
 const SPARSE_BASES: [u64; 3] = [3, 5, 7];
-/// How many allocation groups mkfs.xfs makes, but for very large disks, on which each has a TiB.
+/// Numbers of allocation groups that mkfs.xfs creates. Very large disks are an exception: each
+/// group has 1 TiB.
 const XFS_GROUPS: [u64; 5] = [4, 2, 8, 16, 32];
-/// More copies of one kind on one volume say no more.
+/// Maximum number of copies of one kind that are examined on a volume.
 const MAX_COPIES: u64 = 64;
 
 /// The formats, those of the catalog first.
@@ -173,7 +175,8 @@ pub const FORMATS: &[SignatureFormat] = &[
         name: "NTFS",
         mark: b"NTFS    ",
         mark_at: 3,
-        // Boot sector and its copy; the master file table where Windows and where mkntfs put it, and its mirror.
+        // Boot sector and its backup; the master file table at the locations of Windows and of
+        // mkntfs, and its mirror.
         copies: &[
             SignatureCopies::At(0),
             SignatureCopies::BeforeEnd(SECTOR, SECTOR),
@@ -217,7 +220,7 @@ pub const FORMATS: &[SignatureFormat] = &[
         name: "HPFS",
         mark: &[0x49, 0xe8, 0x95, 0xf9],
         mark_at: 0,
-        // Boot block, superblock and spare block; the band of directories lies in the middle.
+        // Boot block, superblock and spare block; the directory band is in the middle.
         copies: &[
             SignatureCopies::At(16 * SECTOR),
             SignatureCopies::At(17 * SECTOR),
@@ -427,7 +430,8 @@ impl SignatureCopies {
     }
 }
 
-/// A group has as many blocks as a block of bitmap has bits; with blocks of 1 KiB the first one is left out.
+/// Returns the starts of the block groups with a superblock copy. A group has as many blocks as a
+/// bitmap block has bits; with blocks of 1 KiB, block 0 is not part of a group.
 fn ext_groups(size: u64) -> Vec<u64> {
     let block_sizes = (10..=16).map(|power| 1_u64 << power);
     let mut places = Vec::new();
@@ -466,11 +470,11 @@ fn xfs_groups(size: u64) -> Vec<u64> {
         .collect()
 }
 
-/// The name of a format whose mark stands in a copy that begins here.
+/// Returns the name of the format whose magic number is found in a copy that starts here.
 pub fn name(bytes: &[u8]) -> Option<&'static str> {
     let marked = |format: &&SignatureFormat| {
         let at = format.mark_at as usize;
-        // Two bytes are there by chance too often.
+        // Two-byte magic numbers occur by chance too often.
         bytes.get(at..at + format.mark.len()) == Some(format.mark)
     };
     FORMATS.iter().find(marked).map(|format| format.name)
@@ -483,7 +487,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn copies_lie_where_the_formats_have_them() {
+    fn copies_match_the_layout_of_the_formats() {
         let ext = SignatureCopies::ExtGroups.places(10 * GIB);
         // Blocks of 4 KiB: groups 1, 3, 9, 27; blocks of 1 KiB: 8193.
         for place in [128 * MIB, 384 * MIB, 1152 * MIB, 3456 * MIB, 8193 * KIB] {
@@ -504,7 +508,7 @@ mod tests {
         assert!(SignatureCopies::At(64 * MIB).places(MIB).is_empty());
     }
 
-    /// Which format the filesystems of the catalog have that lie on a device.
+    /// Format of each filesystem in the catalog that uses a device.
     const FORMAT_OF: &[(&str, &[&str])] = &[
         (
             "ext2, ext3 or ext4",
@@ -545,7 +549,7 @@ mod tests {
     ];
 
     #[test]
-    fn every_filesystem_of_the_catalog_that_lies_on_a_device_has_its_places() {
+    fn every_filesystem_on_a_device_has_known_locations() {
         let catalog = config::Catalog::builtin().unwrap();
         let on_a_device = |f: &&model::Filesystem| f.commands.need_device();
         for filesystem in catalog.filesystems().filter(on_a_device) {
@@ -568,7 +572,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn places_lie_on_the_volume_and_are_few(size in 0u64..1 << 60) {
+        fn locations_are_on_the_volume_and_few(size in 0u64..1 << 60) {
             for copies in FORMATS.iter().flat_map(|f| f.copies) {
                 let places = copies.places(size);
                 prop_assert!(places.iter().all(|place| *place < size));

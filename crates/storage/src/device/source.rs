@@ -1,6 +1,6 @@
-//! A device, or an image file, that a campaign copies from: refused while anybody uses it, and behind a loop device
-//! that takes no writes for as long as it is held. So neither fsarena nor a filesystem's driver, which may want to
-//! replay a journal, changes a byte of it.
+//! A device or image file that a campaign copies from. It is refused if it is in use, and attached
+//! to a read-only loop device while it is held, so that neither fsarena nor a filesystem driver
+//! (which may replay a journal) can change it.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -12,11 +12,11 @@ use super::{absent, in_use, is_block, lock, resolve};
 use crate::sysfs::DeviceId;
 use crate::{LoopDevice, ProvisionError};
 
-/// A device that is only read, held so that nobody else writes to it.
+/// A device for reading only, held so that no other program writes to it.
 #[derive(Debug)]
 pub struct ReadOnlyDevice {
     path: PathBuf,
-    /// Goes before what it lies on.
+    /// Dropped before the device or file it is attached to.
     device: LoopDevice,
     _lock: Flock<File>,
     /// Keeps others from mounting a block device.
@@ -24,10 +24,10 @@ pub struct ReadOnlyDevice {
 }
 
 impl ReadOnlyDevice {
-    /// Takes a device or file. Needs root.
+    /// Holds and attaches a device or file. Needs root.
     ///
     /// # Errors
-    /// When there is none, somebody uses it, or it cannot be attached.
+    /// Returns an error if the device does not exist, is in use, or cannot be attached.
     pub fn take(path: &Path, readahead: Bytes) -> Result<Self, ProvisionError> {
         let resolved = resolve(path)?;
         let is_block = is_block(&resolved)?;
@@ -56,7 +56,7 @@ impl ReadOnlyDevice {
         &self.path
     }
 
-    /// What can be mounted.
+    /// Returns the device node to mount.
     pub fn node(&self) -> &Path {
         self.device.path()
     }

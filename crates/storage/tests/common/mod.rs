@@ -1,4 +1,4 @@
-//! A loop device of its own for each test; detached and removed whatever becomes of the test.
+//! A separate loop device for each test, detached and removed when the test ends.
 
 use std::fs::{self, File, OpenOptions};
 use std::os::unix::fs::FileExt;
@@ -16,7 +16,7 @@ pub struct Disk {
 }
 
 impl Disk {
-    /// A blank disk of so many MiB.
+    /// Creates a blank disk of this many MiB.
     pub fn blank(mebibytes: u64) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let image = directory.path().join("disk.img");
@@ -43,7 +43,7 @@ impl Disk {
         self.directory.path().join("disk.img")
     }
 
-    /// A fresh directory beside the image.
+    /// Creates a directory next to the image.
     pub fn mountpoint(&self) -> PathBuf {
         let path = self.directory.path().join("mnt");
         fs::create_dir_all(&path).unwrap();
@@ -79,7 +79,7 @@ pub fn run(words: &[&str], path: &Path) {
     assert!(output.status.success(), "{words:?}: {output:?}");
 }
 
-/// Undoes something when the test is over, however it ends.
+/// Runs a cleanup function when the test ends, even if it fails.
 pub struct Undo<F: FnMut()>(pub F);
 
 impl<F: FnMut()> Drop for Undo<F> {

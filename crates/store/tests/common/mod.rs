@@ -74,7 +74,7 @@ fn test() -> Test {
     }
 }
 
-/// Seeks of which a share is written back.
+/// Random seeks; `write_share` of the blocks are written back.
 pub fn seek(write_share: f64) -> AccessPattern {
     AccessPattern::Seek { write_share }
 }
@@ -106,7 +106,7 @@ pub fn calibration() -> Calibration {
     }
 }
 
-/// A plan of so many cells.
+/// Returns a plan of `count` cells.
 pub fn cells(count: u32) -> Vec<Cell> {
     (0..count)
         .map(|id| Cell {

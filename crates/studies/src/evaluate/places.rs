@@ -1,4 +1,5 @@
-//! Statements of places: who is best, worst, among the first few, or nobody in every figure.
+//! Statements about places: the best, the worst, a contender among the first few, or no contender
+//! in every figure.
 
 use super::{Comparand, Judge};
 use crate::evidence::{ObservedValue, Ranking};
@@ -32,8 +33,9 @@ impl Judge<'_> {
         all
     }
 
-    /// Why a place among the first few, or the last, says little where others of the study are missing: of two somebody is
-    /// always among the worst two.
+    /// Returns the reason why a place among the first few, or the last, means little if other
+    /// contenders of the study are missing: with two contenders, each is always among the worst
+    /// two.
     fn says_little(&self, field: &[&String], rank: &RankClaim) -> Option<String> {
         let several = rank.first == 1 && rank.last > 1;
         let is_most = 2 * rank.last > field.len();
@@ -45,7 +47,7 @@ impl Judge<'_> {
                 some => format!("only {some} of {all} have a result"),
             };
             format!(
-                "{have}, and it is said of the {} {}",
+                "{have}, but the claim is about the {} {}",
                 if rank.from_worst { "worst" } else { "best" },
                 rank.last
             )
@@ -102,7 +104,7 @@ impl Judge<'_> {
         StatementResult::open(is)
     }
 
-    /// That nobody has a rank in every figure.
+    /// Judges whether no contender has a given rank in every figure.
     pub(super) fn nobody(&self, rank: &RankClaim, figures: &[String]) -> StatementResult {
         let mut findings = Vec::new();
         let mut may_be = false;
@@ -133,7 +135,8 @@ impl Judge<'_> {
         let mut all = combine(findings);
         match all.truth {
             Truth::Partly => all.truth = Truth::Fails,
-            // Who is so wherever there is a number may be so where there is none.
+            // A contender that has the rank in all figures with numbers may also have it in those
+            // without.
             Truth::Holds if may_be => all.truth = Truth::Unknown,
             _ => {}
         }

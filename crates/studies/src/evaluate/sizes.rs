@@ -1,4 +1,4 @@
-//! Statements of sizes: how many times one number is another, and between which bounds it lies.
+//! Statements about sizes: the ratio of two numbers, and the bounds of a number.
 
 use super::{Comparand, Judge, OTHER_MACHINE_REASON};
 use crate::evidence::{Comparison, ObservedValue};
@@ -78,8 +78,8 @@ impl Judge<'_> {
     }
 }
 
-/// Whether a ratio has the size that is said; another one is partly true where it goes the same way and is, as a
-/// logarithm, at least half and at most twice what is said.
+/// Judges the size of a ratio. Another size is partly true if the direction is the same and the
+/// logarithm is at least half and at most twice the claimed one.
 fn size(found: Comparison, said: &NumberRange) -> Truth {
     if found.low >= said.low && found.high <= said.high {
         return Truth::Holds;
@@ -108,7 +108,7 @@ pub(super) fn ends(sizes: &[(f64, f64)]) -> (f64, f64) {
     (least, most)
 }
 
-/// A range in few digits; one number where both ends look the same.
+/// Formats a range with few digits, as one number if both ends look the same.
 pub(crate) fn range((low, high): (f64, f64)) -> String {
     let is_bound = high.is_infinite();
     let [low, high] = [low, high].map(digits);

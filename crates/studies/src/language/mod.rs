@@ -1,7 +1,8 @@
-//! The language of claims: one statement about figures, which reads like the sentence that it stands for.
+//! The language of claims: one statement about figures, which reads like the sentence that it
+//! formalises.
 //!
-//! `docs/claims.md` describes it. A statement is checked against the words of its study when it is read, so that what is
-//! judged later names nothing that is not there.
+//! See `docs/claims.md`. A statement is checked against the names of its study when it is read, so
+//! that judging it never meets an unknown name.
 
 mod parser;
 mod tokens;
@@ -14,24 +15,24 @@ use crate::evaluate::range;
 pub use parser::{parse, parse_cells, parse_paths};
 pub use vocabulary::{RESERVED, Vocabulary};
 
-/// A share by which two may differ and be called the same, and a number that is called `about`, where none is stated.
+/// Default share by which equal values may differ, and the tolerance of a number after `about`.
 pub const DEFAULT_TOLERANCE: f64 = 0.05;
 
-/// One statement: what is said, and of which figures.
+/// One statement and the figures it is about.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Statement {
     /// As it is written.
     pub text: String,
     /// Whether contenders or figures are set against each other.
     pub subjects: Subject,
-    /// What is said.
+    /// The assertion.
     #[serde(rename = "what")]
     pub predicate: Predicate,
-    /// Where it is said to hold.
+    /// The figures or contenders for which it is asserted.
     pub scope: Scope,
 }
 
-/// What stands on the sides of a comparison.
+/// The two sides of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Subject {
@@ -41,18 +42,18 @@ pub enum Subject {
     Figures,
 }
 
-/// Where a statement is said to hold: figures if it sets contenders against each other, else contenders.
+/// The scope of a statement: figures if it compares contenders, otherwise contenders.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Scope {
     /// The figures by path, or the contenders by name.
     #[serde(rename = "of")]
     pub names: Vec<String>,
-    /// In how many of them.
+    /// Number of them in which it must hold.
     #[serde(rename = "how")]
     pub quantifier: Quantifier,
 }
 
-/// In how many figures of a scope a statement is said to hold.
+/// Number of figures of a scope in which a statement must hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Quantifier {
@@ -60,40 +61,40 @@ pub enum Quantifier {
     Every,
     /// In more than half.
     Most,
-    /// In so many.
+    /// In at least this number.
     AtLeast(usize),
     /// In their geometric mean.
     Mean,
 }
 
-/// What is said.
+/// The assertion of a statement.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Predicate {
-    /// Places, the better one first: everybody of a place ranks before everybody of the next.
+    /// Places, the better one first: every member of a place ranks before every member of the next.
     Order {
-        /// The places; a single one says that its members are alike.
+        /// The places; a single one means that its members are alike.
         places: Vec<RankPosition>,
-        /// How many times better at least; 1 where no number is said.
+        /// Minimum ratio by which it is better; 1 if no number is given.
         by: f64,
     },
-    /// Where some stand.
+    /// Rank of some contenders.
     Rank {
         /// Who.
         who: Vec<String>,
         /// Where.
         rank: RankClaim,
     },
-    /// That nobody stands there in every figure of the scope.
+    /// No contender has this rank in every figure of the scope.
     #[serde(rename = "nobody")]
     NoneOf(RankClaim),
-    /// How many times the number of one is that of another, of every pair.
+    /// Ratio of two numbers, for every pair.
     Ratio {
         /// Whose number.
         who: Vec<String>,
-        /// How many times.
+        /// The ratio.
         times: NumberRange,
-        /// Whose number that many times.
+        /// Denominators of the ratio.
         than: Vec<String>,
     },
     /// Between which bounds numbers are, in the unit of the figure.
@@ -103,7 +104,7 @@ pub enum Predicate {
         /// The bounds.
         amount: NumberRange,
     },
-    /// What became of them.
+    /// Outcome of some contenders.
     Outcome {
         /// Of whom.
         who: Vec<String>,
@@ -115,14 +116,14 @@ pub enum Predicate {
 /// A place of an order.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RankPosition {
-    /// Who has it.
+    /// Members of the place.
     pub members: Vec<String>,
-    /// The share by which its members may differ, where they are said to be alike.
+    /// The share by which its members may differ, if they are alike.
     #[serde(rename = "alike")]
     pub tolerance: Option<f64>,
 }
 
-/// Some of the first or the last among some.
+/// The first or last few of a group.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RankClaim {
     /// Whether places count from the worst.
@@ -136,7 +137,7 @@ pub struct RankClaim {
     pub among: Vec<String>,
 }
 
-/// A number that is said, as the range that is meant.
+/// A number of a statement, as a range.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct NumberRange {
     /// As it is written.
@@ -144,7 +145,7 @@ pub struct NumberRange {
     pub text: String,
     /// The least that is meant.
     pub low: f64,
-    /// The most; infinite where there is no end.
+    /// The maximum, or infinity if there is no limit.
     #[serde(serialize_with = "finite")]
     pub high: f64,
 }
@@ -170,7 +171,7 @@ impl Statement {
 }
 
 impl NumberRange {
-    /// As it is written, where that is the range itself.
+    /// Returns the number as written, or its range if they differ.
     fn meant(&self) -> String {
         match self.text.starts_with("about") {
             true => range((self.low, self.high)),
@@ -179,7 +180,7 @@ impl NumberRange {
     }
 }
 
-/// `12 %`, and of what is no whole number `2.5 %`.
+/// Formats a share: `12 %`, or `2.5 %` if it is not a whole number.
 fn percent(share: f64) -> String {
     format!("{} %", (share * 1000.0).round() / 10.0)
 }
@@ -192,7 +193,7 @@ fn finite<S: serde::Serializer>(value: &f64, to: S) -> Result<S::Ok, S::Error> {
     }
 }
 
-/// What became of figures.
+/// Outcome of figures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum OutcomePredicate {
@@ -202,7 +203,7 @@ pub enum OutcomePredicate {
     Crashes,
     /// It has a number.
     Completes,
-    /// Its number means nothing.
+    /// The number is meaningless.
     Invalid,
 }
 

@@ -6,10 +6,10 @@ use super::{
     RankPosition, Scope, Statement, Subject, Vocabulary,
 };
 
-/// Reads a statement. `figures` is where it holds that names no figures itself.
+/// Parses a statement. `figures` is the scope of a statement without figures.
 ///
 /// # Errors
-/// In one line: the word that is not understood, and what was expected.
+/// Returns an error in one line, with the unknown word and the expected input.
 pub fn parse(
     text: &str,
     vocabulary: &Vocabulary,
@@ -40,7 +40,7 @@ pub fn parse(
     })
 }
 
-/// What is said, with the unit of its number where one is written.
+/// The assertion, with the unit of its number if one is written.
 type Unitful<'a> = (Predicate, Option<&'a str>);
 
 struct Parser<'a> {
@@ -66,7 +66,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// All that is left, as figures.
+    /// Parses the rest as figures.
     fn rest_as_figures(&mut self) -> Result<Vec<String>, String> {
         let figures = self.list(Subject::Figures)?;
         match self.peek() {
@@ -133,7 +133,8 @@ impl<'a> Parser<'a> {
         Ok((subjects, what))
     }
 
-    /// `a < b = c < d, e`, how far those that are alike may differ, and by how much the first are better.
+    /// Parses `a < b = c < d, e`, the tolerance of equal members, and the ratio by which the first
+    /// are better.
     fn order(&mut self, subjects: Subject, first: RankPosition) -> Result<Predicate, String> {
         let mut places = vec![first];
         while self.takes("<") {
@@ -172,7 +173,7 @@ impl<'a> Parser<'a> {
         Ok(Predicate::Order { places, by })
     }
 
-    /// What is said behind `is`.
+    /// Parses the assertion after `is`.
     fn state(&mut self, subjects: Subject, who: Vec<String>) -> Result<Unitful<'a>, String> {
         match self.peek() {
             Some("invalid") if subjects == Subject::Contenders => {
@@ -290,8 +291,7 @@ impl<'a> Parser<'a> {
                 let low = self.number()?;
                 if !self.takes("to") {
                     return Err(self.expected(
-                        "`to`: a number is a range (`2 to 3`), or stands behind `about`, `at least`, `at most`, \
-                         `above` or `below`",
+                        "`to`: a number is a range (`2 to 3`), or follows `about`, `at least`, `at most`, `above` or `below`",
                     ));
                 }
                 (low, self.number()?)
@@ -348,7 +348,7 @@ impl<'a> Parser<'a> {
         Ok(members)
     }
 
-    /// Takes out what stands behind `but`, and what is there twice.
+    /// Removes the names after `but`, and duplicates.
     fn leave_out(&mut self, subjects: Subject, members: &mut Vec<String>) -> Result<(), String> {
         let mut but = Vec::new();
         if self.takes("but") {
@@ -365,7 +365,7 @@ impl<'a> Parser<'a> {
         }
         *members = kept;
         match members.is_empty() {
-            true => Err(self.expected("somebody who is left, before it")),
+            true => Err(self.expected("a name that `but` does not exclude, before it")),
             false => Ok(()),
         }
     }
@@ -394,7 +394,7 @@ impl<'a> Parser<'a> {
         Ok(means)
     }
 
-    /// Where it holds: behind `in` figures, behind `for` contenders.
+    /// Parses the scope: figures after `in`, contenders after `for`.
     fn scope(&mut self, subjects: Subject, figures: Option<&'a str>) -> Result<Scope, String> {
         if subjects == Subject::Figures {
             let (how, of) = match self.takes("for") {
@@ -498,10 +498,10 @@ fn check_unit(
     Ok(())
 }
 
-/// Contenders and figures as `ext4, xfs in TEST/PHASE/METRIC`.
+/// Parses contenders and figures of the form `ext4, xfs in TEST/PHASE/METRIC`.
 ///
 /// # Errors
-/// In one line: the word that is not understood, and what was expected.
+/// Returns an error in one line, with the unknown word and the expected input.
 pub fn parse_cells(
     text: &str,
     vocabulary: &Vocabulary,

@@ -1,4 +1,4 @@
-//! Statements that are understood, and those that are not.
+//! Tests of valid and invalid statements.
 
 use proptest::prelude::*;
 
@@ -104,7 +104,7 @@ fn ranks_count_from_either_end_and_among_some() {
 }
 
 #[test]
-fn it_holds_in_every_figure_or_in_some() {
+fn scope_is_every_figure_or_some_figures() {
     let how = |text: &str| read(text).scope.quantifier;
     assert_eq!(how("xfs is best in file/*/throughput"), Quantifier::Every);
     assert_eq!(
@@ -128,7 +128,7 @@ fn figures_are_set_against_each_other_for_contenders() {
 }
 
 #[test]
-fn what_is_not_understood_is_told_in_a_line() {
+fn invalid_statements_are_reported_in_one_line() {
     let told: Vec<String> = [
         "",
         "xfs",
@@ -213,7 +213,7 @@ fn statement() -> impl Strategy<Value = String> {
 
 proptest! {
     #[test]
-    fn whatever_is_written_is_read_or_refused_in_a_line(text in soup()) {
+    fn any_text_is_parsed_or_rejected_in_one_line(text in soup()) {
         if let Err(told) = parse(&text, &vocabulary(), Some("file/*/*")) {
             prop_assert!(!told.is_empty() && !told.contains('\n'), "{}", told);
         }

@@ -63,7 +63,7 @@ impl Vocabulary {
         }
         let groups = self.groups.iter().map(|(name, _)| name.as_str());
         let known = self.contenders.iter().map(String::as_str).chain(groups);
-        let mut message = format!("`{word}` is no filesystem of the study and no group of them");
+        let mut message = format!("`{word}` is not a filesystem or group of the study");
         match did_you_mean(word, known.clone()) {
             Some(hint) => {
                 let _ = write!(message, "; {hint}");
@@ -76,10 +76,11 @@ impl Vocabulary {
         Err(message)
     }
 
-    /// The paths of the figures that a pattern means: `TEST/PHASE/METRIC`, with `*` for any letters.
+    /// Returns the paths of the figures that match a pattern: `TEST/PHASE/METRIC`, with `*` for any
+    /// letters.
     ///
     /// # Errors
-    /// When there is none; the error names the nearest.
+    /// Returns an error with the nearest path if no figure matches.
     pub fn paths(&self, pattern: &str) -> Result<Vec<String>, String> {
         let paths = || self.figures.iter().map(|(path, _)| path.as_str());
         let wanted: Vec<&str> = pattern.split('/').collect();
@@ -130,7 +131,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_star_stands_for_any_letters() {
+    fn star_matches_any_letters() {
         for (pattern, word, fits) in [
             ("*", "", true),
             ("*", "abc", true),

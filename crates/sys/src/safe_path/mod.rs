@@ -1,8 +1,8 @@
-//! Directories in which nobody but this user and root can change, replace or rename anything.
+//! Directories that only this user and root can change.
 //!
-//! What root writes below a directory of somebody else can be led elsewhere by a link, at any moment. So every
-//! directory on the way is looked at, from the root on, and what lies in the last one is reached from its
-//! descriptor and through no link.
+//! A link of another user can redirect root's writes below that user's directory at any moment. So
+//! every directory of a path is checked, starting at the root, and files in the last one are
+//! accessed relative to its descriptor and without following links.
 
 mod owner;
 #[cfg(test)]
@@ -36,7 +36,7 @@ const ACCESS_LIST: &CStr = c"system.posix_acl_access";
 /// Why a place cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum UntrustedPath {
-    /// Somebody else owns it.
+    /// The path belongs to another user.
     #[error(
         "{} belongs to another user (uid {owner}), who could change or replace what is kept there: name a place \
          of your own, or run as that user", path.display()
@@ -58,28 +58,28 @@ pub enum UntrustedPath {
         /// Its permissions.
         mode: u32,
     },
-    /// Something else than a directory or a plain file of its own is in the way.
+    /// The path is not a directory or a plain file with a single name.
     #[error("{} is {what}: move it away, or name another place", path.display())]
     Other {
         /// The path.
         path: PathBuf,
-        /// What it is.
+        /// Kind of the object.
         what: &'static str,
     },
-    /// Somebody uses a place in it as a mount point.
-    #[error("something is mounted in {}: unmount it first; it was not removed", path.display())]
+    /// A directory or file in it is a mount point.
+    #[error("cannot remove {}: a filesystem is mounted in it; unmount it first", path.display())]
     Mounted {
-        /// The directory that was to be removed.
+        /// The directory to remove.
         path: PathBuf,
     },
-    /// The kernel says no.
+    /// A system call failed.
     #[error("cannot {doing} {}: {source}", path.display())]
     Io {
-        /// What was being done: `open`, `create`.
+        /// The action: `open`, `create`.
         doing: &'static str,
         /// To what.
         path: PathBuf,
-        /// What the kernel said.
+        /// The error of the kernel.
         source: io::Error,
     },
 }
@@ -89,7 +89,7 @@ pub enum UntrustedPath {
 pub struct SafeDir {
     file: File,
     path: PathBuf,
-    /// Whether others may change it, and what is in it.
+    /// Whether others may change it and its content.
     shared: bool,
 }
 
@@ -97,7 +97,8 @@ impl SafeDir {
     /// Opens a directory that exists.
     ///
     /// # Errors
-    /// When there is none, or anybody else could tamper with the way to it.
+    /// Returns an error if it does not exist, or if another user could change a directory of its
+    /// path.
     pub fn open(path: &Path) -> Result<Self, UntrustedPath> {
         walk(path, MissingPolicy::Error, false)
     }
@@ -110,40 +111,41 @@ impl SafeDir {
         walk(path, MissingPolicy::Create, false)
     }
 
-    /// Opens the last directory on the way to a path that is there; nothing is made.
+    /// Opens the last existing directory of a path. Creates nothing.
     ///
     /// # Errors
-    /// As for [`Directory::open`].
+    /// Returns the errors of [`Directory::open`].
     pub fn open_nearest_existing(path: &Path) -> Result<Self, UntrustedPath> {
         walk(path, MissingPolicy::Stop, false)
     }
 
-    /// Opens a directory whoever else may change it: what is kept there, and in directories that are made there,
-    /// is not relied upon. No link that others made leads root there.
+    /// Opens a directory that other users may change. Its content, and that of directories created
+    /// in it, must not be relied upon. Links made by others are not followed as root.
     ///
     /// # Errors
-    /// When there is none, or somebody else's link is on the way.
+    /// Returns an error if it does not exist, or if the path contains a link of another user.
     pub fn open_shared(path: &Path) -> Result<Self, UntrustedPath> {
         walk(path, MissingPolicy::Error, true)
     }
 
-    /// The same; what is missing on the way is made, as umask(2) has it.
+    /// Opens a directory like [`Directory::shared`], and creates missing directories with the
+    /// permissions of umask(2).
     ///
     /// # Errors
-    /// As for [`Directory::shared`], and when one cannot be made.
+    /// Returns the errors of [`Directory::shared`], and an error if one cannot be created.
     pub fn shared_or_new(path: &Path) -> Result<Self, UntrustedPath> {
         walk(path, MissingPolicy::Create, true)
     }
 
-    /// Where it is, without links.
+    /// Returns the path of the directory, without links.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Opens the directory of this name in it, and makes it, with mode 0700, where there is none.
+    /// Opens a subdirectory, and creates it with mode 0700 if it does not exist.
     ///
     /// # Errors
-    /// When something else has the name, or somebody else owns it.
+    /// Returns an error if the name is not a directory, or if another user owns it.
     pub fn subdirectory(&self, name: impl AsRef<OsStr>) -> Result<Self, UntrustedPath> {
         self.make_child(name.as_ref())?;
         self.child(name.as_ref())
@@ -159,10 +161,12 @@ impl SafeDir {
             .map_err(|error| self.io("create", name, error))
     }
 
-    /// Opens a file for reading and writing, through no link; `None` where there is none.
+    /// Opens a file for reading and writing, without following links. Returns `None` if it does not
+    /// exist.
     ///
     /// # Errors
-    /// When it is no plain file, has another name elsewhere, or somebody else owns it or may write to it.
+    /// Returns an error if it is not a plain file, has several hard links, is owned by another
+    /// user, or is writable by others.
     pub fn file(&self, name: impl AsRef<OsStr>) -> Result<Option<File>, UntrustedPath> {
         let name = name.as_ref();
         match self.open_at(name) {
@@ -177,10 +181,10 @@ impl SafeDir {
         }
     }
 
-    /// Looks whether a file is this user's alone, as [`Directory::file`] does, without opening it.
+    /// Checks that only this user can change a file, like [`Directory::file`], without opening it.
     ///
     /// # Errors
-    /// As for [`Directory::file`], and when there is none.
+    /// Returns the errors of [`Directory::file`], and an error if it does not exist.
     pub fn require_file(&self, name: impl AsRef<OsStr>) -> Result<(), UntrustedPath> {
         let name = name.as_ref();
         let found = fstatat(&self.file, name, AtFlags::AT_SYMLINK_NOFOLLOW);
@@ -188,10 +192,10 @@ impl SafeDir {
         self.require_own(name, &found)
     }
 
-    /// Opens a file as [`Directory::file`] does, and makes it where there is none.
+    /// Opens a file like [`Directory::file`], and creates it if it does not exist.
     ///
     /// # Errors
-    /// As for [`Directory::file`] and [`Directory::create`].
+    /// Returns the errors of [`Directory::file`] and [`Directory::create`].
     pub fn file_or_new(&self, name: impl AsRef<OsStr>) -> Result<File, UntrustedPath> {
         let name = name.as_ref();
         loop {
@@ -199,17 +203,17 @@ impl SafeDir {
                 return Ok(file);
             }
             match self.create_at(name) {
-                // Another process of this user made it meanwhile.
+                // A concurrent process of this user created it.
                 Err(Errno::EEXIST) => {}
                 other => return other.map_err(|error| self.io("create", name, error)),
             }
         }
     }
 
-    /// Puts a file with this content, on the disk, in the place of whatever has the name: whole or not at all.
+    /// Writes a file with this content to disk, atomically replacing an existing file of this name.
     ///
     /// # Errors
-    /// When it cannot be written; what was there stays then.
+    /// Returns an error if it cannot be written. In this case an existing file remains.
     pub fn replace(
         &self,
         name: impl AsRef<OsStr>,
@@ -225,11 +229,12 @@ impl SafeDir {
         write().map_err(|error| self.io("write", name, error))
     }
 
-    /// Gives a file with this content, on the disk, a name that nothing has yet: whole or not at all. Of several who do so
-    /// at once, on NFS, too, it is true for one; false where the name is taken.
+    /// Writes a file with this content to disk under an unused name, atomically. If several
+    /// processes do so at the same time, even on NFS, one of them gets true; returns false if the
+    /// name exists.
     ///
     /// # Errors
-    /// When it cannot be written.
+    /// Returns an error if it cannot be written.
     pub fn create_exclusive(
         &self,
         name: impl AsRef<OsStr>,
@@ -248,10 +253,11 @@ impl SafeDir {
         write().map_err(|error| self.io("write", name, error))
     }
 
-    /// Gives what has a name in it another one, which nothing else is to have; false where nothing has the name.
+    /// Renames an entry of the directory to a name that must not exist. Returns false if the old
+    /// name does not exist.
     ///
     /// # Errors
-    /// When it cannot be renamed.
+    /// Returns an error if it cannot be renamed.
     pub fn rename(
         &self,
         from: impl AsRef<OsStr>,
@@ -279,10 +285,10 @@ impl SafeDir {
         Ok(file)
     }
 
-    /// Removes a file or link; that there is none is no error.
+    /// Removes a file or link. A missing file is not an error.
     ///
     /// # Errors
-    /// When it cannot be removed.
+    /// Returns an error if it cannot be removed.
     pub fn remove(&self, name: impl AsRef<OsStr>) -> Result<(), UntrustedPath> {
         let name = name.as_ref();
         match unlinkat(&self.file, name, UnlinkatFlags::NoRemoveDir) {
@@ -291,10 +297,11 @@ impl SafeDir {
         }
     }
 
-    /// Removes whatever has the name, with all that is in it; links are removed and never followed.
+    /// Removes an entry of the directory recursively; links are removed and never followed.
     ///
     /// # Errors
-    /// When something of it cannot be removed. Where something is mounted in it, nothing is.
+    /// Returns an error if a part of it cannot be removed. If it contains a mount point, all of it
+    /// remains.
     pub fn remove_tree(&self, name: impl AsRef<OsStr>) -> Result<(), UntrustedPath> {
         let name = name.as_ref();
         tree::remove(&self.file, name).map_err(|error| match error.kind() {
@@ -305,10 +312,11 @@ impl SafeDir {
         })
     }
 
-    /// Whether others may make things in it, though not touch what is there (the sticky bit, as on `/tmp`).
+    /// Whether others may create files in it, but not change existing ones (the sticky bit, as on
+    /// `/tmp`).
     ///
     /// # Errors
-    /// When the kernel does not tell.
+    /// Returns an error if its attributes cannot be read.
     pub fn is_sticky_shared(&self) -> Result<bool, UntrustedPath> {
         let found = self.file.metadata();
         let found = found.map_err(|error| self.io("examine", OsStr::new(""), error))?;
@@ -317,14 +325,15 @@ impl SafeDir {
             || self.has_writers(OsStr::new("."), mode))
     }
 
-    /// Whether its path still leads to it: it was neither removed nor renamed, and nothing is mounted over it.
+    /// Whether its path still refers to it. False if it was removed or renamed, or if a filesystem
+    /// is mounted over it.
     pub fn still_exists(&self) -> bool {
         let place = |found: Metadata| (found.dev(), found.ino());
         let here = self.file.metadata().map(place).ok();
         here.is_some() && here == std::fs::symlink_metadata(&self.path).map(place).ok()
     }
 
-    /// Whether anything has the name, be it a link that leads nowhere.
+    /// Whether the name exists, even as a dangling link.
     pub fn has(&self, name: impl AsRef<OsStr>) -> bool {
         fstatat(&self.file, name.as_ref(), AtFlags::AT_SYMLINK_NOFOLLOW).is_ok()
     }
@@ -338,7 +347,8 @@ impl SafeDir {
         flushed.map_err(|error| self.io("flush", OsStr::new(""), error))
     }
 
-    /// It by its descriptor: its path may be led elsewhere meanwhile, or what it lies on be unmounted.
+    /// Returns the path of the directory by its descriptor, which remains valid if the directory is
+    /// renamed or its filesystem is unmounted.
     fn here(&self) -> PathBuf {
         format!("/proc/self/fd/{}", self.file.as_raw_fd()).into()
     }
@@ -454,8 +464,8 @@ impl SafeDir {
         }
     }
 
-    /// Whether a list of access rights (acl(5)) lets somebody write to something in it: the permissions of the group
-    /// are what the list may grant at most.
+    /// Whether an access control list (acl(5)) allows writing by others: the group permissions are
+    /// the maximum that the list can grant.
     fn has_writers(&self, name: &OsStr, mode: u32) -> bool {
         mode & GROUP_WRITES != 0 && xattr::has(&self.here().join(name), ACCESS_LIST)
     }

@@ -1,4 +1,4 @@
-//! Whose files can be relied upon, and who else may write to them.
+//! Checks whether the owner of a file can be relied upon, and whether others may write to it.
 
 use std::fs;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
@@ -12,10 +12,10 @@ use super::UntrustedPath;
 pub const GROUP_WRITES: u32 = 0o020;
 const OTHERS_WRITE: u32 = 0o002;
 
-/// Refuses a path whose last step is a link or a pipe that somebody else made.
+/// Refuses a path whose last component is a link or a pipe made by another user.
 ///
 /// # Errors
-/// When it is one.
+/// Returns an error if it is one.
 pub fn check_owner(path: &Path) -> Result<(), UntrustedPath> {
     match fs::symlink_metadata(path) {
         Ok(found) if !found.file_type().is_char_device() && !is_trusted(found.uid()) => {
@@ -28,7 +28,7 @@ pub fn check_owner(path: &Path) -> Result<(), UntrustedPath> {
     }
 }
 
-/// The permissions of a file for which nobody asks for others: what umask(2) leaves of those for everybody.
+/// Returns the default permissions of a file: read and write for all users, minus umask(2).
 pub fn default_mode() -> u32 {
     const RW_ALL_MODE: u32 = 0o666;
     const RESTRICTIVE_UMASK: u32 = 0o077;
@@ -38,9 +38,9 @@ pub fn default_mode() -> u32 {
     RW_ALL_MODE & !mask.unwrap_or(RESTRICTIVE_UMASK)
 }
 
-/// Whether somebody beside the owner and root may write. A group of root's, or one that bears its only member's
-/// number, as Debian gives one to each user, is nobody else; nor is, for an ordinary user, a group that shares a
-/// directory.
+/// Whether users other than the owner and root may write. Group permissions count only if this
+/// process is root. Even so, root's group does not count, nor does a group with the owner's number:
+/// Debian creates one for each user, with that user as its only member.
 pub fn is_writable_by_others(mode: u32, owner: u32, group: u32) -> bool {
     let group_is_else = group != 0 && group != owner && geteuid().is_root();
     mode & OTHERS_WRITE != 0 || (mode & GROUP_WRITES != 0 && group_is_else)
@@ -52,7 +52,7 @@ pub fn is_trusted(owner: u32) -> bool {
     owner == 0 || owner == geteuid().as_raw() || Some(owner) == sudo_uid()
 }
 
-/// Who became root by sudo(8); `None` where nobody did.
+/// Returns the user who became root by sudo(8), or `None` if sudo was not used.
 pub fn sudo_uid() -> Option<u32> {
     let is_root = geteuid().is_root();
     let caller = std::env::var("SUDO_UID").ok().filter(|_| is_root)?;

@@ -1,4 +1,5 @@
-//! Another user in the way, in every place on it. Needs root, to give files to that user.
+//! Tests with another user's directories, files and links at every position of a path. Needs root,
+//! to give files to that user.
 
 use std::fs;
 use std::os::unix::fs::{chown, symlink};
@@ -40,7 +41,7 @@ fn a_list_of_access_rights_that_lets_others_write_is_seen() {
 }
 
 #[test]
-fn what_is_missing_is_made_for_this_user_alone() {
+fn missing_directories_are_created_for_this_user_only() {
     let place = place();
     let path = place.path().join("a/b");
     let directory = SafeDir::make(&path).unwrap();
@@ -56,7 +57,7 @@ fn what_is_missing_is_made_for_this_user_alone() {
 }
 
 #[test]
-fn a_directory_of_another_user_is_refused_wherever_it_lies_on_the_way() {
+fn a_directory_of_another_user_is_refused_anywhere_in_the_path() {
     let place = place();
     let theirs = place.path().join("theirs");
     fs::create_dir_all(theirs.join("mine")).unwrap();
@@ -77,7 +78,7 @@ fn a_directory_of_another_user_is_refused_wherever_it_lies_on_the_way() {
 }
 
 #[test]
-fn where_all_may_write_only_the_sticky_bit_keeps_what_is_there() {
+fn a_world_writable_directory_needs_the_sticky_bit() {
     let place = place();
     let shared = place.path().join("shared");
     fs::create_dir(&shared).unwrap();
@@ -94,7 +95,7 @@ fn where_all_may_write_only_the_sticky_bit_keeps_what_is_there() {
 }
 
 #[test]
-fn a_link_is_followed_where_root_made_it_and_never_where_another_user_did() {
+fn links_of_root_are_followed_but_not_links_of_other_users() {
     let place = place();
     let target = place.path().join("target");
     fs::create_dir(&target).unwrap();
@@ -146,7 +147,7 @@ fn no_file_is_written_through_a_link_or_under_a_second_name() {
 }
 
 #[test]
-fn in_a_directory_of_somebody_else_a_report_is_a_file_of_its_own() {
+fn a_report_in_another_users_directory_replaces_a_link() {
     let place = place();
     let theirs = place.path().join("theirs");
     fs::create_dir(&theirs).unwrap();
@@ -161,7 +162,7 @@ fn in_a_directory_of_somebody_else_a_report_is_a_file_of_its_own() {
 }
 
 #[test]
-fn the_nearest_directory_is_the_last_one_that_is_there() {
+fn the_nearest_directory_is_the_last_existing_one() {
     let place = place();
     let path = place.path().join("a/b/c");
     assert_eq!(
@@ -196,7 +197,7 @@ fn a_file_of_another_user_or_one_that_others_may_write_is_refused() {
 }
 
 #[test]
-fn what_is_removed_is_the_link_and_not_what_it_leads_to() {
+fn a_link_is_removed_but_not_its_target() {
     let place = place();
     let precious = place.path().join("precious");
     fs::create_dir(&precious).unwrap();
@@ -212,9 +213,9 @@ fn what_is_removed_is_the_link_and_not_what_it_leads_to() {
     assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0);
 }
 
-/// Another filesystem, and another place of the same one; on a directory and on a file.
+/// Mounts another filesystem, and another directory of the same one, on a directory and on a file.
 #[test]
-fn what_is_mounted_in_a_directory_that_is_removed_stays_and_so_does_the_directory() {
+fn a_directory_with_a_mount_point_is_not_removed() {
     let place = place();
     let precious = place.path().join("precious");
     fs::create_dir(&precious).unwrap();
@@ -246,7 +247,10 @@ fn what_is_mounted_in_a_directory_that_is_removed_stays_and_so_does_the_director
         let refused = directory.remove_tree("tree");
         run(&["umount"], &on);
         let refused = refused.unwrap_err().to_string();
-        assert!(refused.contains("something is mounted in"), "{refused}");
+        assert!(
+            refused.contains("a filesystem is mounted in it"),
+            "{refused}"
+        );
         assert!(top.has("ours") && file.exists(), "{mount:?}");
     }
     directory.remove_tree("tree").unwrap();

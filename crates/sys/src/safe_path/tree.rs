@@ -1,4 +1,4 @@
-//! Removes a directory with all that is in it, and nothing of what somebody has mounted there.
+//! Removes a directory recursively, unless it contains a mount point.
 
 use std::ffi::OsStr;
 use std::fs::{self, File};
@@ -10,17 +10,19 @@ use nix::fcntl::{AtFlags, OFlag, OpenHow, ResolveFlag, openat, openat2};
 use nix::sys::stat::{Mode, fstat, fstatat};
 use nix::unistd::{UnlinkatFlags, unlinkat};
 
-/// Removes what has a name in an open directory, with all that is in it; links are removed and never followed. Where
-/// something is mounted in it, nothing at all is removed.
+/// Removes an entry of an open directory recursively; links are removed and never followed. If it
+/// contains a mount point, all of it remains.
 ///
 /// # Errors
-/// `EXDEV` where something is mounted in it; when something cannot be removed.
+/// Returns `EXDEV` if it contains a mount point, or another error if a part of it cannot be
+/// removed.
 pub fn remove(at: &File, name: &OsStr) -> io::Result<()> {
     require_one_mount(at, name)?;
     remove_all(at, name)
 }
 
-/// Below a mount point is somebody else's filesystem, or another place of this one.
+/// Checks that the entry contains no mount point, because a mount may contain files of another user
+/// or other files of this filesystem.
 fn require_one_mount(at: &File, name: &OsStr) -> io::Result<()> {
     let found = match on_this_mount(at, name, OFlag::O_PATH) {
         Err(Errno::ENOENT) => return Ok(()),
@@ -60,7 +62,7 @@ fn remove_all(at: &File, name: &OsStr) -> io::Result<()> {
     }
 }
 
-/// Opens something in a directory that lies on the same mount; `EXDEV` where it is a mount point.
+/// Opens an entry of a directory on the same mount. Returns `EXDEV` if it is a mount point.
 fn on_this_mount(at: &File, name: &OsStr, flags: OFlag) -> nix::Result<File> {
     let flags = flags | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
     let how = OpenHow::new()
@@ -72,7 +74,8 @@ fn on_this_mount(at: &File, name: &OsStr, flags: OFlag) -> nix::Result<File> {
     }
 }
 
-/// The same before Linux 5.6, which does not see that another place of the same filesystem is mounted.
+/// Opens an entry on the same filesystem, for Linux before 5.6. Cannot detect bind mounts of the
+/// same filesystem.
 fn on_this_filesystem(at: &File, name: &OsStr, flags: OFlag) -> nix::Result<File> {
     let found = fstatat(at, name, AtFlags::AT_SYMLINK_NOFOLLOW)?;
     if found.st_dev != fstat(at)?.st_dev {

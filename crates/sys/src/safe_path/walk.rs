@@ -16,7 +16,7 @@ use super::{SafeDir, UntrustedPath, is_trusted};
 /// As many links in a path as the kernel follows (path_resolution(7)).
 const MAX_LINKS: u32 = 40;
 
-/// What is done about a directory that is not there.
+/// Action for a missing directory.
 #[derive(Clone, Copy)]
 pub enum MissingPolicy {
     Error,
@@ -86,20 +86,20 @@ fn root(shared: bool) -> Result<SafeDir, UntrustedPath> {
 }
 
 impl SafeDir {
-    /// What a link in it leads to; `None` where the name is none.
+    /// Returns the target of a link in the directory, or `None` if the name is not a link.
     fn link(&self, name: &OsStr) -> Result<Option<PathBuf>, UntrustedPath> {
         let found = match fstatat(&self.file, name, AtFlags::AT_SYMLINK_NOFOLLOW) {
             Ok(found) => found,
-            // Whoever wants to go there says so.
+            // The caller reports a missing directory when it opens it.
             Err(Errno::ENOENT) => return Ok(None),
             Err(error) => return Err(self.io("examine", name, error)),
         };
         if SFlag::from_bits_truncate(found.st_mode) & SFlag::S_IFMT != SFlag::S_IFLNK {
             return Ok(None);
         }
-        // A hard link to somebody's link can be made by anybody else.
+        // Any user can create a hard link to a link of another user.
         let is_foreign = !is_trusted(found.st_uid) || found.st_nlink > 1;
-        // What an ordinary user's link leads to, he could have reached himself.
+        // An ordinary user could have reached the target of a link directly.
         if is_foreign && (geteuid().is_root() || !self.shared) {
             return Err(UntrustedPath::NotOwned {
                 path: self.path.join(name),
@@ -123,7 +123,7 @@ impl SafeDir {
     }
 }
 
-/// The steps of a path; `.` and the root are none.
+/// Returns the components of a path, without `.` and the root.
 fn names(path: &Path) -> VecDeque<OsString> {
     let name = |component: Component<'_>| match component {
         Component::Normal(name) => Some(name.to_owned()),

@@ -99,7 +99,7 @@ calls! {
     39 Lock { handle: handle }
 }
 
-/// What a call returns where all goes as asked: this is not in the file.
+/// Returns the return value of a call that succeeds completely. The file omits it.
 pub const fn expected(call: &Syscall) -> u64 {
     match call {
         Syscall::Read { length, .. }

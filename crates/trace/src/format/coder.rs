@@ -11,7 +11,7 @@ use crate::trace::{
     EntryKind, Errno, HandleId, OpenFlags, Syscall, SyscallResult, Trace, TraceRecord, TreeEntry,
 };
 
-/// The longest name of a file that any system takes for one.
+/// Maximum length of a name on all systems, in bytes.
 const MAX_NAME: u64 = 4096;
 
 /// Columns, and all that earlier operations say about the next.
@@ -25,9 +25,10 @@ pub struct ColumnCoder<C> {
     handle: u64,
     /// One more than the highest number of an opening.
     next_handle: u64,
-    /// Where the next access of each opening begins if it goes on where the last one ended.
+    /// Offset of the next access of each handle if the access is sequential.
     next_offset: HashMap<u64, u64>,
-    /// The openings whose offset this operation has said, and where: its length is added to these.
+    /// Handles and offsets of the current operation. Its length is added to the offsets for the
+    /// next prediction.
     at: [Option<(u64, u64)>; 2],
     thread: u64,
     /// The process of each thread.
@@ -37,7 +38,7 @@ pub struct ColumnCoder<C> {
     texts: Texts,
 }
 
-/// Texts of symbolic links and names of attributes, each once.
+/// Distinct texts of symbolic links and names of attributes.
 #[derive(Debug, Default)]
 struct Texts {
     all: Vec<Vec<u8>>,
@@ -149,7 +150,8 @@ impl<C: Columns> ColumnCoder<C> {
         Ok(())
     }
 
-    /// What an opening gave: a byte that says whether it succeeded, then most often the next number.
+    /// Encodes the result of opening a file: a success flag, then the handle, which is usually the
+    /// next number.
     pub fn opened(&mut self, handle: &mut Option<HandleId>) -> Result<(), DecodeError> {
         let mut succeeded = handle.is_some();
         self.flag(&mut succeeded)?;
@@ -247,7 +249,8 @@ impl<C: Columns> ColumnCoder<C> {
         Ok(())
     }
 
-    /// An entry: kind, path, permissions, and what belongs to the kind, all in the one column but texts and paths.
+    /// Encodes an entry: kind, path, permissions, and the fields of the kind. All of them are in
+    /// one column, except for texts and paths.
     fn entry(&mut self, column: Column, entry: &mut TreeEntry) -> Result<(), DecodeError> {
         let mut kind = match entry.kind {
             EntryKind::File { .. } => 0,
@@ -334,7 +337,7 @@ impl<'a> ColumnCoder<Reader<'a>> {
     /// Reads all of a trace.
     pub fn read(&mut self) -> Result<Trace, DecodeError> {
         let about = serde_json::from_slice(self.columns.rest(Column::About));
-        let about = about.map_err(|_| DecodeError::Damaged("it does not say where it is from"))?;
+        let about = about.map_err(|_| DecodeError::Damaged("its origin is missing or invalid"))?;
         let paths = self.read_paths()?;
         self.paths = paths.len() as u64;
         self.read_texts()?;
@@ -364,9 +367,7 @@ impl<'a> ColumnCoder<Reader<'a>> {
             let is_name = !matches!(name, b"" | b"." | b"..") && !name.contains(&b'/');
             let id = paths.intern_child(parent, name);
             if !is_name || u64::from(id.0) != next {
-                return Err(DecodeError::Damaged(
-                    "a name is none, or stands there twice",
-                ));
+                return Err(DecodeError::Damaged("a name is invalid or occurs twice"));
             }
         }
         Ok(paths)

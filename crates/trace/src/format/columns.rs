@@ -11,17 +11,17 @@ pub enum Column {
     Parents,
     /// Lengths of their last names.
     NameLengths,
-    /// The names, one behind the other.
+    /// Names, concatenated.
     Names,
     /// Lengths of other texts: of symbolic links, names of attributes.
     TextLengths,
-    /// These texts, one behind the other.
+    /// Texts of symbolic links and names of attributes, concatenated.
     Texts,
-    /// What lay there before.
+    /// Entries before the first operation.
     Before,
-    /// What lay there afterwards.
+    /// Entries after the last operation.
     After,
-    /// What each operation is, a byte each.
+    /// Kind of each operation, one byte each.
     Kinds,
     /// Threads.
     Threads,
@@ -29,11 +29,11 @@ pub enum Column {
     Processes,
     /// When each began.
     Began,
-    /// How long each took.
+    /// Duration of each operation.
     Took,
     /// How each ended.
     Outcomes,
-    /// What each returned where that does not follow from the rest, and numbers of errors.
+    /// Return values that do not follow from other columns, and error numbers.
     Returned,
     /// Paths.
     Paths,
@@ -51,7 +51,7 @@ pub enum Column {
     Others,
 }
 
-/// How many columns there are.
+/// Number of columns.
 const COUNT: usize = Column::Others as usize + 1;
 
 /// Takes numbers in, or gives them out, in the same order.
@@ -76,7 +76,7 @@ impl Writer {
         self.columns[column as usize].extend(bytes);
     }
 
-    /// All columns, each behind its length.
+    /// Returns all columns, each preceded by its length.
     pub fn finish(self) -> Vec<u8> {
         let mut all = Vec::new();
         for column in self.columns {
@@ -117,11 +117,11 @@ impl<'a> Reader<'a> {
         }
         match all.is_empty() {
             true => Ok(Self { columns }),
-            false => Err(DecodeError::Damaged("there is more behind its columns")),
+            false => Err(DecodeError::Damaged("extra bytes follow its columns")),
         }
     }
 
-    /// The next so many bytes of a column.
+    /// Returns the next `length` bytes of a column.
     pub fn bytes(&mut self, column: Column, length: u64) -> Result<&'a [u8], DecodeError> {
         let rest = &mut self.columns[column as usize];
         let length = usize::try_from(length).map_err(|_| super::CUT)?;
@@ -130,17 +130,17 @@ impl<'a> Reader<'a> {
         Ok(bytes)
     }
 
-    /// All that is left of a column.
+    /// Returns the rest of a column.
     pub fn rest(&mut self, column: Column) -> &'a [u8] {
         std::mem::take(&mut self.columns[column as usize])
     }
 
-    /// Whether a column has come to its end.
+    /// Returns true if a column has been read completely.
     pub fn is_at_end(&self, column: Column) -> bool {
         self.columns[column as usize].is_empty()
     }
 
-    /// Makes sure that everything was read.
+    /// Checks that all columns have been read completely.
     pub fn finish(&self) -> Result<(), DecodeError> {
         match self.columns.iter().all(|column| column.is_empty()) {
             true => Ok(()),

@@ -1,7 +1,8 @@
-//! The file format of traces; `docs/trace-format.md` describes it byte by byte.
+//! The file format of traces, described byte by byte in `docs/trace-format.md`.
 //!
-//! The file is an envelope (magic, version, zstd, checksum) around columns: all operations' kinds, then all their
-//! threads, and so on. What one operation predicts of the next is left out, so that an operation takes a few bytes.
+//! The file is an envelope (magic, version, zstd, checksum) around columns: the kinds of all
+//! operations, then all their threads, and so on. Values that follow from earlier operations are
+//! omitted, so that an operation takes a few bytes.
 
 mod calls;
 mod coder;
@@ -49,7 +50,7 @@ pub enum DecodeError {
     /// They are not what was written.
     #[error("the trace is damaged ({0}): copy or record it again")]
     Damaged(&'static str),
-    /// Nobody could hold that in memory.
+    /// The trace would not fit into memory.
     #[error("the trace is too large: at most {MAX_OPERATIONS} operations are read")]
     TooLarge,
 }
@@ -63,10 +64,11 @@ impl Trace {
         envelope(&coder.columns.finish())
     }
 
-    /// Reads what [`Self::encode`] has made.
+    /// Decodes the output of [`Self::encode`].
     ///
     /// # Errors
-    /// Where the bytes are not exactly such a file. Memory is taken only for what is there.
+    /// Returns an error if the bytes are not a valid file. The required memory is limited by the
+    /// actual contents.
     pub fn decode(file: &[u8]) -> Result<Self, DecodeError> {
         let columns = open(file)?;
         let mut coder = ColumnCoder::new(Reader::new(&columns)?);

@@ -1,4 +1,4 @@
-//! Whether traces come back from files as they were, and damage is found.
+//! Tests that traces survive encoding and decoding, and that damage is detected.
 
 use model::Nanos;
 use proptest::collection::vec;
@@ -11,7 +11,7 @@ use crate::trace::{
     TraceRecord, TreeEntry,
 };
 
-/// Some paths, of which entries and operations name a few.
+/// Number of paths, which entries and operations refer to.
 const PATHS: u32 = 20;
 
 fn path() -> impl Strategy<Value = PathId> {
@@ -151,14 +151,14 @@ fn columns(trace: &Trace) -> Vec<u8> {
 
 proptest! {
     #[test]
-    fn a_trace_comes_back_as_it_was(trace in trace()) {
+    fn encoding_and_decoding_restores_the_trace(trace in trace()) {
         let file = trace.encode();
         prop_assert_eq!(&Trace::decode(&file).unwrap(), &trace);
         prop_assert_eq!(trace.encode(), file);
     }
 
     #[test]
-    fn what_is_damaged_is_refused(trace in trace(), at: prop::sample::Index, bit in 0_u8..8) {
+    fn rejects_damaged_files(trace in trace(), at: prop::sample::Index, bit in 0_u8..8) {
         let mut file = trace.encode();
         let cut = at.index(file.len());
         prop_assert!(Trace::decode(&file[..cut]).is_err());
@@ -166,7 +166,7 @@ proptest! {
         prop_assert!(Trace::decode(&file).is_err());
     }
 
-    /// What is read of columns that make no sense is a trace that is written and read again, or an error.
+    /// Random columns either give a trace that survives encoding and decoding, or an error.
     #[test]
     fn any_columns_are_read_or_refused(
         trace in trace(),
@@ -236,7 +236,7 @@ fn typical(files: u32) -> Trace {
 }
 
 #[test]
-fn an_operation_takes_few_bytes() {
+fn operations_take_few_bytes() {
     let trace = typical(2_000);
     let each = trace.encode().len() as f64 / trace.operations.len() as f64;
     assert!(each < 20.0, "{each} bytes for each operation");
@@ -245,7 +245,7 @@ fn an_operation_takes_few_bytes() {
 }
 
 #[test]
-fn every_call_has_a_number_of_its_own() {
+fn call_numbers_are_unique() {
     for number in 0..=u8::MAX {
         if let Some(call) = calls::blank(number) {
             assert_eq!(calls::number(&call), number);
@@ -254,7 +254,7 @@ fn every_call_has_a_number_of_its_own() {
 }
 
 #[test]
-fn what_is_newer_is_refused_in_one_line() {
+fn rejects_newer_formats_in_one_line() {
     let mut file = Trace::default().encode();
     file[8] = 2;
     let error = Trace::decode(&file).unwrap_err();
@@ -266,7 +266,7 @@ fn what_is_newer_is_refused_in_one_line() {
 
 /// A small file that stands for a large memory is refused before that is taken.
 #[test]
-fn what_would_fill_the_memory_is_refused() {
+fn rejects_traces_that_exceed_the_memory_limit() {
     let bomb = envelope(&vec![0; usize::try_from(MAX_BYTES).unwrap() + 1]);
     assert!(bomb.len() < 100_000);
     assert_eq!(Trace::decode(&bomb), Err(DecodeError::TooLarge));

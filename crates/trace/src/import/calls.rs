@@ -1,4 +1,4 @@
-//! System calls as strace says them, as operations of a trace.
+//! Converts system calls in strace's notation to operations of a trace.
 
 mod data;
 mod names;
@@ -57,10 +57,10 @@ struct ArgPositions<'a, 'b> {
     made: &'a CallContext<'b>,
 }
 
-/// Takes in one call.
+/// Imports one call.
 pub fn follow(importer: &mut Importer, made: &CallContext<'_>) {
     let mut at = ArgPositions { importer, made };
-    // What strace does not know, and what was broken off, says nothing.
+    // Calls with an unknown result, or interrupted ones, are ignored.
     if made.call.returned.is_some() || made.call.error.is_some() {
         at.follow();
     }
@@ -185,11 +185,7 @@ impl ArgPositions<'_, '_> {
             "getxattr" | "lgetxattr" | "setxattr" | "lsetxattr" | "listxattr" | "llistxattr"
             | "removexattr" | "lremovexattr" => self.attribute(name),
             "mmap" | "mmap2" => self.map(),
-            "io_uring_setup" => drop(
-                self.importer
-                    .unseen
-                    .insert("what was asked for by io_uring"),
-            ),
+            "io_uring_setup" => drop(self.importer.unseen.insert("operations through io_uring")),
             "splice" | "tee" | "vmsplice" => {
                 self.importer.unseen.insert("what splice moved");
             }
@@ -197,7 +193,7 @@ impl ArgPositions<'_, '_> {
         }
     }
 
-    /// The error of this call, where it is one that a filesystem gives again.
+    /// Returns the error of this call if a filesystem would fail again in the same way.
     fn errno(&self) -> Result<(), Option<Errno>> {
         self.made
             .call
@@ -227,7 +223,7 @@ impl ArgPositions<'_, '_> {
         path.or_else(|| current.borrow().clone())
     }
 
-    /// A path among the arguments, where it lies in the directory.
+    /// Returns the path in an argument if it is below the directory.
     fn path(&mut self, descriptor_at: Option<usize>, at: usize) -> Option<PathId> {
         let directory = self
             .directory_of(descriptor_at)
@@ -250,7 +246,8 @@ impl ArgPositions<'_, '_> {
         }
     }
 
-    /// What a descriptor among the arguments leads to. One that was open before the recording is opened first.
+    /// Returns the handle of a descriptor argument. If it was open before the recording, adds an
+    /// `open` call first.
     fn handle(&mut self, at: usize) -> Option<Opened> {
         let (number, path) = descriptor(self.made.call.argument(at))?;
         if let Some(open) = self.importer.open(self.made.task, number) {
@@ -279,7 +276,7 @@ impl ArgPositions<'_, '_> {
         Some(open)
     }
 
-    /// Adds a call that changes nothing that has to be known; says whether it succeeded.
+    /// Adds a call without effects on the known state. Returns true if it succeeded.
     fn plain(&mut self, call: Syscall) -> bool {
         match self.errno() {
             Ok(()) => {
@@ -294,7 +291,8 @@ impl ArgPositions<'_, '_> {
         }
     }
 
-    /// What is at a path, which a call has found. The call is left out where that cannot be.
+    /// Returns the node at a path that a call has found. Returns `None`, so that the call is
+    /// omitted, if it cannot exist.
     fn found(&mut self, path: PathId, kind: InodeType) -> Option<Inode> {
         let node = self
             .importer
@@ -306,7 +304,7 @@ impl ArgPositions<'_, '_> {
         node
     }
 
-    /// What a failure says of a path.
+    /// Updates the known state of a path after a failed call.
     fn learn_from_failure(&mut self, path: PathId) {
         let importer = &mut *self.importer;
         match self.made.call.error {
@@ -322,7 +320,7 @@ impl ArgPositions<'_, '_> {
         }
     }
 
-    /// A call on a path that has to be there.
+    /// Adds a call on a path that must exist.
     fn on_path(&mut self, from: Option<usize>, at: usize, call: impl FnOnce(PathId) -> Syscall) {
         let Some(path) = self.path(from, at) else {
             return;

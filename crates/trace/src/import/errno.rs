@@ -2,7 +2,7 @@
 
 use crate::trace::Errno;
 
-/// What a filesystem answers, and may answer again.
+/// Errors of filesystems that can occur again during a replay.
 const NAMES: [(&str, u16); 34] = [
     ("EPERM", 1),
     ("ENOENT", 2),

@@ -1,19 +1,19 @@
-//! What lay in the directory before and afterwards, as far as a program's calls tell: what succeeds where nothing was made
-//! was there already.
+//! Entries of the directory before and after, inferred from the calls of a program: if a call
+//! succeeds on a path that the program has not created, the path already existed.
 
 use std::collections::HashMap;
 
 use crate::paths::{PathId, PathInterner};
 use crate::trace::{EntryKind, TreeEntry};
 
-/// A file, directory or link, whatever its names are.
+/// A file, directory or link, independent of its names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Inode(usize);
 
-/// What it is.
+/// Kind of a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum InodeType {
-    /// A file, or something of which nobody has said what it is.
+    /// A file, or an entry of unknown kind.
     File,
     Directory,
     Symlink(Vec<u8>),
@@ -25,33 +25,34 @@ struct KnownAttributes {
     kind: InodeType,
     size: u64,
     mode: u16,
-    /// Where it lay before, where it did.
+    /// Path before the first operation, if the node already existed.
     origin: Option<PathId>,
-    /// Where it would have lain, had an `open` that might have made it not done so.
+    /// Path before the first operation if the node already existed, in cases in which an `open` may
+    /// have created it.
     perhaps: Option<PathId>,
     size_before: u64,
     mode_before: u16,
 }
 
-/// What is at a path.
+/// Known state of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum PathState {
     Absent,
     Present(Inode),
 }
 
-/// What lies in the directory.
+/// Known contents of the directory.
 #[derive(Debug)]
 pub struct FsModel {
     nodes: Vec<KnownAttributes>,
     there: HashMap<PathId, PathState>,
     children: HashMap<PathId, Vec<PathId>>,
-    /// What permissions new files are denied.
+    /// Permission bits removed from new files.
     pub mask: u16,
 }
 
 impl FsModel {
-    /// A directory of which nothing is known.
+    /// Creates a directory with unknown contents.
     pub fn new() -> Self {
         let mut world = Self {
             nodes: Vec::new(),
@@ -85,7 +86,7 @@ impl FsModel {
         }
     }
 
-    /// What is known to be at a path.
+    /// Returns the node that is known to be at a path.
     pub fn inode_at(&self, path: PathId) -> Option<Inode> {
         match self.there.get(&path) {
             Some(PathState::Present(node)) => Some(*node),
@@ -93,12 +94,13 @@ impl FsModel {
         }
     }
 
-    /// Whether it is known that nothing is there.
+    /// Returns true if the path is known not to exist.
     pub fn is_absent(&self, path: PathId) -> bool {
         self.there.get(&path) == Some(&PathState::Absent)
     }
 
-    /// Something is there, as a call has shown; it was before where no call has made it. None where that cannot be.
+    /// Records that a path exists. Unless a call has created it, it already existed before the
+    /// first operation. Returns `None` if it cannot exist.
     pub fn exists(
         &mut self,
         paths: &mut PathInterner,
@@ -127,7 +129,8 @@ impl FsModel {
         Some(node)
     }
 
-    /// Where something that is at a path now would have lain before: directories may have been renamed since.
+    /// Returns the path before the first operation of an entry that is now at a path. The two
+    /// differ if directories have been renamed since.
     fn origin_of(&mut self, paths: &mut PathInterner, path: PathId) -> Option<PathId> {
         let parent = paths.parent(path)?;
         let directory = self.exists(paths, parent, InodeType::Directory)?;
@@ -136,14 +139,15 @@ impl FsModel {
         Some(paths.intern_child(origin, &name))
     }
 
-    /// Nothing was there, as a call has shown.
+    /// Records that a path did not exist.
     pub fn observe_absent(&mut self, paths: &PathInterner, path: PathId) {
         if !self.there.contains_key(&path) {
             self.place(paths, path, PathState::Absent);
         }
     }
 
-    /// Something was made there. None where something is there already, or its directory is not.
+    /// Records that a call created an entry. Returns `None` if the path already exists or its
+    /// directory does not.
     pub fn make(
         &mut self,
         paths: &mut PathInterner,
@@ -164,7 +168,8 @@ impl FsModel {
         Some(node)
     }
 
-    /// A file was opened that is made where it is not there. What is not known to be there is made.
+    /// Records a successful `open` with `O_CREAT`. If the file is not known to exist, it is
+    /// created.
     pub fn open_or_make(
         &mut self,
         paths: &mut PathInterner,
@@ -186,7 +191,7 @@ impl FsModel {
         self.add(InodeType::File, mode & !self.mask & 0o7777, None)
     }
 
-    /// What was there is there no more.
+    /// Records that a path was removed.
     pub fn remove(&mut self, paths: &PathInterner, path: PathId) {
         self.place(paths, path, PathState::Absent);
     }
@@ -247,18 +252,19 @@ impl FsModel {
         self.nodes[node.0].size
     }
 
-    /// The file is so large by now.
+    /// Records that the file has at least this size after a write.
     pub fn grow(&mut self, node: Inode, size: u64) {
         let node = &mut self.nodes[node.0];
         node.size = node.size.max(size);
     }
 
-    /// The file has this size from now on.
+    /// Sets the size of the file.
     pub fn resize(&mut self, node: Inode, size: u64) {
         self.nodes[node.0].size = size;
     }
 
-    /// A call has shown that the file has at least this size: the rest of it lay there before.
+    /// Records that a call has shown a minimum size. If the known size is smaller, the file already
+    /// had this size before the first operation.
     pub fn observe_size(&mut self, node: Inode, size: u64) {
         let node = &mut self.nodes[node.0];
         if size > node.size {
@@ -280,22 +286,22 @@ impl FsModel {
         node.mode = mode;
     }
 
-    /// Its text is this.
+    /// Sets the target of a symbolic link.
     pub fn observe_link_target(&mut self, node: Inode, text: Vec<u8>) {
         self.nodes[node.0].kind = InodeType::Symlink(text);
     }
 
-    /// Its permissions are these from now on.
+    /// Sets the permissions.
     pub fn change_mode(&mut self, node: Inode, mode: u16) {
         self.nodes[node.0].mode = mode & 0o7777;
     }
 
-    /// What it is.
+    /// Returns the kind of a node.
     pub fn kind(&self, node: Inode) -> &InodeType {
         &self.nodes[node.0].kind
     }
 
-    /// What lay there before.
+    /// Returns the entries before the first operation.
     pub fn before(&self) -> Vec<TreeEntry> {
         let nodes = self
             .nodes
@@ -313,7 +319,7 @@ impl FsModel {
         entries
     }
 
-    /// What lies there now.
+    /// Returns the current entries.
     pub fn after(&self) -> Vec<TreeEntry> {
         let mut there: Vec<(PathId, Inode)> = self
             .there

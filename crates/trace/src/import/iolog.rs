@@ -1,5 +1,6 @@
-//! What fio has written with `write_iolog`: version 2, `FILE ACTION [OFFSET LENGTH]`, and version 3, which begins each line
-//! with the milliseconds since the beginning (fio(1), "Trace file format").
+//! Parser for the output of fio with `write_iolog`: version 2, `FILE ACTION [OFFSET LENGTH]`, and
+//! version 3, in which each line starts with the milliseconds since the beginning (fio(1), "Trace
+//! file format").
 
 use std::collections::HashMap;
 
@@ -64,10 +65,8 @@ pub fn import(text: &[u8], below: Option<&[u8]>) -> Result<Trace, ImportError> {
         log.line(&words, below).map_err(|what| wrong(at, what))?;
     }
     let version = if timed { 3 } else { 2 };
-    let mut unseen = vec![
-        "what fio says of waiting stands between operations, and how long each took does not"
-            .to_owned(),
-    ];
+    let mut unseen =
+        vec!["the duration of each operation; waits are the times between operations".to_owned()];
     if !timed {
         unseen.push("when operations began".into());
     }
@@ -235,7 +234,11 @@ impl Log {
                     0,
                 );
             }
-            _ => return Err("an action that is none of read, write, trim, sync, datasync, wait"),
+            _ => {
+                return Err(
+                    "an unknown action; expected read, write, trim, sync, datasync or wait",
+                );
+            }
         }
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! One line of strace: who, when, which call with which arguments, and what came of it.
+//! Parser for one line of strace: thread, time, call, arguments and result.
 
 /// A line.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -12,7 +12,7 @@ pub struct Line<'a> {
 }
 
 impl<'a> Line<'a> {
-    /// Reads what stands before the call: `[pid 7] 12.34 ` or `7 12.34 `.
+    /// Parses the beginning of a line, before the call: `[pid 7] 12.34 ` or `7 12.34 `.
     pub fn read(line: &'a [u8]) -> Result<Self, &'static str> {
         let mut rest = line;
         let mut task = 0;
@@ -70,13 +70,13 @@ fn nanoseconds(text: &[u8]) -> Option<u64> {
 pub struct ParsedCall<'a> {
     /// Its name.
     pub name: &'a [u8],
-    /// Its arguments as they stand there.
+    /// Arguments, unparsed.
     pub arguments: Vec<&'a [u8]>,
-    /// What it returned; none where strace does not know.
+    /// Return value; `None` if strace does not know it.
     pub returned: Option<u64>,
     /// The name of its error.
     pub error: Option<&'a str>,
-    /// How long it took, ns.
+    /// Duration in nanoseconds.
     pub duration: Option<u64>,
 }
 
@@ -107,7 +107,7 @@ impl<'a> ParsedCall<'a> {
         })
     }
 
-    /// An argument; nothing where there are fewer.
+    /// Returns an argument, or an empty slice if it does not exist.
     pub fn argument(&self, at: usize) -> &'a [u8] {
         self.arguments.get(at).copied().unwrap_or_default()
     }
@@ -129,7 +129,7 @@ pub fn has(text: &[u8], word: &str) -> bool {
     words.any(|found| found == word.as_bytes())
 }
 
-/// The arguments up to the bracket that closes them, and what is behind that.
+/// Splits the arguments up to their closing bracket. Also returns the rest of the line.
 fn arguments(text: &[u8]) -> Option<(Vec<&[u8]>, &[u8])> {
     let (mut depth, mut quoted, mut escaped, mut named) = (0_usize, false, false, false);
     let (mut begin, mut found) = (0, Vec::new());
@@ -139,7 +139,7 @@ fn arguments(text: &[u8]) -> Option<(Vec<&[u8]>, &[u8])> {
             b'\\' if quoted || named => escaped = true,
             b'"' if !named => quoted = !quoted,
             _ if quoted => {}
-            // What a descriptor leads to: `3</tmp/a>`.
+            // Path of a descriptor: `3</tmp/a>`.
             b'<' if at > 0 && is_of_descriptor(text[at - 1]) => named = true,
             b'>' if named => named = false,
             _ if named => {}
@@ -166,7 +166,7 @@ const fn is_of_descriptor(byte: u8) -> bool {
     byte.is_ascii_digit() || byte == b'D'
 }
 
-/// A descriptor, and what it leads to.
+/// Parses a descriptor and its path.
 pub fn descriptor(text: &[u8]) -> Option<(i32, Option<Vec<u8>>)> {
     let mut parts = text.splitn(2, |byte| *byte == b'<');
     let number = match parts.next()? {
@@ -180,7 +180,8 @@ pub fn descriptor(text: &[u8]) -> Option<(i32, Option<Vec<u8>>)> {
     Some((number, path))
 }
 
-/// The bytes of a string in quotes; none where it is cut or none at all, or holds a zero, as no name does.
+/// Returns the bytes of a quoted string. Returns `None` if it is truncated, not a string, or
+/// contains a zero byte, which names never do.
 pub fn string(text: &[u8]) -> Option<Vec<u8>> {
     let inside = text.strip_prefix(b"\"")?.strip_suffix(b"\"")?;
     Some(unescaped(inside)).filter(|bytes| !bytes.contains(&0))
@@ -229,7 +230,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_is_taken_apart() {
+    fn parses_all_parts_of_a_line() {
         let text = br#"77  12.000345 openat(AT_FDCWD</a, (b>, "x\",\x41\101 y", O_RDONLY|O_CREAT, 0644) = 3</a, (b/x> <0.000012>"#;
         let line = Line::read(text).unwrap();
         assert_eq!((line.task, line.at), (77, 12_000_345_000));

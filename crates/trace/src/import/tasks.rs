@@ -42,7 +42,7 @@ pub struct Task {
     ended: bool,
 }
 
-/// All that is known at a line.
+/// State of the import at a line.
 pub struct Importer {
     pub below: Option<Vec<u8>>,
     pub paths: PathInterner,
@@ -99,7 +99,7 @@ pub fn import(text: &[u8], below: Option<&[u8]>) -> Result<Trace, ImportError> {
         }),
         (_, None) => Err(ImportError {
             line: 1,
-            message: "no line says where the program began: give --below DIR".into(),
+            message: "the working directory of the program is unknown: give --below DIR".into(),
         }),
         _ => Ok(importer.finish()),
     }
@@ -157,7 +157,8 @@ impl Importer {
             .expect("each line's thread is met first")
     }
 
-    /// A thread says its first word: somebody has a call unfinished that has started it, but for the first of all.
+    /// Handles the first line of a thread. Except for the very first thread, it was started by an
+    /// unfinished call of another thread.
     fn meet(&mut self, task: u32, at: u64) {
         if self.tasks.contains_key(&task) {
             return;
@@ -211,7 +212,7 @@ impl Importer {
         self.tasks.insert(task, task_of);
     }
 
-    /// A thread has started another, whose number is known by now.
+    /// Records that a thread has started another, whose number is known.
     pub fn start(&mut self, parent: u32, child: u32, at: u64, flags: &[u8]) {
         if self.tasks.contains_key(&child) {
             return;
@@ -293,7 +294,7 @@ impl Importer {
         self.operations.len() - 1
     }
 
-    /// Adds a call that was made, with what came of it.
+    /// Adds a call with its result.
     pub fn done(&mut self, made: &CallContext<'_>, call: Syscall, outcome: SyscallResult) -> usize {
         self.push(made.task, made.at, made.duration, call, outcome)
     }
@@ -336,13 +337,14 @@ impl Importer {
         }))
     }
 
-    /// What a descriptor leads to, as far as that lies in the directory.
+    /// Returns the open file of a descriptor if it is below the directory.
     pub fn open(&self, task: u32, descriptor: i32) -> Option<Rc<RefCell<OpenDescription>>> {
         let table = self.task(task).table.borrow();
         table.get(&descriptor).map(|(open, _)| Rc::clone(open))
     }
 
-    /// A descriptor is closed; the file is where it was the last. Says whether it was one of these.
+    /// Closes a descriptor, and the file with its last descriptor. Returns true if the descriptor
+    /// was known.
     pub fn close(&mut self, task: u32, at: u64, took: u64, descriptor: i32) -> bool {
         let table = Rc::clone(&self.task(task).table);
         let Some((open, _)) = table.borrow_mut().remove(&descriptor) else {
@@ -363,7 +365,7 @@ impl Importer {
         true
     }
 
-    /// Another program is executed: what is marked so is closed.
+    /// Handles the execution of another program, which closes all close-on-exec descriptors.
     pub fn exec(&mut self, task: u32, at: u64) {
         let closed = |(descriptor, (_, closes)): (&i32, &(_, bool))| closes.then_some(*descriptor);
         let closed: BTreeSet<i32> = self
@@ -423,7 +425,7 @@ impl Importer {
     }
 }
 
-/// The number of a process in what `wait4` and its like have returned.
+/// Returns the process number in the result of `wait4` and similar calls.
 pub fn waited_for(said: &ParsedCall<'_>) -> Option<u32> {
     match said.name {
         b"waitid" => {

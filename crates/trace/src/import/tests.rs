@@ -3,7 +3,7 @@
 use super::*;
 use crate::trace::{EntryKind, Errno, HandleId, SyncEvent, Syscall, SyscallResult, TreeEntry};
 
-/// What a shell does for `mkdir d; cd d; echo hello >f; mv f g; cat g ../old`, and a child that ends meanwhile.
+/// A shell runs `mkdir d; cd d; echo hello >f; mv f g; cat g ../old`, and a child exits in between.
 const SHELL: &str = r#"
 10 100.000000 openat(AT_FDCWD</w>, "../etc/passwd", O_RDONLY) = 3</etc/passwd> <0.000001>
 10 100.000100 mkdir("d", 0777) = 0 <0.000010>
@@ -63,7 +63,7 @@ fn a_shell_is_understood() {
         trace.operations[6].call,
         Syscall::Order(SyncEvent::Join { thread: 1 })
     );
-    // What the child writes goes on where it has written before, for the descriptor is a copy.
+    // The child continues at the parent's position, because the descriptor is a copy.
     let second = Syscall::Write {
         handle: HandleId(0),
         offset: 6,
@@ -88,7 +88,7 @@ fn a_shell_is_understood() {
 }
 
 #[test]
-fn what_was_renamed_lay_elsewhere_before() {
+fn renamed_files_existed_before_under_the_old_name() {
     let text = "1 1.0 rename(\"/w/a\", \"/w/b\") = 0 <0.1>\n\
                 1 2.0 open(\"/w/b/file\", O_RDONLY) = 3</w/b/file> <0.1>\n\
                 1 3.0 read(3</w/b/file>, \"\"..., 100) = 42 <0.1>\n";
@@ -127,7 +127,7 @@ fn an_iolog_of_either_version_is_read() {
 }
 
 #[test]
-fn what_is_no_log_is_refused_with_its_line() {
+fn rejects_invalid_logs_with_the_line_number() {
     let error = |text: &str| {
         import(text.as_bytes(), detect_format(text.as_bytes()), None)
             .unwrap_err()

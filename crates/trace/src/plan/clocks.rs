@@ -1,20 +1,20 @@
 //! Vector clocks: what each lane knows to be done in all others.
 
-/// For what a step waits: that a lane has done so many steps.
+/// Condition of a step: a lane has finished a number of steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Dependency {
     /// The lane.
     pub lane: u32,
-    /// How many of its steps.
+    /// Number of finished steps.
     pub steps: u32,
 }
 
-/// The clocks of all lanes, and what they were.
+/// Current and past clocks of all lanes.
 #[derive(Debug)]
 pub struct VectorClocks {
-    /// How many steps of each lane are known to be done, for each lane.
+    /// For each lane, the number of steps of every lane that it knows to be finished.
     now: Vec<Vec<u32>>,
-    /// What each lane knew when it had done so many steps, where that was more than before.
+    /// For each lane, its knowledge after a number of steps, stored only if it had grown.
     past: Vec<Vec<(u32, Box<[u32]>)>>,
     /// Whether a lane has learnt something since its last step.
     learnt: Vec<bool>,

@@ -11,7 +11,7 @@ use crate::trace::{EntryKind, TreeEntry};
 /// `renameat2` with this flag exchanges both names.
 const EXCHANGE: u8 = 2;
 
-/// A file, whatever its names are.
+/// A file, independent of its names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FileId(usize);
 
@@ -25,15 +25,15 @@ pub struct FileTable {
     children: Vec<Vec<PathId>>,
 }
 
-/// Who touched which bytes of a file.
+/// Operations that touched the bytes of a file, by range.
 #[derive(Debug, Default)]
 struct ByteRangeAccess {
-    /// Pieces by where they begin, each up to where it ends; they do not overlap.
+    /// Ranges by start offset, each with its end. They do not overlap.
     pieces: BTreeMap<u64, (u64, Resource)>,
 }
 
 impl FileTable {
-    /// The files that lie there before.
+    /// Creates the state before the first operation.
     pub fn new(paths: &PathInterner, before: &[TreeEntry]) -> Self {
         let mut children = vec![Vec::new(); paths.len()];
         for path in paths.ids() {
@@ -60,7 +60,7 @@ impl FileTable {
         self.named[path.0 as usize]
     }
 
-    /// The same, and a new one where there is none.
+    /// Returns the file of a path, and creates it if it does not exist.
     pub fn file_or_new(&mut self, path: PathId) -> FileId {
         let file = self.file(path).unwrap_or_else(|| self.new_anonymous());
         self.name(path, Some(file));
@@ -78,7 +78,7 @@ impl FileTable {
         self.named[path.0 as usize] = file;
     }
 
-    /// The name stands for nothing any more.
+    /// Records that a name was removed.
     pub fn unlink(&mut self, path: PathId) {
         self.name(path, None);
     }
@@ -163,7 +163,7 @@ impl FileTable {
     }
 }
 
-/// Lets a piece end where a range begins or ends.
+/// Splits the piece that contains an offset.
 fn split(pieces: &mut BTreeMap<u64, (u64, Resource)>, at: u64) {
     let within = pieces
         .range_mut(..at)
@@ -175,8 +175,8 @@ fn split(pieces: &mut BTreeMap<u64, (u64, Resource)>, at: u64) {
     }
 }
 
-/// A whole range was changed: it is one piece from now on. Whoever comes later waits for who changed it, and for those
-/// who ran at the same time as that.
+/// Records a change of a whole range, which becomes one piece. Later operations wait for this
+/// change and for all operations concurrent with it.
 fn replace(pieces: &mut BTreeMap<u64, (u64, Resource)>, range: Range<u64>, here: ResourceAccess) {
     let within: Vec<u64> = pieces
         .range(range.clone())

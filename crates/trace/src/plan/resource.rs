@@ -1,19 +1,21 @@
-//! One thing that operations touch, and who has to wait for whom there.
+//! A resource that operations touch, and the resulting waits.
 
 use super::clocks::Dependency;
 
-/// What an operation does with a thing. Those that do the same, but for changes, need not wait for each other.
+/// Way of touching a resource. Operations of the same kind do not wait for each other, except for
+/// changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AccessMode {
     /// Looks at it.
     Read,
     /// Adds to it or takes from it: so do others at the same time.
     Add,
-    /// Makes another thing of it.
+    /// Replaces the resource.
     Modify,
 }
 
-/// An operation that touches something: where it is in its lane, and when it ran when the trace was made.
+/// An operation that touches a resource: its position in its lane, and its time during the
+/// recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ResourceAccess {
     /// It is done when this is.
@@ -24,7 +26,8 @@ pub struct ResourceAccess {
     pub ended: u64,
 }
 
-/// A thing that operations touch: those that do the same are a group, and each waits for all of the group before.
+/// A resource. Consecutive operations of the same kind form a group, and each waits for all
+/// operations of the previous group.
 #[derive(Clone, Debug, Default)]
 pub struct Resource {
     /// The last of each lane in the group before.
@@ -35,7 +38,7 @@ pub struct Resource {
 }
 
 impl Resource {
-    /// Lets an operation touch it, and says for what it has to wait.
+    /// Records an operation and adds the waits that it needs.
     pub fn record_access(
         &mut self,
         touch: AccessMode,
@@ -45,7 +48,8 @@ impl Resource {
         self.touch_where(touch, here, waits, |_| true);
     }
 
-    /// The same, but for operations that ran at the same time when the trace was made: they had no order then.
+    /// Records an operation, without waits for operations that ran concurrently during the
+    /// recording, because these had no order.
     pub fn record_access_unless_concurrent(
         &mut self,
         touch: AccessMode,
@@ -65,7 +69,7 @@ impl Resource {
         if self.touch != Some(touch) || touch == AccessMode::Modify {
             self.before = std::mem::take(&mut self.now);
             self.touch = Some(touch);
-            // Whoever comes later may have an order with those that had none with this.
+            // Later operations may be ordered after operations that ran concurrently with this one.
             let together = self.before.iter().filter(|other| !has_order(other));
             self.now.extend(together);
         }
@@ -75,7 +79,7 @@ impl Resource {
         self.last(here);
     }
 
-    /// Takes in what is known of a thing that is a part of this one.
+    /// Merges the operations of a part of this resource.
     pub fn join(&mut self, part: Self) {
         part.now.into_iter().for_each(|other| self.last(other));
     }

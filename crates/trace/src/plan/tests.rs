@@ -1,4 +1,4 @@
-//! Whether a plan keeps all order that matters, and no more.
+//! Tests that a plan preserves the relevant order and adds no unnecessary waits.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +20,7 @@ fn operation(thread: u32, at: u64, call: Syscall) -> TraceRecord {
     }
 }
 
-/// Calls of threads, one behind the other, and what each waits for.
+/// Plans calls of several threads, which ran one after the other.
 fn planned(calls: impl FnOnce(&mut PathInterner) -> Vec<(u32, Syscall)>) -> ReplayPlan {
     let mut trace = Trace::default();
     let calls = calls(&mut trace.paths);
@@ -55,7 +55,7 @@ fn stat(paths: &mut PathInterner, path: &str) -> Syscall {
 }
 
 #[test]
-fn a_name_waits_for_its_directory_and_others_for_nothing() {
+fn name_waits_only_for_its_parent_directory() {
     let plan = planned(|paths| {
         vec![
             (0, mkdir(paths, "a")),
@@ -77,7 +77,7 @@ fn a_name_waits_for_its_directory_and_others_for_nothing() {
 }
 
 #[test]
-fn what_the_program_orders_is_ordered_and_is_no_step() {
+fn program_order_is_kept_without_extra_steps() {
     let plan = planned(|paths| {
         vec![
             (0, mkdir(paths, "a")),
@@ -103,7 +103,7 @@ fn what_the_program_orders_is_ordered_and_is_no_step() {
 }
 
 #[test]
-fn what_a_thread_has_learnt_goes_on_with_what_it_starts_and_sends() {
+fn known_waits_are_passed_on_by_starts_and_messages() {
     let order = Syscall::Order;
     for to_third in [
         vec![(0, order(SyncEvent::Spawn { thread: 2 }))],
@@ -178,7 +178,7 @@ fn accesses(accesses: [(u32, bool, u64, u64); 4], took: u64) -> Vec<Vec<Vec<(u32
 }
 
 #[test]
-fn only_what_touches_the_same_bytes_waits() {
+fn only_accesses_to_the_same_bytes_wait() {
     let apart = [
         (0, true, 0, 10),
         (1, true, 10, 10),
@@ -202,7 +202,7 @@ fn only_what_touches_the_same_bytes_waits() {
             vec![vec![(0, 2)], vec![]]
         ]
     );
-    // What ran at the same time had no order.
+    // Concurrent accesses have no order.
     assert_eq!(
         accesses(same, 1000),
         [vec![vec![], vec![], vec![]], vec![vec![(0, 1)], vec![]]]
@@ -227,7 +227,7 @@ fn below(names: &Names, path: &[u8]) -> Vec<Vec<u8>> {
         .collect()
 }
 
-/// What a call does there. What the real thing has in addition does not matter: errors are some number.
+/// Applies a call to a simple model of a filesystem. Errors are represented by an arbitrary number.
 fn act(names: &mut Names, paths: &PathInterner, call: &Syscall) -> SyscallResult {
     let full = |path| paths.full(path);
     let is_directory =
@@ -342,7 +342,7 @@ proptest! {
                 step < lane.steps.len() && lane.waits(step).iter().all(come)
             });
             let ready: Vec<usize> = ready.collect();
-            prop_assert!(!ready.is_empty(), "nobody can go on");
+            prop_assert!(!ready.is_empty(), "deadlock: no lane is ready");
             let lane = ready[usize::try_from(chance.below(ready.len() as u64)).unwrap()];
             let step = plan.lanes[lane].steps[done[lane] as usize];
             let operation = &trace.operations[step.operation as usize];

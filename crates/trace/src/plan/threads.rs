@@ -6,7 +6,7 @@ use crate::trace::TraceRecord;
 
 /// The lane of each thread, and how many lanes there are: as many as threads ran side by side.
 pub fn of(operations: &[TraceRecord]) -> (BTreeMap<u32, usize>, usize) {
-    // Of each thread, its first and its last operation.
+    // First and last operation of each thread.
     let mut lives: BTreeMap<u32, (usize, usize)> = BTreeMap::new();
     for (number, operation) in operations.iter().enumerate() {
         lives.entry(operation.thread).or_insert((number, number)).1 = number;

@@ -12,26 +12,27 @@ use crate::age::target::{AgedFile, AgeingTarget};
 use crate::error::OpError;
 use crate::thread_stats::Progress;
 
-/// How far from the fill that is wanted is near enough, as a share of all: half of what [`Age::TOLERANCE`] promises.
+/// Permitted deviation from the wanted fill, as a share of the capacity: half of
+/// [`Age::TOLERANCE`].
 const FILL_TOLERANCE: PerMille = PerMille(5);
-/// How often the fill is brought nearer before it is left as it is.
+/// Maximum number of attempts to reach the fill.
 const MAX_APPROACHES: u32 = 100;
-/// How often in a row nothing may come of that.
+/// Maximum number of consecutive attempts without effect.
 const MAX_FAILED_ATTEMPTS: u32 = 4;
-/// Beside its blocks, about what a file takes: an inode and a name.
+/// Estimated space of a file in addition to its blocks, in bytes: an inode and a name.
 const OVERHEAD: u64 = 512;
-/// Files whose places are asked for to know the layout score.
+/// Number of files sampled for the layout score.
 const SAMPLE: u64 = 4096;
-/// The layout score is looked at once in so many batches.
+/// Number of batches between two measurements of the layout score.
 const LOOK: u64 = 8;
-/// By how much the size of a file that is written anew may differ: a twentieth either way.
+/// Divisor for the maximum size change of a rewritten file: 1/20 in either direction.
 const CHANGE: u64 = 20;
 
-/// How full the filesystem is.
+/// Space usage of the filesystem.
 #[derive(Clone, Copy, Debug)]
 struct Level {
     used: u64,
-    /// What files may use in all.
+    /// Total bytes available to files.
     usable: u64,
 }
 
@@ -57,7 +58,7 @@ pub struct Ager<'a, G> {
     block: u64,
     level: Level,
     record: AgeingResult,
-    /// How often in a row nothing came of making room.
+    /// Number of consecutive attempts to free space without success.
     in_vain: u32,
 }
 
@@ -101,10 +102,10 @@ impl<'a, G: AgeingTarget> Ager<'a, G> {
         }
     }
 
-    /// Fills it, lets files come and go, and brings it to the fill that is wanted.
+    /// Fills the filesystem, replaces files, and adjusts the fill to the wanted value.
     ///
     /// # Errors
-    /// What the filesystem says, but for want of room.
+    /// Returns errors of the filesystem, except a lack of space.
     pub fn run(mut self) -> Result<AgeingResult, OpError> {
         self.block = self.ground.block()?;
         self.settle()?;
@@ -144,8 +145,8 @@ impl<'a, G: AgeingTarget> Ager<'a, G> {
         size.div_ceil(self.block) * self.block + OVERHEAD
     }
 
-    /// Makes or removes files until the fill is near what is wanted. Each time by half of what is missing: what a file
-    /// really takes is known only once it is written.
+    /// Creates or removes files until the wanted fill is almost reached. Each iteration covers half
+    /// of the difference, because the actual space of a file is known only after it is written.
     fn approach(&mut self) -> Result<(), OpError> {
         let mut in_vain = 0;
         for _ in 0..MAX_APPROACHES {
@@ -173,7 +174,7 @@ impl<'a, G: AgeingTarget> Ager<'a, G> {
         Ok(())
     }
 
-    /// Makes files of about so many bytes together; false where there was no room.
+    /// Creates files of about `room` bytes in total. Returns false if the filesystem is full.
     fn add(&mut self, room: u64) -> Result<bool, OpError> {
         let mut left = room;
         while left > 0 {
@@ -192,7 +193,7 @@ impl<'a, G: AgeingTarget> Ager<'a, G> {
         Ok(true)
     }
 
-    /// Removes files of about so many bytes together; false where there is none.
+    /// Removes files of about half of `room` bytes in total. Returns false if no file exists.
     fn reduce(&mut self, room: u64) -> Result<bool, OpError> {
         let mut left = room.div_ceil(2);
         let mut any = false;
@@ -239,7 +240,7 @@ impl<'a, G: AgeingTarget> Ager<'a, G> {
         }
     }
 
-    /// One file more or less, or one written anew; false where no room is left, and none is to be had.
+    /// Creates, removes or rewrites one file. Returns false if space cannot be freed.
     fn change(&mut self) -> Result<bool, OpError> {
         let too_full = self.level.used > self.wanted();
         let rewrites = self.age.profile.churn == Churn::Rewrite;
@@ -257,7 +258,7 @@ impl<'a, G: AgeingTarget> Ager<'a, G> {
         }
     }
 
-    /// Makes a file; false where no room is to be had.
+    /// Creates a file. Returns false if space cannot be freed.
     fn make(&mut self, size: u64) -> Result<bool, OpError> {
         let directory = self.draw.directory(&mut self.rng);
         let name = self.files.next();
@@ -277,7 +278,7 @@ impl<'a, G: AgeingTarget> Ager<'a, G> {
         Ok(true)
     }
 
-    /// Writes a file anew, with about the size that it had; false where no room is to be had.
+    /// Rewrites a file with about its previous size. Returns false if space cannot be freed.
     fn rewrite(&mut self) -> Result<bool, OpError> {
         let Some(number) = self.files.pick_surplus(&mut self.rng) else {
             return Ok(false);
@@ -302,7 +303,7 @@ impl<'a, G: AgeingTarget> Ager<'a, G> {
     fn remove(&mut self, number: u32) -> Result<(), OpError> {
         let file = self.files.file(number);
         match self.ground.remove(file) {
-            // One that copies what it changes may first have to give room back that it holds.
+            // A copy-on-write filesystem may first have to release reserved space.
             Err(error) if is_full(&error) => {
                 self.settle()?;
                 self.ground.remove(file)?;
@@ -315,7 +316,8 @@ impl<'a, G: AgeingTarget> Ager<'a, G> {
         Ok(())
     }
 
-    /// Whether there was room for a file of this size. Where there was none, others are removed for it.
+    /// Returns true if the file was written. If the filesystem was full, removes other files to
+    /// free space.
     fn has_room(&mut self, made: Result<(), OpError>, size: u64) -> Result<bool, OpError> {
         match made {
             Ok(()) => {

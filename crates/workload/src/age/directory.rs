@@ -15,12 +15,13 @@ use crate::error::{OpContext, OpError};
 use crate::fragmentation::{BLOCK, score};
 use crate::meter::statfs;
 
-/// What files hold: random bytes, which no filesystem can make less of. Each file begins elsewhere in them.
+/// Size of the random, incompressible file content, in bytes. Each file starts at a different
+/// offset in it.
 const CONTENT: usize = 1 << 20;
-/// What a file is called while it is written anew.
+/// Temporary name of a file during its rewrite.
 const TEMP_NAME: &str = "new";
 
-/// A directory below which all files lie.
+/// A directory that contains all aged files.
 pub struct OpenDirectory {
     root: PathBuf,
     paths: Vec<PathBuf>,
@@ -28,7 +29,7 @@ pub struct OpenDirectory {
 }
 
 impl OpenDirectory {
-    /// A directory of its own below this one, which is made later; what files hold follows from the seed.
+    /// Prepares a subdirectory, which is created later. The seed determines the file content.
     pub fn new(root: &Path, seed: u64) -> Self {
         let mut rng = SeededRng::substream(seed, "content of aged files");
         let words = (0..CONTENT / 8).flat_map(|_| rng.next_u64().to_le_bytes());
@@ -43,7 +44,7 @@ impl OpenDirectory {
         self.paths[file.directory as usize].join(format!("f{}", file.name))
     }
 
-    /// Writes a new file; where that fails, nothing is left of it.
+    /// Writes a new file and removes it on failure.
     fn write(&self, path: &Path, file: AgedFile) -> Result<(), OpError> {
         let mut options = OpenOptions::new();
         let handle = options.write(true).create_new(true).open(path);
@@ -51,7 +52,7 @@ impl OpenDirectory {
             .fill(handle.with_call("open", path)?, file)
             .with_call("write", path);
         if written.is_err() {
-            // Where nothing of it can be removed either, the next call says so.
+            // If the removal fails too, the next call reports the error.
             let _ = fs::remove_file(path);
         }
         written
@@ -94,7 +95,7 @@ impl AgeingTarget for OpenDirectory {
         fs::rename(&anew, &path)
             .with_call("rename", &path)
             .inspect_err(|_| {
-                // Where it cannot be removed either, the next call says so.
+                // If the removal fails too, the next call reports the error.
                 let _ = fs::remove_file(&anew);
             })
     }
@@ -134,7 +135,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn files_are_written_anew_and_removed_in_a_tree_of_their_own() {
+    fn rewrites_and_removes_files_in_a_separate_tree() {
         let place = tempfile::tempdir().unwrap();
         let mut directory = OpenDirectory::new(place.path(), 1);
         directory.make_directories(&[0, 0, 1]).unwrap();

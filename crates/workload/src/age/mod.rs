@@ -1,6 +1,8 @@
-//! Ageing: fills a mounted filesystem with files as a profile says and lets them come and go, before a test begins.
+//! Ageing: fills a mounted filesystem with the files of a profile and replaces them before a test
+//! starts.
 //!
-//! What is done follows from the seed, and from how full the filesystem says it is once everything is written.
+//! The operations depend on the seed and on the space usage that the filesystem reports after all
+//! data has been written.
 
 mod ager;
 mod directory;
@@ -21,14 +23,14 @@ use crate::thread_stats::Progress;
 
 /// Version of the ager: another one does something else with the same age and seed.
 pub const AGER_VERSION: u32 = 1;
-/// The directory, at the top of a filesystem, in which the files of its age lie: FAT, too, has such names.
+/// Directory of the aged files, in the root of the filesystem. The name is valid on FAT.
 pub const AGE_DIRECTORY: &str = "aged.dir";
 
-/// Ages the filesystem that is mounted here. `begin` is called at the beginning of each part: the fill, and each
-/// replacement of about as many files as lie there.
+/// Ages the filesystem mounted at `root`. Calls `begin` at the start of each part: the fill, and
+/// each replacement of about as many files as exist.
 ///
 /// # Errors
-/// What the filesystem says, but for want of room: then files are removed.
+/// Returns errors of the filesystem. If space runs out, files are removed instead.
 pub fn age(
     root: &Path,
     age: &AgeingSpec,

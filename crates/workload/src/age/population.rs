@@ -1,26 +1,26 @@
-//! The files that lie on an aged filesystem, by when they were made; and of which age there are too many.
+//! Files of an aged filesystem by creation order, and the age group that has the largest surplus.
 
 use model::{AgeBin, PerMille, SeededRng};
 use roaring::RoaringBitmap;
 
 use crate::age::target::AgedFile;
 
-/// The files that were ever made, and which of them are there still.
+/// All files created so far and the subset that still exists.
 ///
-/// The age of a file is how many were made since, as a share of all that were made: ages have no other unit here, as in
-/// Geriatrix (USENIX ATC 2018).
+/// The age of a file is the number of files created after it, as a share of all files created. Ages
+/// have no other unit, as in Geriatrix (USENIX ATC 2018).
 #[derive(Debug)]
 pub struct Population {
     made: Vec<AgedFile>,
     there: RoaringBitmap,
     bytes: u64,
-    /// Where each age ends, and the weights of all.
+    /// Upper limit of each age group, and the sum of the weights.
     ages: Vec<AgeBin>,
     weights: u64,
 }
 
 impl Population {
-    /// Nobody yet; ages are to be distributed so.
+    /// Creates an empty population with a target distribution of ages.
     pub fn new(ages: &[AgeBin]) -> Self {
         Self {
             made: Vec::new(),
@@ -31,7 +31,7 @@ impl Population {
         }
     }
 
-    /// Files that are there.
+    /// Returns the number of existing files.
     pub fn len(&self) -> u64 {
         self.there.len()
     }
@@ -46,19 +46,20 @@ impl Population {
         u32::try_from(self.made.len()).unwrap_or(u32::MAX)
     }
 
-    /// Takes in a file that was made.
+    /// Adds a created file.
     pub fn add(&mut self, file: AgedFile) {
         self.there.insert(self.next());
         self.bytes += file.size;
         self.made.push(file);
     }
 
-    /// The files that are there, the oldest first.
+    /// Returns the existing files, oldest first.
     pub fn files(&self) -> impl Iterator<Item = AgedFile> + '_ {
         self.there.iter().map(|number| self.made[number as usize])
     }
 
-    /// A file of the age of which there are the most too many; nothing where nobody is there. It still counts as there.
+    /// Picks a random file of the age group with the largest surplus, without removing it. Returns
+    /// `None` if no file exists.
     pub fn pick_surplus(&self, rng: &mut SeededRng) -> Option<u32> {
         let numbers = self.bins().max_by_key(|(numbers, weight)| {
             let excess = self.excess(numbers, *weight);
@@ -76,15 +77,15 @@ impl Population {
         self.made[number as usize]
     }
 
-    /// Takes in that a file is no longer there.
+    /// Removes a file from the existing ones.
     pub fn take(&mut self, number: u32) {
         if self.there.remove(number) {
             self.bytes -= self.made[number as usize].size;
         }
     }
 
-    /// How far ages lie from how they are to be distributed: the share of files of another age than they should be
-    /// (total variation distance).
+    /// Returns the distance of the ages from their target distribution: the share of files in the
+    /// wrong age group (total variation distance).
     pub fn distance_to_target(&self) -> PerMille {
         let excess = self.bins().map(|(numbers, weight)| {
             let excess = self.excess(&numbers, weight);
@@ -114,7 +115,7 @@ impl Population {
         self.there.range_cardinality(numbers.clone())
     }
 
-    /// By how many there are too many, times all weights.
+    /// Surplus of files in an age group, multiplied by the sum of the weights.
     fn excess(&self, numbers: &std::ops::Range<u32>, weight: u32) -> i128 {
         let there = i128::from(self.count(numbers)) * i128::from(self.weights);
         there - i128::from(self.len()) * i128::from(weight)
@@ -136,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn ages_come_to_be_distributed_as_the_profile_says() {
+    fn ages_converge_to_the_distribution_of_the_profile() {
         let ages = profile(Churn::DeleteAndCreate).ages;
         let mut files = Population::new(&ages);
         let mut rng = SeededRng::new(3);

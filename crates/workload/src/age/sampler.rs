@@ -5,7 +5,7 @@ use model::{AgeProfile, SeededRng};
 /// A share of a device that no file is above: one alone would be too much of a small one.
 pub const MAX_SHARE: u64 = 64;
 
-/// A bin by its number, each as often as its weight says.
+/// Draws the number of a bin in proportion to its weight.
 #[derive(Debug)]
 struct Weights {
     /// Weights of all bins up to each.
@@ -31,20 +31,20 @@ impl Weights {
     }
 }
 
-/// What files are drawn from.
+/// Distributions from which files are drawn.
 #[derive(Debug)]
 pub struct AgeSampler {
     sizes: Weights,
     /// Smallest and largest of each bin.
     bounds: Vec<(u64, u64)>,
     depths: Weights,
-    /// The first directory of each depth, and how many there are.
+    /// First directory and number of directories of each depth.
     directories: Vec<(u32, u32)>,
 }
 
 impl AgeSampler {
-    /// Draws after a profile on a filesystem that has so many bytes for files. Bins of larger files than fit well are left
-    /// out, but for the first.
+    /// Creates the distributions of a profile for a filesystem with `usable` bytes for files. Bins
+    /// of files that are too large for it are excluded, except the first.
     pub fn new(profile: &AgeProfile, usable: u64) -> Self {
         let mut bounds = Vec::new();
         let mut least = 0;
@@ -100,8 +100,8 @@ mod tests {
     use crate::age::simulated::profile;
     use model::{Bytes, Churn};
 
-    /// Chi-squared beyond which one in a thousand of right draws lies, for so many degrees of freedom (Wilson and
-    /// Hilferty, PNAS 17, 1931).
+    /// Returns the limit of chi-squared that correct draws exceed with probability 0.001, for the
+    /// given degrees of freedom (Wilson and Hilferty, PNAS 17, 1931).
     fn limit(freedom: usize) -> f64 {
         let freedom = freedom as f64;
         let spread = 2.0 / (9.0 * freedom);
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn drawn_sizes_and_depths_are_distributed_as_the_profile_says() {
+    fn draws_follow_the_size_and_depth_distributions_of_the_profile() {
         let profile = profile(Churn::DeleteAndCreate);
         let draw = AgeSampler::new(&profile, 1 << 40);
         let mut rng = SeededRng::new(7);
@@ -144,12 +144,12 @@ mod tests {
                 "{found}: {seen:?} {weights:?}"
             );
         }
-        // The test itself tells another distribution.
+        // The test also rejects a wrong distribution.
         assert!(chi_squared(&sizes, &vec![1; sizes.len()]) > limit(sizes.len() - 1));
     }
 
     #[test]
-    fn a_small_filesystem_gets_no_file_that_is_much_of_it() {
+    fn files_are_small_relative_to_a_small_filesystem() {
         let profile = profile(Churn::DeleteAndCreate);
         let usable = 1 << 20;
         let draw = AgeSampler::new(&profile, usable);
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn each_directory_lies_in_one_of_the_depth_above() {
+    fn each_directory_has_a_parent_one_level_above() {
         let profile = profile(Churn::DeleteAndCreate);
         let draw = AgeSampler::new(&profile, 1 << 40);
         let parents = draw.parents(&mut SeededRng::new(1));

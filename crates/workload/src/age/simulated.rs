@@ -1,4 +1,4 @@
-//! A ground that exists in numbers alone, of any capacity, for tests; and a profile for them.
+//! Simulated ageing target of any capacity and a profile, for tests.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -48,12 +48,12 @@ pub fn profile(churn: Churn) -> AgeProfile {
     }
 }
 
-/// Like a filesystem with blocks of its own size, some use of its own, and errors on demand.
+/// Simulates a filesystem with a given block size, space overhead and errors on demand.
 #[derive(Clone, Debug, Default)]
 struct SimulatedTarget {
     capacity: u64,
     block: u64,
-    /// What each file takes beside its blocks.
+    /// Overhead of each file in addition to its blocks, in bytes.
     each: u64,
     /// Whether what was removed gives no room back.
     keeps: bool,
@@ -62,7 +62,7 @@ struct SimulatedTarget {
     lost: u64,
     files: BTreeMap<(u32, u32), u64>,
     directories: u32,
-    /// Everything that was done.
+    /// All operations in order.
     log: Vec<(&'static str, AgedFile)>,
 }
 
@@ -208,7 +208,7 @@ fn the_same_seed_does_the_same_and_another_one_does_not() {
 }
 
 #[test]
-fn operations_or_a_layout_score_end_it() {
+fn ageing_ends_after_operations_or_at_a_layout_score() {
     let mut age = age_of(Churn::DeleteAndCreate, 800);
     let mut ground = disk(64 << 20);
     let all = aged(&mut ground, &age, 1).unwrap();
@@ -241,7 +241,7 @@ fn each_part_is_announced() {
 }
 
 #[test]
-fn who_gives_no_room_back_is_given_up_and_told() {
+fn stops_and_reports_when_removal_frees_no_space() {
     let mut ground = SimulatedTarget {
         keeps: true,
         ..disk(64 << 20)
@@ -261,14 +261,14 @@ fn an_error_of_the_disk_is_one_of_ageing() {
     let age = age_of(Churn::DeleteAndCreate, 800);
     let error = aged(&mut ground, &age, 1).unwrap_err();
     assert_eq!(error.errno(), Some(EIO));
-    assert_eq!(ground.log.len(), 1001, "nothing is done behind it");
+    assert_eq!(ground.log.len(), 1001, "no operation follows the error");
 }
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn whatever_the_capacity_the_fill_is_met_and_no_room_is_no_error(
+    fn reaches_the_fill_at_any_capacity_despite_full_filesystem(
         capacity in 8u64 << 20..256 << 20,
         block in prop::sample::select(vec![512u64, 1024, 4096, 16_384]),
         each in 0u64..4096,

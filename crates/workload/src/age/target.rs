@@ -1,4 +1,4 @@
-//! What ageing happens on: a directory, or in tests one that exists in numbers alone.
+//! Target of ageing: a directory, or a simulation for tests.
 
 use model::{PerMille, SpaceUsage};
 
@@ -7,53 +7,55 @@ use crate::error::OpError;
 /// A file of an aged filesystem.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AgedFile {
-    /// Its number, of which its name is made.
+    /// Number from which the name is formed.
     pub name: u32,
-    /// The directory in which it lies, by its place among those that were made.
+    /// Index of its directory in creation order.
     pub directory: u32,
-    /// Its size in bytes.
+    /// Size in bytes.
     pub size: u64,
 }
 
 /// Where files come and go.
 pub trait AgeingTarget {
-    /// Makes directories, each in that of this place among them; the first is the top, and its own parent.
+    /// Creates directories; each element is the index of the parent. The first directory is the top
+    /// and its own parent.
     ///
     /// # Errors
-    /// What the filesystem says.
+    /// Returns the error of the filesystem.
     fn make_directories(&mut self, parents: &[u32]) -> Result<(), OpError>;
 
-    /// Makes a file and writes it; where that fails, nothing is left of it.
+    /// Creates and writes a file. Removes the file if writing fails.
     ///
     /// # Errors
-    /// What the filesystem says.
+    /// Returns the error of the filesystem.
     fn create(&mut self, file: AgedFile) -> Result<(), OpError>;
 
-    /// Writes a file anew under another name, and renames that over it.
+    /// Writes a new version under a temporary name and renames it over the file.
     ///
     /// # Errors
-    /// What the filesystem says; the old file is there still.
+    /// Returns the error of the filesystem; the old file remains.
     fn rewrite(&mut self, file: AgedFile) -> Result<(), OpError>;
 
     /// Removes a file.
     ///
     /// # Errors
-    /// What the filesystem says.
+    /// Returns the error of the filesystem.
     fn remove(&mut self, file: AgedFile) -> Result<(), OpError>;
 
-    /// Writes everything out, and says how full it is then.
+    /// Writes all data to the device and returns the space usage.
     ///
     /// # Errors
-    /// What the filesystem says.
+    /// Returns the error of the filesystem.
     fn sync(&mut self) -> Result<SpaceUsage, OpError>;
 
-    /// In what pieces a file of a byte takes room.
+    /// Returns the allocation unit of the filesystem, in bytes.
     ///
     /// # Errors
-    /// What the filesystem says.
+    /// Returns the error of the filesystem.
     fn block(&mut self) -> Result<u64, OpError>;
 
-    /// The share of the blocks of these files, but for the first of each, that lie behind the one before (K. Smith,
-    /// M. Seltzer, File System Aging, SIGMETRICS 1997); nothing where the filesystem does not say where files lie.
+    /// Returns the share of blocks, except the first of each file, that directly follow their
+    /// predecessor (K. Smith, M. Seltzer, File System Aging, SIGMETRICS 1997). Returns `None` if
+    /// the filesystem reports no extents.
     fn layout(&mut self, files: &mut dyn Iterator<Item = AgedFile>) -> Option<PerMille>;
 }

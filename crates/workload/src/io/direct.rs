@@ -19,11 +19,11 @@ const FALLBACK_ALIGNMENTS: [usize; 2] = [512, 4096];
 /// Name of the file on which writing is tried.
 const TRIAL: &str = "direct-trial";
 
-/// What offsets, lengths and sizes must be multiples of for requests on a file to pass the page cache
-/// by. Writing is tried on a file of its own beside it.
+/// Returns the required alignment of offsets, lengths and sizes for direct I/O on a file. Writing
+/// is tested on a temporary file in the same directory.
 ///
 /// # Errors
-/// [`OpError::Unsupported`] where the filesystem refuses.
+/// Returns [`OpError::Unsupported`] if the filesystem refuses direct I/O.
 pub fn alignment(file: &Path, writes: bool) -> Result<u64, OpError> {
     if !writes {
         return try_on(file, OpenMode::ReadOnly);
@@ -31,7 +31,7 @@ pub fn alignment(file: &Path, writes: bool) -> Result<u64, OpError> {
     let trial = file.with_file_name(TRIAL);
     let found = try_on(&trial, OpenMode::CreateNew);
     match fs::remove_file(&trial) {
-        // Where it could not be made, the reason is that of the trial.
+        // If the file could not be created, the error of the trial applies.
         Err(e) if e.kind() == io::ErrorKind::NotFound => found,
         other => found.and_then(|alignment| other.with_call("unlink", &trial).map(|()| alignment)),
     }
@@ -73,7 +73,7 @@ fn try_requests(target: &IoFile, writes: bool) -> Result<u64, OpError> {
     Err(refusal(&target.path, refused.expect("something was tried")))
 }
 
-/// An error as a word of refusal, where it is one.
+/// Converts an error to `Unsupported` if it is a refusal.
 fn refusal(path: &Path, error: OpError) -> OpError {
     let refuses = [Errno::EINVAL, Errno::EOPNOTSUPP, Errno::ENOSYS];
     match error.errno().map(Errno::from_raw) {
@@ -97,7 +97,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_refuses_is_unsupported_and_says_how() {
+    fn refusal_is_unsupported_with_its_errno() {
         let error = alignment(Path::new("/proc/self/mounts"), false).unwrap_err();
         assert!(matches!(error, OpError::Unsupported { .. }), "{error}");
         assert_eq!(error.to_string(), "proc: O_DIRECT refused: EINVAL");
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn a_trial_leaves_nothing_behind() {
+    fn trial_removes_its_file() {
         let place = tempfile::tempdir().unwrap();
         if let Ok(alignment) = alignment(&place.path().join("f"), true) {
             assert!(alignment.is_power_of_two());

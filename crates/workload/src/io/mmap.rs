@@ -16,11 +16,11 @@ pub struct MmapIo<'a> {
 }
 
 impl<'a> MmapIo<'a> {
-    /// Maps the first `length` bytes of an open file. Where it is shorter, it is made so long first if
-    /// it is to grow; else it was cut off by somebody, which is corruption.
+    /// Maps the first `length` bytes of an open file. Extends a shorter file if `grows` is true;
+    /// otherwise a shorter file is corrupt.
     ///
     /// # Errors
-    /// When the filesystem cannot do this.
+    /// Returns an error if the filesystem does not support the mapping.
     pub fn new(
         target: &'a IoFile,
         length: u64,

@@ -1,8 +1,7 @@
-//! The ways from the program to a file, one module each, behind one trait: whoever makes requests does
-//! not know which it is.
+//! I/O engines, one module each, with a common trait, so that callers do not depend on the engine.
 //!
-//! `io_uring`, which has several requests in flight at once, has a loop of its own; the others are
-//! driven one request at a time by [`turns`]. Requests, data and counting are the same for all.
+//! `io_uring`, which has several requests in flight, has a separate loop; the others are driven one
+//! request at a time by [`turns`]. Requests, data and counting are the same for all.
 
 pub mod direct;
 pub mod mmap;
@@ -17,10 +16,10 @@ use crate::error::OpError;
 
 /// A way to a file that answers each request before the next one.
 pub trait SyncIo {
-    /// Reads exactly so many bytes.
+    /// Reads exactly `into.len()` bytes.
     ///
     /// # Errors
-    /// When the filesystem refuses, or the file ends before.
+    /// Returns an error if the read fails or the file ends too early.
     fn read(&mut self, into: &mut [u8], offset: u64) -> Result<(), OpError>;
 
     /// Writes all bytes.

@@ -3,14 +3,14 @@
 use crate::error::OpError;
 use crate::io::SyncIo;
 
-/// Reads and writes nothing, and says that it did.
+/// A no-op engine that performs no I/O and always succeeds.
 #[derive(Debug)]
 pub struct NullIo;
 
 impl SyncIo for NullIo {
     #[inline]
     fn read(&mut self, into: &mut [u8], _: u64) -> Result<(), OpError> {
-        // The compiler must not see that nothing is done with what others prepare.
+        // Prevents the compiler from removing the preparation of unused data.
         std::hint::black_box(into);
         Ok(())
     }

@@ -51,7 +51,7 @@ pub fn read_exact(target: &IoFile, into: &mut [u8], offset: u64) -> Result<(), O
     }
 }
 
-/// What happens seldom: a request that was answered in parts, or not.
+/// Handles the rare cases of a partial read or an error.
 #[cold]
 fn finish_reading(
     target: &IoFile,

@@ -1,5 +1,5 @@
-//! The loop that makes one request after the other, and what it shares with the one that has several on
-//! the way: what is written, what must be read, and when.
+//! Loop that makes one request after another, and the parts shared with the loop of several
+//! requests in flight: data to write, expected data, and timing.
 
 use model::Nanos;
 use sys::aligned::AlignedBuffer;
@@ -38,26 +38,27 @@ impl WaitClock for SystemClock {
     }
 }
 
-/// How reads are compared with what was written.
+/// Verification of read data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum VerifyMode {
     /// Not at all.
     Off,
-    /// With what was there before the phase.
+    /// Compare with the content before the phase.
     Before,
-    /// With that, or with what the phase writes; `at_once` where others may write what is being read.
+    /// Compare with the content before the phase or the data that the phase writes; `at_once` if
+    /// other requests may write the same data during the read.
     BeforeOrAfter {
         /// Whether requests overlap in time.
         at_once: bool,
     },
 }
 
-/// What belongs into a file, before and after.
+/// Content of a file before and after a phase.
 #[derive(Clone, Copy, Debug)]
 pub struct ExpectedData<'a> {
-    /// What it held before the phase.
+    /// Content before the phase.
     pub state: &'a ExpectedFile,
-    /// What writes do to it.
+    /// Effect of writes on the content.
     pub stamping: GenerationPolicy,
     /// How reads are compared.
     pub verify: VerifyMode,
@@ -75,10 +76,10 @@ impl ExpectedData<'_> {
         pattern.fill_into(offset, into, |at| self.state.stamped(self.stamping, at));
     }
 
-    /// Compares what was read, where that is asked for.
+    /// Compares read data with the expected content if requested.
     ///
     /// # Errors
-    /// The first difference.
+    /// Returns the first difference.
     #[inline]
     pub fn check(&self, pattern: &Pattern, offset: u64, data: &[u8]) -> Result<(), Corruption> {
         match self.verify {
@@ -93,14 +94,14 @@ impl ExpectedData<'_> {
     }
 }
 
-/// What one thread has to do.
+/// Work of one thread.
 #[derive(Debug)]
 pub struct ThreadJob<'a> {
     /// Its requests.
     pub requests: RequestStream,
-    /// What belongs into its file.
+    /// Content of the file.
     pub content: ExpectedData<'a>,
-    /// fsync after so many writes; 0 for never.
+    /// Number of writes between fsync calls; 0 for no fsync.
     pub fsync: u64,
     /// When requests should begin, in an open loop.
     pub arrivals: Option<ArrivalProcess>,
@@ -111,19 +112,19 @@ pub struct ThreadJob<'a> {
 /// Memory of one thread.
 #[derive(Debug)]
 pub struct IoBuffers<'a> {
-    /// What reads are compared with.
+    /// Pattern for verifying reads.
     pub pattern: &'a Pattern,
-    /// What is written, where anything is.
+    /// Pattern for writes, if the thread writes.
     pub own: Option<Pattern>,
     /// Where reads go.
     pub buffer: AlignedBuffer,
 }
 
-/// Makes the requests one by one until they are done or time is over. How many were done is in the
-/// tally.
+/// Makes the requests one by one until all are done or the time limit is reached. The tally has the
+/// number of finished requests.
 ///
 /// # Errors
-/// The first request that failed.
+/// Returns the error of the first failed request.
 pub fn run<W: SyncIo, C: WaitClock>(
     way: &mut W,
     clock: &mut C,
@@ -175,7 +176,7 @@ fn perform<W: SyncIo>(
         checked.map_err(|corruption| work.target.corrupt(corruption))?;
     }
     if request.turn != IoDirection::Read {
-        let own = memory.own.as_mut().expect("made where anything is written");
+        let own = memory.own.as_mut().expect("created for work that writes");
         way.write(work.content.fill(own, offset, length), offset)?;
     }
     Ok(())
@@ -207,7 +208,7 @@ mod tests {
     use std::rc::Rc;
     use std::sync::Arc;
 
-    /// A clock that moves when somebody waits or works.
+    /// A clock that advances only on waits and simulated work.
     #[derive(Clone, Default)]
     struct Virtual(Rc<Cell<u64>>);
 
@@ -246,8 +247,8 @@ mod tests {
         }
     }
 
-    /// Reads with these service times, at so many arrivals a second; returns when requests began and
-    /// the latencies that were counted.
+    /// Reads with the given service times at `rate` arrivals per second. Returns the start times of
+    /// the requests and the counted latencies.
     fn open_loop(times: &[u64], rate: u64, begun: u64) -> (Vec<u64>, Vec<(u64, u64)>) {
         let place = tempfile::NamedTempFile::new().unwrap();
         let target = IoFile::open(place.path(), 0, OpenMode::ReadOnly, false).unwrap();
@@ -288,19 +289,19 @@ mod tests {
     }
 
     #[test]
-    fn an_open_loop_waits_for_its_arrivals_where_the_filesystem_is_fast() {
+    fn open_loop_waits_for_arrivals_on_a_fast_filesystem() {
         let (began, latencies) = open_loop(&[10, 20, 30], 1_000_000, 5_000);
         assert_eq!(began, [5_000, 6_000, 7_000]);
         assert_eq!(latencies, [(10, 1), (20, 1), (30, 1)]);
     }
 
     #[test]
-    fn a_stall_is_in_the_latency_of_all_who_came_meanwhile() {
+    fn latency_includes_a_stall_for_all_requests_that_arrive_during_it() {
         // One request takes 3.5 µs while one more arrives each microsecond.
         let (began, latencies) = open_loop(&[100, 3_500, 100, 100, 100, 100, 100], 1_000_000, 0);
         assert_eq!(began, [0, 1_000, 4_500, 4_600, 4_700, 5_000, 6_000]);
-        // Those behind the stall count from when they should have begun: 2, 3 and 4 µs. Buckets above
-        // 2.048 µs are 2 ns wide and named by their longest.
+        // Requests after the stall count from their intended start: 2, 3 and 4 µs. Buckets above
+        // 2.048 µs are 2 ns wide and labelled with their maximum.
         let expected = [(100, 3), (800, 1), (1_700, 1), (2_601, 1), (3_501, 1)];
         assert_eq!(latencies, expected);
     }

@@ -10,12 +10,12 @@ use nix::fcntl::OFlag;
 use crate::corruption::{Corruption, CorruptionKind};
 use crate::error::{OpContext, OpError};
 
-/// An open file, with what errors about it need.
+/// An open file with the context for its errors.
 #[derive(Debug)]
 pub struct IoFile {
     /// The open file.
     pub file: File,
-    /// Where it is.
+    /// Path of the file.
     pub path: PathBuf,
     /// The size that it must have, bytes.
     pub size: u64,
@@ -35,10 +35,10 @@ pub enum OpenMode {
 }
 
 impl IoFile {
-    /// Opens a file, passing the page cache by where that is asked for (`O_DIRECT`).
+    /// Opens a file, with `O_DIRECT` if requested.
     ///
     /// # Errors
-    /// When it cannot be opened so.
+    /// Returns an error if it cannot be opened in this mode.
     pub fn open(path: &Path, size: u64, how: OpenMode, direct: bool) -> Result<Self, OpError> {
         let file = options(how, direct).open(path).with_call("open", path)?;
         Ok(Self {

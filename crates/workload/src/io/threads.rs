@@ -8,28 +8,29 @@ use crate::error::OpError;
 use crate::parallel::run_parallel;
 use crate::thread_stats::ThreadStats;
 
-/// What each thread does, and what this one does for all.
+/// Work of each thread, and work of the calling thread on behalf of all.
 pub struct ThreadWork<Prepare, Open, Work, End, Close> {
     /// In each thread, before the clock starts: memory, rings.
     pub prepare: Prepare,
     /// In this thread, when all have prepared: what all work on.
     pub open: Open,
-    /// In each thread, with what it prepared, what was opened, and when the timed part began.
+    /// In each thread, with its prepared state, the opened object and the start of the timed part.
     pub work: Work,
-    /// In this thread, when all have done their work; the last thing that is timed.
+    /// In the calling thread, after all threads have finished; the last timed step.
     pub end: End,
-    /// In this thread: lets go of what was opened.
+    /// In the calling thread: closes the opened object.
     pub close: Close,
     /// Whether opening and closing are timed as well; of one thread only.
     pub opening_is_timed: bool,
 }
 
-/// Runs a timed part of a phase in so many threads. What they prepared is let go after the clock has
-/// stopped. Returns how many operations each has done. One thread needs none: it is this one.
+/// Runs a timed part of a phase in `threads` threads and returns the number of operations of each.
+/// Prepared state is dropped after the clock has stopped. A single thread runs in the calling
+/// thread.
 ///
 /// # Errors
-/// The first thing that went wrong, in the order of the threads; what was done stays in the tally. And when
-/// a thread cannot be started.
+/// Returns the first error in thread order; finished work stays in the tally. Also returns an error
+/// if a thread cannot be started.
 pub fn run<P, O, Prepare, Open, Work, End, Close>(
     threads: u32,
     operations: u64,
@@ -69,7 +70,7 @@ where
                 (Ok(prepared), Some((opened, begun))) => {
                     work(i, prepared, opened, *begun, &mut worker)
                 }
-                // Where the file could not be opened there is nothing to do.
+                // Opening failed, so no work is possible.
                 _ => Ok(()),
             };
             barrier.wait();
@@ -102,7 +103,7 @@ where
     let closed = opened
         .into_inner()
         .map_or(Ok(()), |(opened, _)| close(opened, tally));
-    // What went wrong in a thread was first.
+    // Errors of threads occurred first.
     of_workers.and(outcome).and(closed).map(|()| done)
 }
 
@@ -157,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn all_prepare_before_anybody_works_and_all_is_counted() {
+    fn all_threads_prepare_before_any_works_and_all_are_counted() {
         for threads in [1, 2, 9] {
             let prepared = AtomicU32::new(0);
             let (mut tally, ended) = (tally(), AtomicU32::new(0));
@@ -187,9 +188,9 @@ mod tests {
         }
     }
 
-    /// The timed part has an elapsed time once it is over, and a total once it has begun.
+    /// The elapsed time is set after the timed part has ended, and the total after it has started.
     #[test]
-    fn opening_and_closing_are_timed_only_where_that_is_asked_for() {
+    fn opening_and_closing_are_timed_only_on_request() {
         for (threads, opening_is_timed) in [(1, false), (3, false), (1, true)] {
             let progress: Arc<Progress> = Arc::default();
             let mut tally =

@@ -1,6 +1,6 @@
-//! Linux' submission and completion rings: several requests of a thread are in flight at once, through
-//! registered buffers and a registered file. Requests are handed over in batches, and answers collected
-//! in batches: one system call and two readings of the clock for as many as there are.
+//! Linux submission and completion rings: several requests of a thread are in flight at once, with
+//! registered buffers and a registered file. Requests are submitted and completions collected in
+//! batches, with one system call and two clock readings per batch.
 
 use model::Nanos;
 use nix::errno::Errno;
@@ -15,11 +15,11 @@ use crate::pattern::Pattern;
 use crate::requests::{IoDirection, IoRequest};
 use crate::thread_stats::ThreadStats;
 
-/// A ring for requests of up to so many bytes; `unsupported` where this kernel or this user may not have
-/// one.
+/// Creates a ring for requests of up to `longest` bytes.
 ///
 /// # Errors
-/// As [`Ring::new`].
+/// Returns `unsupported` if the kernel or the user's permissions do not allow a ring, otherwise the
+/// errors of [`Ring::new`].
 pub fn ring(depth: u32, longest: usize) -> Result<Ring, OpError> {
     Ring::new(depth, longest).map_err(|error| OpError::Unsupported {
         reason: match error.raw_os_error().map(Errno::from_raw) {
@@ -33,7 +33,7 @@ pub fn ring(depth: u32, longest: usize) -> Result<Ring, OpError> {
     })
 }
 
-/// What a slot is busy with.
+/// Request in progress in a slot.
 #[derive(Clone, Copy, Debug)]
 struct SlotState {
     request: IoRequest,
@@ -60,10 +60,11 @@ struct Queue<'a> {
     unsynced: u64,
 }
 
-/// Makes the requests until they are done or time is over; waits for all that are in flight.
+/// Makes the requests until all are done or the time limit is reached, then waits for those in
+/// flight.
 ///
 /// # Errors
-/// The first request that failed.
+/// Returns the error of the first failed request.
 pub fn run(
     ring: &mut Ring,
     pattern: &Pattern,
@@ -118,10 +119,11 @@ impl Queue<'_> {
         }
     }
 
-    /// When the next request is said to begin; `None` where it is not to begin yet, or ever.
+    /// Returns the start time of the next request. Returns `None` if it must not start yet or no
+    /// request remains.
     fn due(&mut self, tally: &mut ThreadStats) -> Option<Nanos> {
         let Some(arrivals) = &mut self.work.arrivals else {
-            // Set when it is handed over.
+            // Set on submission.
             return Some(Nanos(0));
         };
         let at = arrivals.peek();
@@ -231,7 +233,7 @@ impl Queue<'_> {
         Ok(())
     }
 
-    /// What was answered in part is asked for again from there.
+    /// Resubmits the rest of a partly completed request.
     fn go_on(&mut self, slot: usize, busy: SlotState, moved: usize) -> Result<(), OpError> {
         let IoRequest { offset, length, .. } = busy.request;
         let at = offset + busy.moved as u64;

@@ -68,8 +68,8 @@ pub fn tree(
     Ok(())
 }
 
-/// A source may have more entries than a filesystem has inodes, which says nothing about how it works. The content of
-/// suites is made to fit.
+/// Checks that the filesystem has enough free inodes. A source may need more, which does not count
+/// as a failure of the filesystem; the content of suites always fits.
 pub fn require_inodes(ws: &CellWorkspace, needed: u64) -> Result<(), OpError> {
     let space = statfs(ws.root());
     // Zero in all: the filesystem makes inodes as it needs them.

@@ -1,5 +1,5 @@
-//! Copying from the campaign's source into the filesystem, by reading and writing; where there is no source, content
-//! is made in memory.
+//! Copies from the campaign's source into the filesystem by reading and writing. Without a source,
+//! content is generated in memory.
 
 use std::fs::{self, File};
 use std::hash::Hasher;
@@ -21,7 +21,7 @@ use crate::source::{ScannedSource, SourceTree, failed};
 use crate::thread_stats::ThreadStats;
 use crate::workspace::{CellWorkspace, PlantedTree};
 
-/// Copies a tree and remembers a checksum of each file as it was read, by which copies can be verified.
+/// Copies a tree and records a checksum of each file as read, so that copies can be verified.
 pub fn tree(
     source: &ScannedSource,
     ws: &mut CellWorkspace,
@@ -90,7 +90,7 @@ pub fn file(
     ends: SyncAtEnd,
 ) -> Result<(), OpError> {
     let source = ws.source.clone().ok_or_else(|| OpError::Source {
-        reason: "there is no source to copy from".into(),
+        reason: "no source to copy from".into(),
     })?;
     let largest = source.largest(name)?;
     let target = ws.path(name);
@@ -112,7 +112,8 @@ pub fn file(
     Ok(())
 }
 
-/// What a filesystem says to a name that it cannot have, or has already under other letters, is no failure of it.
+/// Separates errors of names that the filesystem cannot store, or that differ from an existing one
+/// only in case: they do not count as failures of the filesystem.
 fn named<T>(outcome: io::Result<T>, name: &Path) -> Result<io::Result<T>, OpError> {
     const REFUSALS: [Errno; 6] = [
         Errno::EEXIST,
@@ -300,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tree_is_the_source_byte_by_byte_and_so_is_a_copy_of_it() {
+    fn a_copied_tree_and_its_copy_equal_the_source() {
         let Places {
             source,
             mut ws,
@@ -396,7 +397,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_over_a_copied_file_is_known_block_by_block() {
+    fn overwrites_of_a_copied_file_are_tracked_per_block() {
         let Places { mut ws, _both, .. } = places();
         run(&mut ws, &file_in()).unwrap();
         let overwrite = Op::Io(Io {
@@ -408,7 +409,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_copied_or_removed_can_be_done_again() {
+    fn copies_and_removals_can_be_repeated() {
         let Places { mut ws, _both, .. } = places();
         for op in [tree_in(), file_in()] {
             for _ in 0..2 {
@@ -434,7 +435,7 @@ mod tests {
 
     /// As on a filesystem that takes `A` and `a` for the same name.
     #[test]
-    fn a_name_that_cannot_be_had_is_unsupported_and_so_is_all_that_needs_the_tree() {
+    fn an_impossible_name_is_unsupported_and_so_are_dependent_phases() {
         let Places { source, ws, _both } = places();
         let long = source.join("x".repeat(255));
         fs::write(&long, "").unwrap();
@@ -467,7 +468,7 @@ mod tests {
         }
     }
 
-    /// Whoever says zero makes inodes as it needs them.
+    /// Filesystems that report zero inodes allocate them dynamically.
     #[test]
     fn a_source_with_more_entries_than_inodes_is_unsupported() {
         let Places { ws, _both, .. } = places();
@@ -486,7 +487,7 @@ mod tests {
     }
 
     #[test]
-    fn a_source_that_changes_while_it_is_copied_is_no_fault_of_the_filesystem() {
+    fn a_source_changed_during_the_copy_is_not_a_filesystem_failure() {
         let Places {
             source,
             mut ws,

@@ -67,7 +67,7 @@ pub fn read_exact(
     }
 }
 
-/// The file ends where it must not: at an offset, or where it says.
+/// Error of a file that ends too early, at an offset of a read or according to its size.
 pub fn unexpected_eof(file: &File, path: &Path, offset: u64, size: u64) -> OpError {
     OpError::Corrupt {
         path: path.to_owned(),

@@ -1,4 +1,4 @@
-//! What operations can ask for ([`Stage`]), in a workspace and counted in a tally.
+//! Capabilities of operations ([`Stage`]), implemented with a workspace and a tally.
 
 use model::op::{
     Create, Exec, FallocateMode, FileContent, Io, Metadata, OpExecutor, StreamUnit, TreeSpec,
@@ -13,12 +13,12 @@ use crate::ops::{IoMode, copy, copy_in, data, job, mix, read_files, replay, sets
 use crate::thread_stats::ThreadStats;
 use crate::workspace::CellWorkspace;
 
-/// Where an operation of one phase is performed.
+/// Environment in which an operation of a phase runs.
 pub struct PhaseExecutor<'a> {
     ws: &'a mut CellWorkspace,
     tally: &'a mut ThreadStats,
     setting: IoMode,
-    /// Whether the operation has come to its end by itself, before it closed its files.
+    /// Whether the operation has already ended the timed part, before it closed its files.
     ended: bool,
 }
 
@@ -64,7 +64,7 @@ impl OpExecutor for PhaseExecutor<'_> {
 
     fn run(&mut self, exec: &Exec) -> Result<(), OpError> {
         let Some(programs) = self.ws.programs.clone() else {
-            return Err(self.unsupported("nobody runs commands here"));
+            return Err(self.unsupported("commands cannot run here"));
         };
         programs.run(exec, self.ws.root(), &mut || self.tally.start_timed(1))?;
         self.tally.finish_op();

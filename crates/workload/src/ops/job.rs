@@ -63,7 +63,7 @@ struct PlannedFile {
     name: String,
     path: PathBuf,
     plan: IoPlan,
-    /// What it holds before the phase; its size is that which it may have afterwards.
+    /// State before the phase, with the maximum size that the phase may reach.
     state: ExpectedFile,
     stamping: GenerationPolicy,
 }
@@ -90,7 +90,7 @@ fn plan<'a>(ws: &CellWorkspace, job: &'a Io, setting: IoMode) -> Result<Planned<
     Ok(planned)
 }
 
-/// Combinations that mean nothing, whatever the filesystem.
+/// Refuses combinations that no filesystem supports.
 fn refuse_what_no_kernel_can(job: &Io, setting: IoMode) -> Result<(), OpError> {
     let append = job.access == AccessPattern::Append;
     let reason = if setting.direct && job.engine == IoEngine::Mmap {
@@ -144,8 +144,8 @@ fn plan_file(ws: &CellWorkspace, job: &Io, name: String) -> Result<PlannedFile, 
     })
 }
 
-/// What writes do to the generation of blocks. Where requests cover parts of blocks in any order, a
-/// block cannot be of one new generation.
+/// Returns the effect of writes on block generations. If requests cover parts of blocks in any
+/// order, a block cannot have one new generation.
 fn stamping(
     access: AccessPattern,
     state: &ExpectedFile,
@@ -186,12 +186,13 @@ impl Planned<'_> {
     }
 
     fn requests(&self, thread: u32) -> RequestStream {
-        // Another seed for each file, so that jobs on two files are not the same twice.
+        // A different seed for each file, so that jobs on two files differ.
         let seed = self.seed ^ crate::pattern::file_id(&self.job.file);
         self.file_of(thread).plan.of_thread(thread, seed)
     }
 
-    /// Makes the requests, and ends as the phase says it ends; returns how many each thread made.
+    /// Makes the requests and ends as the phase specifies. Returns the number of requests of each
+    /// thread.
     fn run(&self, ws: &mut CellWorkspace, tally: &mut ThreadStats) -> Result<Vec<u64>, OpError> {
         let threads = self.job.threads.max(1);
         let longest = self
@@ -248,7 +249,7 @@ impl Planned<'_> {
         })
     }
 
-    /// One file, or one for each thread; none for those who do nothing.
+    /// Opens one file, or one per thread; none for the null engine.
     fn open_all(&self, tally: &mut ThreadStats) -> Result<Vec<IoFile>, OpError> {
         let nothing = self.job.engine == IoEngine::Null;
         let files = self.files.iter().filter(|_| !nothing);
@@ -328,7 +329,7 @@ impl Planned<'_> {
         let job = self.job;
         let others = job.threads > 1 && job.sharing == FileSharing::Shared;
         match job.access {
-            // What was not read cannot be compared.
+            // Data that was not read cannot be verified.
             _ if !job.verify || job.engine == IoEngine::Null => VerifyMode::Off,
             AccessPattern::RandomMix { .. } | AccessPattern::Seek { .. } => {
                 VerifyMode::BeforeOrAfter {
@@ -361,8 +362,8 @@ impl Planned<'_> {
         }
     }
 
-    /// Takes down what was written, thread by thread: requests come again from the seed, so that
-    /// nothing had to be noted while the clock ran.
+    /// Records the written data, thread by thread. The requests are regenerated from the seed, so
+    /// that no bookkeeping is needed during the timed part.
     fn remember(self, ws: &mut CellWorkspace, done: &[u64]) -> Result<(), OpError> {
         if !self.job.access.writes() || self.job.engine == IoEngine::Null {
             return Ok(());
@@ -412,8 +413,8 @@ impl Planned<'_> {
         Ok(())
     }
 
-    /// Where the filesystem cannot do this at all, files that were to be made are not there for later
-    /// phases, which are told why.
+    /// If the filesystem does not support the job, marks the files that it should have created as
+    /// impossible, with the reason for later phases.
     fn give_up(&self, ws: &mut CellWorkspace, error: &OpError) {
         let OpError::Unsupported { reason } = error else {
             return;
@@ -427,14 +428,14 @@ impl Planned<'_> {
     }
 }
 
-/// What a thread has before the clock starts.
+/// State of a thread prepared before the clock starts.
 #[derive(Debug)]
 struct Prepared<'p> {
     memory: IoBuffers<'p>,
     ring: Option<sys::uring::Ring>,
 }
 
-/// The ranges that requests wrote, put together where they touch.
+/// Calls `each` for the written ranges, merged if adjacent.
 fn for_each_range(
     requests: impl Iterator<Item = crate::requests::IoRequest>,
     mut each: impl FnMut(Range<u64>),

@@ -1,5 +1,5 @@
-//! Data operations on real files: every access on every way leaves what verification expects, and
-//! whatever is done to the files behind their back is found and called by its name.
+//! Tests of data operations on real files: each access with each engine leaves the content that
+//! verification expects, and every change made outside fsarena is detected and classified.
 
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
@@ -150,7 +150,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(40))]
 
     #[test]
-    fn any_sequence_of_jobs_leaves_what_verification_expects(
+    fn any_sequence_of_jobs_leaves_the_expected_content(
         own: bool,
         first in 0usize..4,
         size in 1u64..200_000,
@@ -383,7 +383,7 @@ fn a_job_cut_short_leaves_a_file_that_can_be_verified() {
 }
 
 #[test]
-fn an_append_can_be_taken_back() {
+fn an_append_can_be_undone() {
     for engine in engines() {
         let mut place = Scratch::new();
         place.write(10_000);
@@ -460,7 +460,7 @@ fn streams_of_every_unit_are_the_same_bytes() {
 }
 
 #[test]
-fn nothing_does_nothing_and_is_counted() {
+fn null_engine_performs_no_io_and_counts_operations() {
     let mut place = Scratch::new();
     let job = |access| Io {
         size: Some(Bytes::mib(1)),
@@ -483,7 +483,7 @@ fn nothing_does_nothing_and_is_counted() {
 }
 
 #[test]
-fn what_makes_no_sense_is_unsupported_and_says_why() {
+fn invalid_combinations_are_unsupported_with_a_reason() {
     let mut place = Scratch::new();
     place.write(100_000);
     let direct = IoMode {
@@ -561,7 +561,7 @@ fn direct_requests_are_as_good_as_others_or_refused() {
 }
 
 #[test]
-fn an_open_loop_says_what_it_offered() {
+fn open_loop_reports_its_offered_rate() {
     let mut place = Scratch::new();
     place.write(1 << 20);
     for engine in engines() {

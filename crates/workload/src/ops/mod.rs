@@ -1,4 +1,4 @@
-//! How operations on files are performed, a file for each family, and taken back.
+//! Performs and undoes operations on files, one module per family of operations.
 
 mod copy;
 mod copy_in;
@@ -32,10 +32,10 @@ pub use probe::probe;
 pub(crate) use sets::RemovedSet;
 pub use undo::undo;
 
-/// How data reaches the disk, whatever the operation.
+/// Path of data to the disk, common to all operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IoMode {
-    /// What the timed part includes at its end.
+    /// Work included at the end of the timed part.
     pub ends: SyncAtEnd,
     /// Whether data passes the page cache by (`O_DIRECT`).
     pub direct: bool,
@@ -51,11 +51,12 @@ impl From<SyncAtEnd> for IoMode {
     }
 }
 
-/// Performs an operation that works on files.
+/// Performs an operation on files.
 ///
 /// # Errors
-/// The first thing that went wrong; what was done before stays in the tally. [`OpError::Unsupported`] also for what the
-/// agent does itself: steps of the volume (mkfs, mount, unmount, fsck) and feature probes.
+/// Returns the first error; work finished before it stays in the tally. Returns
+/// [`OpError::Unsupported`] for operations that belong to the agent: steps of the volume (mkfs,
+/// mount, unmount, fsck) and feature probes.
 pub fn perform(
     op: &Op,
     setting: impl Into<IoMode>,
@@ -234,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn a_set_of_files_comes_and_goes() {
+    fn a_set_of_files_is_created_read_and_removed() {
         let place = tempfile::tempdir().unwrap();
         let mut ws = CellWorkspace::new(place.path(), 3);
         for order in [TraversalOrder::Sequential, TraversalOrder::Random] {
@@ -378,7 +379,7 @@ mod tests {
     }
 
     #[test]
-    fn a_phase_without_its_file_says_what_is_missing() {
+    fn a_phase_without_its_file_reports_the_missing_file() {
         let place = tempfile::tempdir().unwrap();
         let error = run(&mut CellWorkspace::new(place.path(), 3), &verify()).unwrap_err();
         assert_eq!(

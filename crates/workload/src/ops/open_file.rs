@@ -25,8 +25,9 @@ pub struct OpenFile {
     is_new: bool,
 }
 
-/// What a filesystem says to a call that it does not know, or not for such files: fallocate(2), ioctl_ficlone(2),
-/// copy_file_range(2). `EINVAL` and `EXDEV` are what they say where two files cannot share space.
+/// Error numbers for calls that a filesystem does not implement, or not for such files:
+/// fallocate(2), ioctl_ficlone(2), copy_file_range(2). `EINVAL` and `EXDEV` mean that two files
+/// cannot share space.
 const REFUSALS: [Errno; 5] = [
     Errno::EOPNOTSUPP,
     Errno::ENOSYS,
@@ -120,7 +121,7 @@ impl OpenFile {
         }
     }
 
-    /// Tells a call that failed from one that this filesystem cannot do at all.
+    /// Distinguishes a failed call from one that the filesystem does not support.
     fn judge<T>(
         &self,
         ws: &mut CellWorkspace,
@@ -172,7 +173,7 @@ impl OpenFile {
         Ok(())
     }
 
-    /// What it held, which is kept for the case that it is to hold that again.
+    /// Returns the state before the call and saves it, so that the content can be restored.
     fn to_be_restored(&self, ws: &mut CellWorkspace) -> Result<ExpectedFile, OpError> {
         let state = ws.file(&self.name)?.clone();
         ws.removed_files.insert(self.name.clone(), state.clone());

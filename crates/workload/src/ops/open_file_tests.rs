@@ -1,4 +1,5 @@
-//! Space of files that is shared, copied by the kernel, given back, zeroed and taken out, on real filesystems.
+//! Sharing, in-kernel copying, deallocating, zeroing and collapsing of file space, on real
+//! filesystems.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -41,7 +42,7 @@ fn write(ws: &mut CellWorkspace, file: &str) {
     run(ws, write).unwrap();
 }
 
-/// Compares a file with what was written, all of it.
+/// Verifies the whole content of a file.
 fn verify(ws: &mut CellWorkspace, file: &str) -> u64 {
     let read = Io {
         verify: true,
@@ -79,13 +80,13 @@ fn change(mode: FallocateMode, size: u64) -> Fallocate {
     }
 }
 
-/// A filesystem of its own on an image in memory; unmounted with it.
+/// A filesystem on an in-memory image; unmounted on drop.
 struct Mounted {
     place: TempDir,
 }
 
 impl Mounted {
-    /// `None` where this machine cannot make or mount it.
+    /// Returns `None` if this machine cannot create or mount the filesystem.
     fn new(mkfs: &[&str]) -> Option<Self> {
         let place = tempfile::tempdir().unwrap();
         let image = place.path().join("image");
@@ -113,7 +114,7 @@ impl Mounted {
 
 impl Drop for Mounted {
     fn drop(&mut self) {
-        // Where it was not mounted there is nothing to unmount.
+        // Fails if it is not mounted.
         let _ = Command::new("umount").arg(self.top()).output();
     }
 }
@@ -129,7 +130,7 @@ fn the_kernel_copies_a_file_byte_by_byte_and_again() {
 }
 
 #[test]
-fn space_is_given_back_zeroed_and_taken_out_and_what_is_left_is_compared() {
+fn space_can_be_punched_zeroed_and_collapsed_with_verified_content() {
     let Some(filesystem) = Mounted::new(&["mkfs.ext4", "-q"]) else {
         return eprintln!("no ext4 can be mounted here");
     };
@@ -168,7 +169,7 @@ fn space_is_given_back_zeroed_and_taken_out_and_what_is_left_is_compared() {
 }
 
 #[test]
-fn a_clone_holds_the_same_and_shares_nothing_that_is_written_later() {
+fn a_clone_has_equal_content_and_does_not_share_later_writes() {
     let Some(filesystem) = Mounted::new(&["mkfs.xfs", "-q", "-m", "reflink=1"]) else {
         return eprintln!("no XFS can be mounted here");
     };
@@ -182,7 +183,7 @@ fn a_clone_holds_the_same_and_shares_nothing_that_is_written_later() {
 }
 
 #[test]
-fn what_cannot_share_says_so_with_the_errno_and_so_does_what_needs_the_clone() {
+fn unsupported_clone_reports_its_errno_and_skips_dependent_phases() {
     let Some(filesystem) = Mounted::new(&["mkfs.ext4", "-q"]) else {
         return eprintln!("no ext4 can be mounted here");
     };
@@ -198,9 +199,9 @@ fn what_cannot_share_says_so_with_the_errno_and_so_does_what_needs_the_clone() {
     assert!(!filesystem.top().join("clone").exists());
 }
 
-/// The checksums of what is left are worked out after the end.
+/// Checksums of the remaining content are computed after the timed part.
 #[test]
-fn what_is_remembered_of_a_file_is_not_timed() {
+fn recording_the_file_state_is_not_timed() {
     let place = tempfile::tempdir().unwrap();
     let mut ws = CellWorkspace::new(place.path(), 3);
     write(&mut ws, "f");
@@ -208,7 +209,7 @@ fn what_is_remembered_of_a_file_is_not_timed() {
     let timed = tally.elapsed();
     assert!(
         timed.0 > 0,
-        "the timed part is over when a file is finished"
+        "the timed part has ended when a file is finished"
     );
 }
 

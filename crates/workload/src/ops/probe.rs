@@ -1,4 +1,4 @@
-//! Tries what a filesystem can do; nothing is believed that was not seen.
+//! Probes the features of a filesystem by trying them; no documented claim is trusted.
 
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
@@ -23,10 +23,11 @@ use crate::error::OpContext;
 /// A block that direct I/O takes on every device: aligned to a page and as long.
 const PAGE: usize = 4096;
 
-/// How long a driver may take to come to a close that it was told of.
+/// Maximum time for a FUSE driver to process a close after it was notified.
 const CLOSING: Nanos = Nanos::from_secs(5);
 
-/// Errors that tell that a filesystem is gone, full or not to be written, and nothing of what it can do.
+/// Errors of a filesystem that is dead, full or read-only. They give no information about a
+/// feature.
 const BROKEN: [Errno; 6] = [
     Errno::ENOTCONN,
     Errno::ECONNABORTED,
@@ -36,10 +37,10 @@ const BROKEN: [Errno; 6] = [
     Errno::EROFS,
 ];
 
-/// Tries one feature in a directory, which it leaves as it was.
+/// Probes one feature in a directory and restores the directory.
 ///
 /// # Errors
-/// When nothing could be tried, or what went wrong is no answer.
+/// Returns an error if the probe could not run or its error gives no answer.
 pub fn probe(feature: Feature, directory: &Path) -> Result<ProbeResult, OpError> {
     let place = directory.join(format!("fsarena-probe-{}", feature.name()));
     fs::create_dir(&place).with_call("mkdir", &place)?;
@@ -60,13 +61,14 @@ fn is_broken(error: &io::Error) -> bool {
     errno.is_some_and(|errno| BROKEN.contains(&errno))
 }
 
-/// Whether a probe itself says that it could not find out.
+/// Returns true if a probe could not determine the answer.
 fn is_untold(error: &io::Error) -> bool {
     error.raw_os_error().is_none() && error.kind() == ErrorKind::Unsupported
 }
 
-/// Removes what a probe has made. A FUSE driver may hear of a close only after the removal, and libfuse
-/// then hides the file where it is: the directory is not empty until the driver has come to it.
+/// Removes the files of a probe. A FUSE driver may receive a close only after the removal; libfuse
+/// then keeps a hidden file, and the directory is not empty until the driver has processed the
+/// close.
 fn clear(place: &Path) -> io::Result<()> {
     let start = clock::now();
     loop {
@@ -99,7 +101,7 @@ fn attempt(feature: Feature, place: &Path) -> Seen {
     }
 }
 
-/// Support, or what was seen instead.
+/// Returns support, or the observed deviation.
 fn unless(works: bool, instead: &str) -> Seen {
     Ok(match works {
         true => ProbeResult::Yes,
@@ -142,7 +144,7 @@ fn ownership(place: &Path) -> Seen {
     let file = place.join("file");
     fs::write(&file, "")?;
     let before = fs::metadata(&file)?;
-    // Without root only the owner's own identity can be given; that still tells EPERM from success.
+    // Without root, only the current owner can be set; this still distinguishes EPERM from success.
     let root = nix::unistd::geteuid().is_root();
     let (user, group) = if root {
         (1234, 4321)
@@ -250,9 +252,10 @@ fn preallocation(place: &Path) -> Seen {
     )
 }
 
-/// The largest offset that the driver lets a program seek to is where its files end: Linux refuses to seek and to
-/// write beyond it (`s_maxbytes` in vfs_setpos() and generic_write_checks() of fs/read_write.c). Nothing is written. Of
-/// a FUSE driver the kernel does not know it.
+/// Finds the maximum file size, which is the largest offset that the driver allows for a seek:
+/// Linux refuses to seek and to write beyond it (`s_maxbytes` in vfs_setpos() and
+/// generic_write_checks() of fs/read_write.c). Writes no data. Not available for FUSE drivers,
+/// because the kernel does not know their limit.
 fn largest_file(place: &Path) -> Seen {
     if statfs(place)?.filesystem_type() == FUSE_SUPER_MAGIC {
         return Err(io::Error::new(
@@ -282,7 +285,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn where_nothing_can_be_tried_nothing_is_said_of_features() {
+    fn a_probe_that_cannot_run_gives_no_answer() {
         let nowhere = Path::new("/proc/self");
         for feature in Feature::ALL {
             let error = probe(feature, nowhere).unwrap_err();
@@ -301,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn the_largest_file_is_as_large_as_the_driver_lets_it_be_and_no_larger() {
+    fn the_largest_file_matches_the_limit_of_the_driver() {
         let place = tempfile::tempdir().unwrap();
         let found = probe(Feature::LargestFile, place.path());
         if statfs(place.path()).unwrap().filesystem_type() == FUSE_SUPER_MAGIC {
@@ -331,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn probing_leaves_the_directory_as_it_was() {
+    fn probes_restore_the_directory() {
         let place = tempfile::tempdir().unwrap();
         let links = probe(Feature::HardLinks, place.path()).unwrap();
         assert_eq!(links, ProbeResult::Yes);

@@ -20,7 +20,7 @@ pub fn read(ws: &CellWorkspace, tally: &mut ThreadStats, directory: &str) -> Res
     tally.start_timed(1);
     let mut files = Vec::new();
     find(&top, &mut files)?;
-    // What a directory lists first differs between filesystems.
+    // Sort, because the directory order differs between filesystems.
     files.sort_unstable();
     tally.finish_op();
     let order = VisitOrder::sequential(&(0..files.len() as u64)).shuffled(ws.seed(), "read-files");
@@ -40,7 +40,7 @@ pub fn read(ws: &CellWorkspace, tally: &mut ThreadStats, directory: &str) -> Res
     Ok(())
 }
 
-/// Regular files alone: what a link leads to is found where it lies.
+/// Lists regular files only: the target of a link is found at its real location.
 fn find(directory: &Path, files: &mut Vec<PathBuf>) -> Result<(), OpError> {
     for entry in fs::read_dir(directory).with_call("readdir", directory)? {
         let entry = entry.with_call("readdir", directory)?;
@@ -63,7 +63,7 @@ mod tests {
     use crate::PhaseMeter;
 
     #[test]
-    fn every_file_is_read_once_and_a_directory_that_is_not_there_is_an_error() {
+    fn each_file_is_read_once_and_a_missing_directory_is_an_error() {
         let place = tempfile::tempdir().unwrap();
         let ws = CellWorkspace::new(place.path(), 3);
         let tally = || ThreadStats::new(None, Default::default(), PhaseMeter::start(None, None));

@@ -1,5 +1,5 @@
-//! Does again what a trace holds: makes what lay there before, performs the operations in their order, and compares
-//! what lies there then with what did when the trace was made.
+//! Replays a trace: creates the initial files, performs the operations in order, and compares the
+//! resulting tree with the recorded one.
 
 mod call;
 mod compare;
@@ -52,13 +52,13 @@ pub fn perform(
         }
     });
     if matches!(outcome, Err(OpError::Unsupported { .. })) {
-        // What there is of it is of no use; that it cannot be removed is no news either.
+        // The remains are useless, and an error of the removal adds no information.
         let _ = fs::remove_dir_all(&top);
     }
     outcome
 }
 
-/// What this process denies its new files while it is another one's part that it plays.
+/// Sets the umask of the recorded program and restores the previous one on drop.
 struct UmaskGuard {
     before: stat::Mode,
 }
@@ -186,7 +186,7 @@ fn raise_limit_of_files() {
     if let Ok((soft, hard)) = getrlimit(Resource::RLIMIT_NOFILE)
         && soft < hard
     {
-        // Where it may not, opening says that there are too many.
+        // If this fails, opening reports too many files.
         let _ = setrlimit(Resource::RLIMIT_NOFILE, hard, hard);
     }
 }
@@ -197,7 +197,7 @@ fn due(recorded: Nanos, first: Nanos, begun: Nanos, speed: f64) -> Nanos {
     Nanos(begun.0.saturating_add(later as u64))
 }
 
-/// Waits for that time, where it is not over yet.
+/// Waits until a time if it is in the future.
 fn wait_until(at: Nanos) {
     if clock::now() < at {
         clock::wait_until(at);

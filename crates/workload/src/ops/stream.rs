@@ -1,5 +1,5 @@
-//! Through a buffer of the program's own, as the C library's streams do: a byte, a line or a record at a
-//! time. Mostly a measure of the processor, kept because the published tables have it.
+//! I/O through a user-space buffer like the streams of the C library: a byte, a line or a record at
+//! a time. Mostly measures the processor; included because published results have it.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, BufWriter, ErrorKind, Read, Write};
@@ -57,8 +57,8 @@ pub fn write(
     Ok(())
 }
 
-/// Bytes that are counted as one operation: a record, or as much as makes the reading of the clock
-/// small beside it.
+/// Returns the bytes counted as one operation: a record, or enough to make the cost of reading the
+/// clock negligible.
 fn step(unit: StreamUnit) -> usize {
     match unit {
         StreamUnit::Record(record) => record.as_usize(),
@@ -66,7 +66,8 @@ fn step(unit: StreamUnit) -> usize {
     }
 }
 
-/// What the C library takes for a file: its preferred block where that is smaller than `BUFSIZ`.
+/// Returns the stream buffer size of the C library: the preferred block size if smaller than
+/// `BUFSIZ`, otherwise `BUFSIZ`.
 fn buffer_size(file: &File, path: &Path) -> Result<usize, OpError> {
     let preferred = file.metadata().with_call("fstat", path)?.blksize();
     let fits = (1..BUFSIZ).contains(&preferred);
@@ -114,7 +115,7 @@ pub fn read(
     end(ws, tally, reader.into_inner(), &path, ends)
 }
 
-/// Ends the timed part as the phase says it ends, and closes the file behind it.
+/// Ends the timed part as the phase specifies, and closes the file after it.
 fn end(
     ws: &CellWorkspace,
     tally: &mut ThreadStats,
@@ -129,7 +130,8 @@ fn end(
     tally.record_close(file, path)
 }
 
-/// Takes so many bytes, or by whole lines at least so many; returns how many there were.
+/// Reads the given number of bytes, or whole lines of at least that length. Returns the number
+/// read.
 fn take(
     from: &mut impl BufRead,
     into: &mut Vec<u8>,
@@ -166,8 +168,8 @@ fn take(
     }
 }
 
-/// Fills as much of a record as there is. All of it is asked for at once, so that what is larger than the
-/// buffer passes it by, as in `fread`.
+/// Fills a record with the remaining data. Requests the whole record at once, so that records
+/// larger than the buffer bypass it, as in `fread`.
 fn fill(from: &mut impl Read, record: &mut [u8]) -> std::io::Result<u64> {
     let mut filled = 0;
     while filled < record.len() {
@@ -196,7 +198,7 @@ fn too_short(path: &Path, offset: u64, size: u64) -> OpError {
 mod tests {
     use super::*;
 
-    /// Endless zeros that remember how many were asked for at a time.
+    /// Endless zeros; records the length of each request.
     #[derive(Default)]
     struct Asked(Vec<usize>);
 

@@ -70,7 +70,7 @@ pub fn write_tree(
     Ok(())
 }
 
-/// What the blocks of a file of a tree carry.
+/// Returns the origin of the blocks of a tree's file.
 fn origin(tree: &PlantedTree, path: &Path) -> BlockIdentity {
     BlockIdentity {
         file: file_id(&format!("{}/{}", tree.planted_as, path.display())),
@@ -113,7 +113,8 @@ pub fn find(ws: &CellWorkspace, tally: &mut ThreadStats, name: &str) -> Result<(
     counted(ws, name, expected, found)
 }
 
-/// The name to look for: of plain letters where any file has one, for a filesystem may keep others in another form.
+/// Returns the name to search for: one of ASCII characters if any file has one, because a
+/// filesystem may normalise others.
 fn sought(shape: &TreeLayout) -> &OsStr {
     let mut names = shape.files.iter().rev().filter_map(|f| f.path.file_name());
     let last = names.clone().next();
@@ -152,7 +153,8 @@ fn walk(
     Ok(())
 }
 
-/// Reads every file and compares it with what was planted, or with the checksum of what was copied.
+/// Reads every file and compares it with the generated content, or with the checksum of copied
+/// content.
 pub fn verify(ws: &mut CellWorkspace, tally: &mut ThreadStats, name: &str) -> Result<(), OpError> {
     let top = ws.path(name);
     let pattern = ws.pattern(REQUEST);
@@ -204,8 +206,8 @@ pub fn remove(ws: &mut CellWorkspace, tally: &mut ThreadStats, name: &str) -> Re
 }
 
 fn remove_directory(directory: &Path, tally: &mut ThreadStats) -> Result<(), OpError> {
-    // The whole directory is read before anything is removed: what readdir returns while entries
-    // vanish differs between filesystems.
+    // Read the whole directory before the first removal: the behaviour of readdir during removals
+    // differs between filesystems.
     let entries: Vec<_> = fs::read_dir(directory)
         .with_call("readdir", directory)?
         .collect::<Result<_, _>>()

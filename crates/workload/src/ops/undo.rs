@@ -1,5 +1,5 @@
-//! Takes back what an operation did, so that it can be done again: untimed, between two passes of a
-//! phase that ends too soon to be timed once.
+//! Undoes an operation, untimed, so that a phase too short for one measurement can run another
+//! pass.
 
 use std::fs::{self, OpenOptions};
 use std::sync::Arc;
@@ -16,15 +16,14 @@ use crate::workspace::{CellWorkspace, PlantedTree};
 
 /// Bytes per request when a file that was removed is written again.
 const REQUEST: usize = 1 << 20;
-/// The same when it is copied again.
+/// Bytes per request when a removed file is copied again.
 const COPIED: Bytes = Bytes::mib(1);
 
-/// Brings files and the workspace into a state in which the operation, which has just been performed,
-/// can be performed again with the same effect. What only reads, and what changes content in place,
-/// leaves nothing to take back.
+/// Restores the files and the workspace, so that the last operation can run again with the same
+/// effect. Operations that only read or that change content in place need no undo.
 ///
 /// # Errors
-/// When the filesystem refuses.
+/// Returns an error if the filesystem refuses a call.
 pub fn undo(op: &Op, ws: &mut CellWorkspace) -> Result<(), OpError> {
     let changes = op.changes();
     changes.iter().rev().try_for_each(|c| take_back(c, ws))
@@ -49,7 +48,7 @@ fn take_back(change: &FsChange, ws: &mut CellWorkspace) -> Result<(), OpError> {
             write_again(ws, file)
         }
         FsChange::Unknown => Err(OpError::Unsupported {
-            reason: "nobody knows what a command has done".into(),
+            reason: "effects of a command are unknown".into(),
         }),
         FsChange::Overwritten(..) => Ok(()),
     }
@@ -80,12 +79,12 @@ fn shorten(ws: &mut CellWorkspace, name: &str) -> Result<(), OpError> {
     Ok(())
 }
 
-/// A tally that nobody reads.
+/// Creates a tally whose counts are discarded.
 fn nobody() -> ThreadStats {
     ThreadStats::new(None, Arc::default(), PhaseMeter::start(None, None))
 }
 
-/// Writes the files again that a removal took away, all of them anew.
+/// Writes removed files again, with new content.
 fn write_again(ws: &mut CellWorkspace, name: &str) -> Result<(), OpError> {
     let own = format!("{name}.");
     let removed = ws
@@ -163,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn what_makes_or_removes_files_can_be_done_again() {
+    fn creating_and_removing_files_can_be_repeated() {
         let place = tempfile::tempdir().unwrap();
         let mut ws = CellWorkspace::new(place.path(), 5);
         let write = Op::Io(Io {
@@ -193,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn what_plants_or_removes_trees_can_be_done_again() {
+    fn planting_and_removing_trees_can_be_repeated() {
         let place = tempfile::tempdir().unwrap();
         let mut ws = CellWorkspace::new(place.path(), 5);
         let tree = || "tree".to_owned();

@@ -1,4 +1,5 @@
-//! Calls on data: read, written, copied, listed, and what changes the space of files.
+//! Calls on data: reading, writing, copying and listing, and calls that change the allocation of
+//! files.
 
 use super::super::fs_model::InodeType;
 use super::super::line::{ParsedCall, number};
@@ -6,11 +7,11 @@ use super::super::tasks::pipe;
 use super::{ArgPositions, Opened};
 use crate::trace::{Syscall, SyscallResult};
 
-/// What `fallocate` keeps the size with.
+/// Flag of `fallocate` that keeps the file size.
 const KEEP_SIZE: u8 = 1;
 
 impl ArgPositions<'_, '_> {
-    /// Reads or writes, at the place of the descriptor where none is said.
+    /// Adds a read or write, at the file position unless an offset is given.
     pub(super) fn data(&mut self, writes: bool, place: Option<u64>) {
         let made = self.made;
         let count = self.returned();
@@ -26,7 +27,7 @@ impl ArgPositions<'_, '_> {
         let Some(open) = self.handle(0) else {
             return;
         };
-        // What was asked for stands in single calls; those of vectors say what they have done.
+        // Single calls show the requested length. Vectored calls show only the result.
         let vectors = made.call.name.ends_with(b"v") || made.call.name.ends_with(b"v2");
         let asked = made.call.number(2).filter(|_| !vectors).unwrap_or(count);
         self.transfer(&open, writes, place, asked, count);
@@ -274,7 +275,7 @@ impl ArgPositions<'_, '_> {
     }
 }
 
-/// How many names a call has listed: `/* 5 entries */`.
+/// Returns the number of entries that a call has listed: `/* 5 entries */`.
 fn entries(said: &ParsedCall<'_>) -> u64 {
     let text = said.argument(1);
     let digits = text

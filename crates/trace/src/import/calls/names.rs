@@ -96,7 +96,7 @@ impl ArgPositions<'_, '_> {
         }
     }
 
-    /// What a call has shown of something: `{st_mode=S_IFREG|0644, st_size=6, ...}`.
+    /// Updates a node from a printed `stat` structure: `{st_mode=S_IFREG|0644, st_size=6, ...}`.
     pub(super) fn learn(&mut self, node: Inode, shown: usize) {
         let text = self.made.call.argument(shown);
         let value = |name: &[u8]| {

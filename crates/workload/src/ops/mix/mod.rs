@@ -1,8 +1,9 @@
-//! Roles that work side by side: each thread repeats its role's cycle, and each role is counted by itself as well.
+//! Roles that run concurrently: each thread repeats the cycle of its role, and each role is also
+//! counted separately.
 //!
-//! What a thread does follows from the seed, its role and its number alone: it draws from a stream of random numbers of
-//! its own, and where files come and go it has files of its own. How far a role comes that ends with another one is the
-//! filesystem's doing, and part of what is measured.
+//! The work of a thread depends only on the seed, its role and its number: it has a separate random
+//! number stream, and exclusive files if the mix creates or removes files. The progress of a role
+//! that ends together with another one depends on the filesystem and is part of the measurement.
 
 mod targets;
 mod worker;
@@ -26,10 +27,10 @@ use crate::workspace::CellWorkspace;
 use targets::{MixTargets, OpenTargets};
 use worker::{ThreadOutcome, Worker};
 
-/// How long a thread sleeps before it looks whether the mix is over, at most.
+/// Maximum sleep of a thread between checks for the end of the mix.
 const END_POLL_INTERVAL: Nanos = Nanos(10_000_000);
 
-/// What a role has done in a mix.
+/// Results of a role in a mix.
 #[derive(Clone, Debug, Default)]
 pub struct RoleTotals {
     done: ThreadTotals,
@@ -37,13 +38,13 @@ pub struct RoleTotals {
     wall: Nanos,
 }
 
-/// Which thread of which role a thread is.
+/// Role and number of a thread.
 #[derive(Clone, Copy, Debug)]
 struct RoleThread<'a> {
     role: &'a Role,
     /// The number of the role in the mix.
     role_number: usize,
-    /// Its number in the role.
+    /// Number of the thread in its role.
     number: u32,
     cycles: u64,
 }
@@ -83,10 +84,10 @@ fn inner<T>(of: Mutex<T>) -> T {
     of.into_inner().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Writes down what a role has done in the last mix.
+/// Stores the results of a role in the last mix.
 ///
 /// # Errors
-/// When that had no such role, or did not come to its end.
+/// Returns an error if the last mix has no such role or did not complete.
 pub fn role_result(
     ws: &CellWorkspace,
     role: &RoleResult,
@@ -94,7 +95,7 @@ pub fn role_result(
 ) -> Result<(), OpError> {
     let Some(done) = ws.roles.get(&role.role) else {
         return Err(OpError::Unsupported {
-            reason: format!("phase `{}` did not come to its end", role.mix_phase),
+            reason: format!("phase `{}` did not complete", role.mix_phase),
         });
     };
     done.done.write(result);
@@ -135,13 +136,13 @@ struct Running<'a> {
     mix: &'a Mix,
     seats: &'a [RoleThread<'a>],
     things: &'a MixTargets,
-    /// Whether those who go on have to end, or something went wrong.
+    /// Whether unlimited roles must end, or a thread has failed.
     over: AtomicBool,
     /// Threads of the role with which all end that have not ended.
     awaited: AtomicU32,
-    /// What each role has done.
+    /// Results of each role.
     roles: Vec<Mutex<RoleTotals>>,
-    /// What each thread leaves behind.
+    /// Final state of each thread.
     left: Vec<Mutex<ThreadOutcome>>,
 }
 
@@ -157,7 +158,7 @@ impl Running<'_> {
         if let [alone] = &self.mix.roles[..] {
             tally.offered_rate = alone.rate;
         }
-        // Nobody knows how many cycles those do that go on.
+        // The number of cycles of unlimited roles is unknown.
         let cycles = self.mix.roles.iter().map(|role| role.cycles);
         let operations = match self.mix.until {
             Some(_) => 0,
@@ -235,20 +236,20 @@ impl Running<'_> {
                     break;
                 }
             }
-            // Every role comes to something, however soon another one is through.
+            // Every role runs at least one cycle, even if another one ends early.
             if cycle > 0 && (self.over.load(Ordering::Relaxed) || tally.is_time_up()) {
                 break;
             }
             let pauses = worker.cycle(opened, tally, &mut |at| {
                 self.wait(at, clock::now());
             })?;
-            // Pauses are no part of what the filesystem takes.
+            // Pauses do not count as time of the filesystem.
             tally.record(Nanos(began.0 + pauses.0), clock::now());
         }
         Ok(())
     }
 
-    /// Waits until a time; false where the mix is over before.
+    /// Waits until a time. Returns false if the mix ends first.
     fn wait(&self, at: Nanos, mut now: Nanos) -> bool {
         while now < at {
             if self.over.load(Ordering::Relaxed) {

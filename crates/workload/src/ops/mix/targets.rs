@@ -1,4 +1,4 @@
-//! What the roles of a mix work on: sets, files and logs as they find them, and as they leave them.
+//! Sets, files and logs that the roles of a mix use, before and after the mix.
 
 use std::fs::{File, OpenOptions};
 use std::path::PathBuf;
@@ -20,7 +20,8 @@ use crate::mixed::{DynamicFileSet, ThreadFiles};
 use crate::pattern::BLOCK;
 use crate::workspace::CellWorkspace;
 
-/// Bytes per request at most where a file of a set is read or written as a whole: filebench's (`iosize=1m`).
+/// Maximum bytes per request when a whole file of a set is read or written, as in filebench
+/// (`iosize=1m`).
 pub const REQUEST: u64 = 1 << 20;
 
 /// Sets, files and logs before the clock starts.
@@ -37,9 +38,9 @@ pub struct MixTargets {
 /// A set, whole or in parts.
 pub struct TargetSet {
     name: String,
-    /// What is there.
+    /// Existing files.
     pub mixed: DynamicFileSet,
-    /// What each thread has for itself, where roles change the set; taken when the thread begins.
+    /// Exclusive shares of the threads, if roles change the set; taken when a thread starts.
     shares: Option<Vec<Mutex<Option<ThreadFiles>>>>,
 }
 
@@ -47,14 +48,14 @@ pub struct TargetSet {
 pub struct TargetFile {
     name: String,
     path: PathBuf,
-    /// What it holds before the mix.
+    /// State before the mix.
     pub state: ExpectedFile,
-    /// What writes do to it.
+    /// Effect of writes on the content.
     pub stamping: GenerationPolicy,
     /// How reads are compared.
     pub verify: VerifyMode,
     writes: bool,
-    /// Whether a role streams over it: that begins with nothing of it in the page cache.
+    /// Whether a role streams over the file, which is then evicted from the page cache first.
     streamed: bool,
 }
 
@@ -66,7 +67,7 @@ pub struct TargetLog {
     before: u64,
 }
 
-/// What is open while the clock runs, in the order of [`Things`].
+/// Files that are open during the timed part, in the order of [`Things`].
 pub struct OpenTargets {
     /// The files.
     pub files: Vec<IoFile>,
@@ -78,7 +79,7 @@ pub struct OpenTargets {
 pub struct Log {
     /// Open for appending.
     pub file: File,
-    /// Where it is.
+    /// Path of the log.
     pub path: PathBuf,
 }
 
@@ -138,7 +139,7 @@ impl MixTargets {
     pub fn open(&self) -> Result<OpenTargets, OpError> {
         let open = |file: &TargetFile| {
             if file.streamed {
-                // Where it stays, the first pass is served from memory.
+                // If this fails, the first pass reads from memory.
                 let _ = caches::drop_file_cache(&file.path);
             }
             let how = match file.writes {
@@ -161,7 +162,7 @@ impl MixTargets {
         })
     }
 
-    /// Takes down what the threads have left.
+    /// Records the final state of the threads.
     pub fn record_results(
         self,
         ws: &mut CellWorkspace,
@@ -238,7 +239,8 @@ impl TargetSet {
         })
     }
 
-    /// The part of a thread, by its number among those of the set; nothing where all share all files.
+    /// Takes the share of a thread, by its number among those of the set. Returns `None` if all
+    /// threads share all files.
     pub fn share(&self, thread: usize) -> Option<ThreadFiles> {
         let share = self.shares.as_ref()?.get(thread)?;
         super::locked(share).take()
@@ -260,7 +262,7 @@ impl TargetFile {
         let largest = requests.filter_map(|step| step.size()).max();
         if largest.is_some_and(|largest| largest.0 > state.size) {
             return Err(OpError::Missing {
-                what: format!("a block of the size that is asked for in the file `{name}`"),
+                what: format!("a block of the requested size in the file `{name}`"),
             });
         }
         let written = steps.iter().filter_map(|step| match step {
@@ -291,7 +293,7 @@ impl TargetFile {
 }
 
 impl TargetLog {
-    /// Requires that nothing of it is missing.
+    /// Checks that the log is complete.
     fn require(&self, expected: u64) -> Result<(), OpError> {
         let found = self.path.metadata().with_call("stat", &self.path)?.len();
         match found == expected {

@@ -117,7 +117,7 @@ fn counted(buckets: &[LatencyBucket]) -> u64 {
     buckets.iter().map(|bucket| bucket.1).sum()
 }
 
-/// Every file below a directory with what it holds.
+/// Returns every file below a directory with its content.
 fn held(place: &Path) -> BTreeMap<String, Vec<u8>> {
     let mut all = BTreeMap::new();
     let mut left = vec![place.to_owned()];
@@ -168,7 +168,7 @@ fn each_role_does_its_cycles_and_is_counted_by_itself() {
     assert_eq!((look.bytes_written, look.verified), (Bytes(0), look.bytes));
     let all = [&deliver, &look, &pages].map(|result| result.bytes.0);
     assert_eq!(tally.bytes, all.iter().sum::<u64>());
-    // What each of the files holds is what the workspace knows of it.
+    // The content of each file matches the state in the workspace.
     let known = &ws.mixed["spool"];
     let there = held(&place.path().join("spool"));
     assert_eq!(there.len() as u64, FILES);
@@ -184,7 +184,7 @@ fn each_role_does_its_cycles_and_is_counted_by_itself() {
 }
 
 #[test]
-fn the_same_seed_gives_the_same_files_whatever_threads_did_first() {
+fn equal_seeds_give_equal_files_for_any_thread_order() {
     let made = || {
         let place = tempfile::tempdir().unwrap();
         let mut ws = workspace(place.path());
@@ -192,7 +192,7 @@ fn the_same_seed_gives_the_same_files_whatever_threads_did_first() {
         let expunge = role("expunge", 2, 10, &["delete"]);
         let pages = role("pages", 3, 40, &["random-write 4 KiB"]);
         let mix = mix(&[deliver(3, 30), arrive, expunge, pages]);
-        // Twice: the second goes on where the first has ended.
+        // Twice: the second run continues from the state of the first.
         for files in [FILES + 10, FILES + 20] {
             run(&mut ws, &mix).unwrap();
             assert_eq!(ws.mixed["spool"].files().len() as u64, files);
@@ -209,7 +209,7 @@ fn all_end_with_the_role_that_is_waited_for() {
     let place = tempfile::tempdir().unwrap();
     let mut ws = workspace(place.path());
     let mut slow = role("slow", 1, 5, &["open", "read", "close"]);
-    // It would take a century of its own, and is not waited for.
+    // It would run for a century; the mix does not wait for it.
     slow.rate = Some(1);
     let backup = role("backup", 2, 3, &["stream 64 KiB"]);
     let mix = Mix {
@@ -226,7 +226,7 @@ fn all_end_with_the_role_that_is_waited_for() {
 }
 
 #[test]
-fn a_pause_takes_time_and_is_no_latency() {
+fn a_pause_takes_time_but_does_not_count_as_latency() {
     let place = tempfile::tempdir().unwrap();
     let mut ws = workspace(place.path());
     let mix = mix(&[role("think", 1, 4, &["stat", "think 3 ms"])]);
@@ -285,7 +285,7 @@ fn damage_to_a_file_a_block_or_a_log_is_found() {
 }
 
 #[test]
-fn what_goes_wrong_in_one_thread_ends_all() {
+fn an_error_in_one_thread_ends_all_threads() {
     let place = tempfile::tempdir().unwrap();
     let mut ws = workspace(place.path());
     fs::remove_dir_all(place.path().join("spool/d00001")).unwrap();
@@ -320,7 +320,7 @@ fn of_nothing(op: &Op) -> PhaseResult {
 }
 
 #[test]
-fn time_that_is_over_ends_every_role() {
+fn the_time_limit_ends_every_role() {
     let place = tempfile::tempdir().unwrap();
     let mut ws = workspace(place.path());
     let mix = mix(&[deliver(2, 1 << 40), role("look", 1, 1 << 40, &["stat"])]);

@@ -28,12 +28,12 @@ use crate::visit_order::split_evenly;
 /// Where buffers begin.
 const BUFFER_ALIGN: usize = 4096;
 
-/// What a thread leaves behind.
+/// Final state of a thread.
 #[derive(Debug, Default)]
 pub struct ThreadOutcome {
-    /// Its part of a set.
+    /// Share of a set.
     pub share: Option<ThreadFiles>,
-    /// Where it wrote into a file: begins and ends.
+    /// Written ranges of a file: start and end.
     pub written: Vec<(u64, u64)>,
     /// Bytes that it appended to the log of its role.
     pub logged: u64,
@@ -48,14 +48,14 @@ pub struct Worker<'a> {
     verify: bool,
     files: Option<Files<'a>>,
     blocks: Option<Blocks<'a>>,
-    /// The place of its log among all, and what its blocks say.
+    /// Index of the log and the origin of its blocks.
     log: Option<(usize, BlockIdentity)>,
-    /// What the next sync is of.
+    /// Target of the next sync.
     last: LastTarget,
     left: ThreadOutcome,
 }
 
-/// The file of a set that is open, and those that it chooses from.
+/// The open file of a set and the files from which it is chosen.
 struct Files<'a> {
     hand: EntryCursor<'a>,
     from: FileChoice<'a>,
@@ -70,15 +70,15 @@ enum FileChoice<'a> {
 
 /// A file with blocks.
 struct Blocks<'a> {
-    /// Its place among all.
+    /// Index of the file.
     place: usize,
     file: &'a TargetFile,
-    /// What this thread streams over, and where it is there.
+    /// Range over which this thread streams, and the current position.
     part: Range<u64>,
     at: u64,
 }
 
-/// What was worked on last.
+/// Target of the last step.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum LastTarget {
     Nothing,
@@ -132,7 +132,7 @@ impl<'a> Worker<'a> {
         })
     }
 
-    /// What it leaves behind.
+    /// Takes the final state of the thread.
     pub fn into_outcome(&mut self) -> ThreadOutcome {
         let mut left = std::mem::take(&mut self.left);
         if let Some(Files {
@@ -145,7 +145,7 @@ impl<'a> Worker<'a> {
         left
     }
 
-    /// Does one cycle; says how long it paused in it.
+    /// Runs one cycle and returns the total length of its pauses.
     pub fn cycle(
         &mut self,
         opened: &OpenTargets,
@@ -405,7 +405,7 @@ impl Files<'_> {
         close(file).with_call("close", self.hand.path.path())
     }
 
-    /// The same with what was open put back: of a thread that has ended.
+    /// Returns the open file to the share after the thread has ended.
     fn closed(mut self) -> Self {
         if let Some((_, slot)) = self.open.take() {
             self.put(slot);
@@ -477,7 +477,7 @@ impl<'a> Blocks<'a> {
     }
 }
 
-/// What lies from an offset on, in requests: where and how long each is.
+/// Splits a range into requests of offset and length.
 fn requests(from: u64, size: u64) -> impl Iterator<Item = (u64, usize)> {
     (0..size)
         .step_by(REQUEST as usize)
@@ -486,7 +486,7 @@ fn requests(from: u64, size: u64) -> impl Iterator<Item = (u64, usize)> {
 
 /// Gives up what the page cache holds of a part of a file, as a backup does: what it reads again comes from the device.
 fn forget(file: &File, offset: u64, length: u64) {
-    // Where a filesystem keeps it all the same, the next pass is served from memory.
+    // If the filesystem ignores the advice, the next pass reads from memory.
     let advice = PosixFadviseAdvice::POSIX_FADV_DONTNEED;
     let _ = posix_fadvise(file, offset as i64, length as i64, advice);
 }

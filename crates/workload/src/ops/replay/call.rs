@@ -24,7 +24,7 @@ use crate::pattern::{BlockIdentity, Pattern};
 const MAX_CALL_SIZE: u64 = 8 << 20;
 /// Room for the names of a directory, as the C library has it.
 const NAMES: usize = 32 << 10;
-/// The time that is set where a program has set one: 2001-09-09, which every filesystem can say.
+/// Time used for every recorded time change: 2001-09-09, which every filesystem can represent.
 const REPLAY_TIMESTAMP: Timespec = Timespec {
     tv_sec: 1_000_000_000,
     tv_nsec: 0,
@@ -65,7 +65,7 @@ impl Buffers {
 }
 
 impl ReplayContext<'_> {
-    /// Performs a call; gives what it returned, as far as that is a number of bytes or of names.
+    /// Performs a call. Returns the number of bytes or names, or 0 for other calls.
     pub fn perform(&self, call: &Syscall, buffers: &mut Buffers) -> Result<u64> {
         let (top, at) = (&self.top, |path| self.paths.relative(path));
         let done = match *call {
@@ -144,7 +144,7 @@ impl ReplayContext<'_> {
         done.map(|()| 0)
     }
 
-    /// What works on an opening.
+    /// Performs a call on an open file.
     fn on_handle(&self, call: &Syscall, buffers: &mut Buffers) -> Result<u64> {
         let handle = call.handles()[0].ok_or(Errno::BADF)?;
         if let Syscall::Close { .. } = call {
@@ -239,7 +239,7 @@ impl ReplayContext<'_> {
                 let length = std::num::NonZeroU64::new(length);
                 fs::fadvise(file, offset, length, advice_of(advice))
             }
-            // The order between those who lock is in the plan; shared locks keep nobody out.
+            // The plan already orders conflicting locks; shared locks never block.
             Syscall::Lock { .. } => fs::flock(file, FlockOperation::NonBlockingLockShared),
             _ => Err(Errno::BADF),
         };
@@ -266,7 +266,7 @@ impl ReplayContext<'_> {
         }
     }
 
-    /// What is open under a number; nothing is where no operation of the trace has opened it.
+    /// Returns the slot of a handle.
     fn slot(&self, handle: HandleId) -> Result<&RwLock<Option<OwnedFd>>> {
         self.handles.get(handle.0 as usize).ok_or(Errno::BADF)
     }
@@ -380,7 +380,7 @@ fn copy(
     copied.map(|count| count as u64)
 }
 
-/// The names of a directory, but for itself and the one above.
+/// Counts the names in a directory, except `.` and `..`.
 fn list(file: BorrowedFd<'_>, room: &mut [MaybeUninit<u8>]) -> Result<u64> {
     fs::seek(file, SeekFrom::Start(0))?;
     let mut names = RawDir::new(file, room);
@@ -392,7 +392,7 @@ fn list(file: BorrowedFd<'_>, room: &mut [MaybeUninit<u8>]) -> Result<u64> {
     Ok(found)
 }
 
-/// A mapping of so much of the range as the file has; none where it has nothing of it.
+/// Maps the part of the range within the file. Returns `None` if that part is empty.
 fn map(file: BorrowedFd<'_>, offset: u64, length: u64, writes: bool) -> Result<Option<Mapping>> {
     let file = File::from(file.try_clone_to_owned().map_err(errno)?);
     let size = file.metadata().map_err(errno)?.len();
@@ -438,8 +438,8 @@ fn errno(error: std::io::Error) -> Errno {
     Errno::from_io_error(&error).unwrap_or(Errno::IO)
 }
 
-/// Renames with flags. Where a filesystem has no renaming that replaces nothing, it is done in the way of `mv` there: whether
-/// the new name is free is looked up before.
+/// Renames with flags. If the filesystem does not support `RENAME_NOREPLACE`, checks first whether
+/// the new name exists, like `mv`.
 fn rename(top: &OwnedFd, from: &CStr, to: &CStr, flags: u32) -> Result<()> {
     let flags = RenameFlags::from_bits_retain(flags);
     match fs::renameat_with(top, from, top, to, flags) {

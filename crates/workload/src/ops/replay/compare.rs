@@ -1,4 +1,4 @@
-//! Compares what a replay has left with what lay there when the trace was made.
+//! Compares the tree after a replay with the recorded one.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -11,7 +11,7 @@ use trace::{EntryKind, PathId, Syscall, SyscallResult, Trace, TreeEntry};
 use super::paths::{PathTable, confine_link_target};
 use crate::error::{OpContext, OpError};
 
-/// What new files are denied where nothing tells: as most systems have it.
+/// Default umask if the trace does not reveal one.
 const DEFAULT_MASK: u16 = 0o022;
 
 /// A name that was found.
@@ -23,10 +23,10 @@ enum Found {
     Pipe,
 }
 
-/// Compares names, sizes, link targets, and permissions where they are kept.
+/// Compares names, sizes, link targets, and permissions if the filesystem keeps them.
 ///
 /// # Errors
-/// The first difference.
+/// Returns the first difference.
 pub fn compare(trace: &Trace, top: &Path, modes_are_kept: bool) -> Result<(), OpError> {
     let mut found = BTreeMap::new();
     walk(top, top, &mut found)?;
@@ -53,7 +53,7 @@ pub fn compare(trace: &Trace, top: &Path, modes_are_kept: bool) -> Result<(), Op
                 let first = top.join(paths.display(*other));
                 let metadata = fs::symlink_metadata(&first).with_call("stat", &first)?;
                 if metadata.ino() != inode {
-                    return Err(differs("is a file of its own and no link".into()));
+                    return Err(differs("is a separate file instead of a link".into()));
                 }
             }
             (EntryKind::Directory, Found::Directory) | (EntryKind::Pipe, Found::Pipe) => {}
@@ -71,7 +71,7 @@ pub fn compare(trace: &Trace, top: &Path, modes_are_kept: bool) -> Result<(), Op
         }
     }
     match found.pop_first() {
-        Some((path, _)) => Err(differs(&path, "should not be there")),
+        Some((path, _)) => Err(differs(&path, "should not exist")),
         None => Ok(()),
     }
 }
@@ -116,7 +116,8 @@ fn walk(
     Ok(())
 }
 
-/// The permissions that were asked for when a name was made, where nothing has changed them since.
+/// Returns the permissions requested on creation, for names whose permissions were not changed
+/// later.
 fn made(trace: &Trace) -> BTreeMap<PathId, u16> {
     let mut asked = BTreeMap::new();
     let before: BTreeMap<PathId, ()> = trace.before.iter().map(|e| (e.path, ())).collect();
@@ -148,7 +149,7 @@ fn made(trace: &Trace) -> BTreeMap<PathId, u16> {
     asked
 }
 
-/// What the program that was recorded denied its new files: that which explains most of them.
+/// Returns the umask of the recorded program: the value that explains most of its new files.
 pub fn mask(trace: &Trace) -> u16 {
     let made = made(trace);
     let mut masks: BTreeMap<u16, u64> = BTreeMap::new();

@@ -7,10 +7,10 @@ use std::thread;
 
 use trace::Dependency;
 
-/// How often a lane looks before it sleeps: a few microseconds, as long as most calls take.
+/// Number of polls before a lane sleeps: a few microseconds, about the duration of most calls.
 const SPINS_BEFORE_SLEEP: u32 = 2000;
 
-/// How far each lane has come.
+/// Progress of each lane.
 #[derive(Debug)]
 pub struct ReplayProgress {
     lanes: Vec<Progress>,
@@ -18,7 +18,7 @@ pub struct ReplayProgress {
     looks: u32,
 }
 
-/// In a cache line of its own.
+/// Padded to a separate cache line.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 struct Progress {
@@ -35,16 +35,17 @@ impl ReplayProgress {
         Self {
             lanes: (0..lanes).map(|_| Progress::default()).collect(),
             stopped: AtomicBool::new(false),
-            // Nobody else goes on meanwhile where there is one processor.
+            // Polling is useless with a single processor.
             looks: if alone { 0 } else { SPINS_BEFORE_SLEEP },
         }
     }
 
-    /// A lane has done so many steps.
+    /// Records that a lane has finished `steps` steps.
     #[inline]
     pub fn done(&self, lane: usize, steps: u32) {
         let lane = &self.lanes[lane];
-        // Either this sees who waits, or the one who waits sees this.
+        // Sequential consistency: either this thread sees the waiter, or the waiter sees the new
+        // count.
         lane.steps.store(steps, Ordering::SeqCst);
         if lane.waiting.load(Ordering::SeqCst) > 0 {
             drop(lane.lock.lock().unwrap_or_else(PoisonError::into_inner));
@@ -85,13 +86,13 @@ impl ReplayProgress {
         came
     }
 
-    /// Whether no lane is to go on.
+    /// Returns true if all lanes must stop.
     #[inline]
     pub fn is_stopped(&self) -> bool {
         self.stopped.load(Ordering::Relaxed)
     }
 
-    /// Lets no lane go on.
+    /// Stops all lanes.
     pub fn stop(&self) {
         self.stopped.store(true, Ordering::SeqCst);
         for lane in &self.lanes {
@@ -107,9 +108,9 @@ mod tests {
 
     const STEPS: u32 = 2000;
 
-    /// Two lanes take turns, step by step; a third waits for what never comes.
+    /// Two lanes alternate step by step; a third waits for a step that never finishes.
     #[test]
-    fn lanes_take_turns_and_nobody_is_left_waiting() {
+    fn lanes_alternate_and_stopping_wakes_all_waiters() {
         let turns = ReplayProgress::new(3);
         let counted = AtomicU32::new(0);
         let lane = |me: u32, other: u32| {

@@ -1,4 +1,5 @@
-//! One lane of a replay: waits for what its steps depend on, performs them and judges what came of them.
+//! One lane of a replay: waits for the dependencies of its steps, performs them and judges their
+//! results.
 
 use std::os::fd::OwnedFd;
 use std::sync::RwLock;
@@ -14,22 +15,22 @@ use super::{due, verdict, wait_until};
 use crate::error::OpError;
 use crate::thread_stats::ThreadStats;
 
-/// All that lanes share.
+/// State shared by all lanes.
 #[derive(Debug)]
 pub struct ReplayContext<'a> {
-    /// What is replayed.
+    /// The trace to replay.
     pub trace: &'a Trace,
-    /// In which order.
+    /// Order of the operations.
     pub plan: &'a ReplayPlan,
     /// Its paths.
     pub paths: PathTable,
     /// The directory.
     pub top: OwnedFd,
-    /// What is open. The plan lets nobody close what another uses.
+    /// Open files. The plan prevents a lane from closing a file that another lane uses.
     pub handles: Vec<RwLock<Option<OwnedFd>>>,
-    /// How far the lanes have come.
+    /// Progress of the lanes.
     pub turns: ReplayProgress,
-    /// How much faster than recorded; as fast as possible where nothing is said.
+    /// Speed relative to the recording; as fast as possible if `None`.
     pub speed: Option<f64>,
     /// When the first operation was recorded.
     pub first: Nanos,

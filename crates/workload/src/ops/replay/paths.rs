@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 
 use trace::{PathId, PathInterner};
 
-/// Every path of a trace below a directory, each with a zero at its end, one behind the other.
+/// All paths of a trace below a directory, null-terminated and concatenated.
 #[derive(Debug)]
 pub struct PathTable {
     bytes: Vec<u8>,
-    /// Where each begins, and where the last ends.
+    /// Start of each path, and the end of the last one.
     begins: Vec<usize>,
-    /// Length of the directory's own path, with the slash behind it.
+    /// Length of the directory's path, including the trailing slash.
     base: usize,
 }
 
@@ -61,8 +61,8 @@ impl PathTable {
     }
 }
 
-/// The text of a symbolic link as it is made: one that would lead out of the replayed directory leads nowhere instead, so
-/// that a trace cannot reach the files of whoever replays it.
+/// Returns the text of a symbolic link to create. A link that would leave the replayed directory is
+/// made dangling, so that a trace cannot access files of the user.
 pub fn confine_link_target(text: &[u8], link: PathId, paths: &PathInterner) -> Vec<u8> {
     let up = |path: &PathId| paths.parent(*path);
     let depth = std::iter::successors(up(&link), up).count() - 1;
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_are_there_from_the_top_and_from_the_root() {
+    fn paths_are_relative_to_the_top_or_absolute() {
         let mut paths = PathInterner::default();
         let path = paths.intern(b"a/b");
         let table = PathTable::new(&paths, Path::new("/mnt/x"));

@@ -1,4 +1,4 @@
-//! Makes what lay in the directory before the first operation of a trace.
+//! Creates the contents of the directory before the first operation of a trace.
 
 use std::fs::{self, File, Permissions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
@@ -18,10 +18,12 @@ const REQUEST: usize = 1 << 20;
 /// Permissions that a directory gets to see whether they are kept.
 const PROBE: u32 = 0o710;
 
-/// Makes the directory and what lay in it, and brings that to the device; says whether permissions are kept there.
+/// Creates the directory with its initial contents and writes them to the device. Returns true if
+/// the filesystem keeps permissions.
 ///
 /// # Errors
-/// When the filesystem refuses; [`OpError::Unsupported`] where it has no such thing.
+/// Returns an error if a call fails, or [`OpError::Unsupported`] if the filesystem lacks the
+/// feature.
 pub fn make(trace: &Trace, top: &Path, seed: u64) -> Result<bool, OpError> {
     fs::create_dir(top).with_call("mkdir", top)?;
     let modes_are_kept = keeps_modes(top)?;
@@ -60,7 +62,7 @@ pub fn make(trace: &Trace, top: &Path, seed: u64) -> Result<bool, OpError> {
 }
 
 fn keeps_modes(top: &Path) -> Result<bool, OpError> {
-    // A refusal says that they are not.
+    // An error means that permissions are not kept.
     let _ = fs::set_permissions(top, Permissions::from_mode(PROBE));
     let kept = fs::metadata(top).with_call("stat", top)?.mode() & 0o777 == PROBE;
     let _ = fs::set_permissions(top, Permissions::from_mode(0o755));
@@ -85,7 +87,7 @@ fn file(
     Ok(())
 }
 
-/// Sets permissions when everything is there: a directory may be closed to writing.
+/// Sets permissions after all entries exist, because a directory may be read-only.
 fn set_modes(trace: &Trace, top: &Path, paths: &PathTable) -> Result<(), OpError> {
     let entries = trace.before.iter().rev();
     for entry in entries.filter(|e| !matches!(e.kind, EntryKind::Symlink(_) | EntryKind::Link(_))) {

@@ -1,4 +1,4 @@
-//! Replays on whatever holds temporary files.
+//! Replays on the filesystem of temporary files.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -12,7 +12,7 @@ use trace::{
 use super::*;
 use crate::PhaseMeter;
 
-/// A trace that is put together call by call.
+/// Builds a trace call by call.
 #[derive(Default)]
 struct Script {
     trace: Trace,
@@ -100,7 +100,7 @@ impl Script {
     }
 }
 
-/// Everything that a filesystem for Linux has, in two threads.
+/// Builds a trace of all features of a Linux filesystem, in two threads.
 fn everything() -> Script {
     let mut s = Script::default();
     s.before("d", EntryKind::Directory);
@@ -324,11 +324,11 @@ fn everything_is_done_again_and_counted() {
 }
 
 #[test]
-fn what_lies_there_otherwise_is_a_failure() {
+fn a_different_final_tree_is_a_failure() {
     let mut script = everything();
     script.trace.after.pop();
     assert!(
-        script.fails().ends_with("h/pipe should not be there"),
+        script.fails().ends_with("h/pipe should not exist"),
         "{}",
         script.fails()
     );
@@ -347,7 +347,7 @@ fn what_lies_there_otherwise_is_a_failure() {
 }
 
 #[test]
-fn what_goes_otherwise_is_named() {
+fn a_different_result_is_reported_with_its_call() {
     let mut script = Script::default();
     script.mkdir(0, "a");
     let (a, b) = (script.path("a"), script.path("b"));
@@ -415,7 +415,7 @@ fn a_replay_can_be_done_again() {
 }
 
 #[test]
-fn a_trace_that_is_none_is_refused() {
+fn an_invalid_trace_is_refused() {
     let mut script = Script::default();
     script.done(
         0,

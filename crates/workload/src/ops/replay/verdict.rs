@@ -8,9 +8,9 @@ use trace::{OpenFlags, Syscall, SyscallResult, TraceRecord};
 use super::paths::PathTable;
 use crate::error::OpError;
 
-/// What a filesystem says to what it does not have.
+/// Errors for features that a filesystem does not have.
 const REFUSALS: [Errno; 3] = [Errno::PERM, Errno::OPNOTSUPP, Errno::NOSYS];
-/// What calls say in addition that a filesystem may know in part.
+/// Additional errors of calls that a filesystem may support partially.
 const PARTIAL: [Errno; 5] = [
     Errno::INVAL,
     Errno::NOTTY,
@@ -19,10 +19,11 @@ const PARTIAL: [Errno; 5] = [
     Errno::ISDIR,
 ];
 
-/// Compares what came of an operation with what came of it then.
+/// Compares the result of an operation with the recorded one.
 ///
 /// # Errors
-/// [`OpError::Unsupported`] where the filesystem has no such thing, [`OpError::Differs`] where it has.
+/// Returns [`OpError::Unsupported`] if the filesystem lacks the feature, otherwise
+/// [`OpError::Differs`].
 #[inline]
 pub fn check_result(
     paths: &PathTable,
@@ -50,13 +51,14 @@ fn differs(
         SyscallResult::Ok(_) => None,
     };
     match (then, outcome) {
-        // Attributes that lay there before are not in the trace.
+        // Attributes that existed before the recording are not in the trace.
         (None, Err(Errno::NODATA)) | (Some(Errno::NODATA), Ok(_))
             if matches!(call, Syscall::GetAttribute { .. }) =>
         {
             return Ok(());
         }
-        // The other filesystem could not, and the program went on without; or it is this one that cannot.
+        // Either filesystem may lack the feature: the recorded program worked without it, or the
+        // present filesystem does not support it.
         (Some(then), _) if is_refusal(call, then) => return Ok(()),
         (Some(_), Err(now)) if is_refusal(call, now) => return Ok(()),
         (None, Err(now)) if is_refusal(call, now) => {
@@ -96,7 +98,7 @@ fn differs(
     })
 }
 
-/// Whether this is how a filesystem says that it has no such thing.
+/// Returns true if the error means that the filesystem lacks the feature.
 fn is_refusal(call: &Syscall, errno: Errno) -> bool {
     let optional = match call {
         Syscall::Link { .. }

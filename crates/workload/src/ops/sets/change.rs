@@ -21,7 +21,7 @@ use crate::workspace::CellWorkspace;
 /// The attribute that is set. Every filesystem with attributes has those of users.
 const ATTRIBUTE: &CStr = c"user.fsarena";
 
-/// Visits every entry of a set, one operation each, and says how far the threads came.
+/// Visits every entry of a set with one operation each. Returns the progress of the threads.
 fn visit_all<W: Send>(
     tally: &mut ThreadStats,
     set: &FileSet,
@@ -137,7 +137,7 @@ fn permissions_stay(set: &FileSet, wanted: u32, other: u32) -> Result<(), OpErro
     chmod(&hand, other)
 }
 
-/// Sets an extended attribute of so many bytes on each entry, each time with another value.
+/// Sets an extended attribute of the given size in bytes on each entry, with a new value each time.
 pub fn attributes(
     ws: &mut CellWorkspace,
     tally: &mut ThreadStats,

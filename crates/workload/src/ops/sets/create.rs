@@ -19,7 +19,7 @@ use crate::workspace::CellWorkspace;
 /// Bytes per request, at most.
 const REQUEST: u64 = 64 << 10;
 
-/// Makes a set; stops early when the phase's time is over and keeps what it has.
+/// Creates a set. Stops early at the time limit of the phase and keeps the files created so far.
 pub fn create(
     ws: &mut CellWorkspace,
     tally: &mut ThreadStats,
@@ -53,13 +53,13 @@ pub fn create(
 /// Makes files with recognisable content, and directories.
 #[derive(Clone, Debug)]
 pub struct EntryWriter {
-    /// Absent where there is no content.
+    /// `None` if files have no content.
     pattern: Option<Pattern>,
     fsync: bool,
 }
 
 impl EntryWriter {
-    /// For files of up to so many bytes.
+    /// Creates a maker for files of up to `size` bytes.
     pub fn new(ws: &mut CellWorkspace, size: u64, fsync: bool) -> Self {
         let pattern = (size > 0).then(|| ws.pattern(size.min(REQUEST) as usize));
         Self { pattern, fsync }
@@ -80,7 +80,7 @@ impl EntryWriter {
         dir_fd::close(file).with_call("close", hand.path.path())
     }
 
-    /// Whether a file that it makes is done when it is there.
+    /// Returns true if a new file needs no further work.
     const fn leaves_empty(&self) -> bool {
         self.pattern.is_none() && !self.fsync
     }

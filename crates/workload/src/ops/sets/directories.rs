@@ -1,5 +1,5 @@
-//! The directories that hold a set's entries: made before the clock starts, removed behind the last
-//! entry.
+//! Directories that contain a set's entries: created before the clock starts, removed after the
+//! last entry.
 
 use std::fs;
 use std::ops::Range;
@@ -16,8 +16,8 @@ use super::EntryCursor;
 use crate::error::{OpContext, OpError};
 use crate::set::FileSet;
 
-/// How long a FUSE driver may take to come to a close that it was told of: until then libfuse hides a
-/// removed file where it is, and its directory is not empty.
+/// Maximum time for a FUSE driver to process a close after it was notified. Until then, libfuse
+/// keeps a removed file under a hidden name, and its directory is not empty.
 pub const CLOSING: Nanos = Nanos::from_secs(5);
 
 /// Makes the top of a set and all directories below it.
@@ -39,7 +39,7 @@ pub fn make_below(set: &FileSet, directories: Range<u64>) -> Result<(), OpError>
     Ok(())
 }
 
-/// Removes the directories of a set that has no entries any more.
+/// Removes the directories of an empty set.
 pub fn remove(set: &FileSet) -> Result<(), OpError> {
     let mut hand = EntryCursor::new(set)?;
     for directory in (0..set.directories()).rev() {

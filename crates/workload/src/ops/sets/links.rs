@@ -51,7 +51,7 @@ pub fn make(
             Ok(())
         }
         Err(OpError::Unsupported { reason }) => {
-            // What is left of the attempt does no harm, and is gone with the filesystem.
+            // Remains of the attempt are harmless and disappear with the filesystem.
             let _ = fs::remove_dir_all(&linked.top);
             ws.impossible_sets.insert(to.to_owned(), reason.clone());
             Err(OpError::Unsupported { reason })
@@ -60,12 +60,12 @@ pub fn make(
     }
 }
 
-/// What one thread needs to make links.
+/// State of one thread that creates links.
 pub struct LinkWriter<'a> {
     target: EntryCursor<'a>,
     link: EntryCursor<'a>,
     symbolic: bool,
-    /// The way up to where both sets are and down to the target; what it begins with stays.
+    /// Relative path from the link to the target; its initial part is reused.
     way: Vec<u8>,
     name: &'a str,
 }

@@ -1,8 +1,7 @@
-//! Operations on sets of files, directories and links: a file for each family of them.
+//! Operations on sets of files, directories and links, one module per family of operations.
 //!
-//! Every system call is made on a path below an open directory, as if from within it, and the path is
-//! written into a buffer that is used again: nothing is allocated for an operation, and what an entry
-//! is called costs a few tens of nanoseconds.
+//! Every system call uses a path relative to an open directory, written into a reused buffer. An
+//! operation allocates no memory, and building a path takes a few tens of nanoseconds.
 
 mod change;
 mod create;
@@ -69,14 +68,14 @@ pub struct VisitOptions {
     pub threads: u32,
 }
 
-/// What one thread needs to reach the entries of a set.
+/// State of one thread that accesses the entries of a set.
 #[derive(Debug)]
 pub struct EntryCursor<'a> {
     /// The set.
     pub set: &'a FileSet,
-    /// Its top directory.
+    /// Top directory of the set.
     pub top: OwnedFd,
-    /// Where it points to.
+    /// Path of the current entry.
     pub path: PathBuffer,
     /// The directory that was fsynced last, by its number.
     synced: Option<(u64, OwnedFd)>,
@@ -126,11 +125,11 @@ impl<'a> EntryCursor<'a> {
     }
 }
 
-/// What a filesystem says to a call that it does not know. EPERM is what link(2), symlink(2) and
-/// chmod(2) return where a filesystem has no such thing.
+/// Error numbers for calls that a filesystem does not support. link(2), symlink(2) and chmod(2)
+/// return EPERM in this case.
 const REFUSALS: [Errno; 3] = [Errno::EPERM, Errno::EOPNOTSUPP, Errno::ENOSYS];
 
-/// Tells a call that failed from one that this filesystem cannot do at all.
+/// Distinguishes a failed call from one that the filesystem does not support.
 pub(in crate::ops) fn classify_error(error: OpError) -> OpError {
     match error {
         OpError::System { call, error, .. } if is_refusal(&error) => OpError::Unsupported {

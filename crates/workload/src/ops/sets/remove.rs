@@ -1,4 +1,4 @@
-//! Removes the entries of a set, and behind the last one its directories.
+//! Removes the entries of a set, and its directories after the last entry.
 
 use model::EntryKind;
 use sys::dir_fd;
@@ -10,16 +10,17 @@ use crate::thread_stats::ThreadStats;
 use crate::visit_order::VisitProgress;
 use crate::workspace::CellWorkspace;
 
-/// A set that was removed, and how much of it.
+/// A removed set, with the part that was removed.
 #[derive(Clone, Debug)]
 pub struct RemovedSet {
-    /// The set as it was.
+    /// The set before the removal.
     pub set: FileSet,
-    /// What was removed of it.
+    /// The removed part.
     pub part: VisitProgress,
 }
 
-/// Removes each entry, and fsyncs its directory behind it where that is asked for; past its time limit it stops, and the rest stays until the unmount.
+/// Removes each entry and then fsyncs its directory if requested. Stops at the time limit; the
+/// remaining entries stay until the unmount.
 pub fn remove(
     ws: &mut CellWorkspace,
     tally: &mut ThreadStats,

@@ -104,7 +104,7 @@ fn files(entries: u64) -> Create {
     }
 }
 
-/// Every way in which entries may lie.
+/// Returns all layouts of entries in directories.
 fn layouts() -> Vec<Create> {
     let mut layouts = Vec::new();
     for sharing in [FileSharing::Shared, FileSharing::Own] {
@@ -336,12 +336,12 @@ fn symbolic_links_lead_to_each_entry() {
         place
             .run(&on("links", MetadataAction::Remove { fsync: false }))
             .unwrap();
-        assert_eq!(place.entries("set").len(), 50, "the files are still there");
+        assert_eq!(place.entries("set").len(), 50, "the files still exist");
     }
 }
 
 #[test]
-fn permissions_become_others_each_time() {
+fn permissions_change_each_time() {
     let mut place = Scratch::with(&files(20));
     let mode = |place: &Scratch| -> BTreeSet<u32> {
         let attributes = place.attributes("set");
@@ -358,7 +358,7 @@ fn permissions_become_others_each_time() {
 }
 
 #[test]
-fn attributes_become_others_each_time_or_are_called_unsupported() {
+fn attributes_change_each_time_or_are_unsupported() {
     let mut place = Scratch::with(&files(20));
     let set = || MetadataAction::SetXattr { size: Bytes(40) };
     let value = |place: &Scratch| -> BTreeSet<Vec<u8>> {
@@ -383,7 +383,7 @@ fn attributes_become_others_each_time_or_are_called_unsupported() {
 }
 
 #[test]
-fn sizes_are_set_and_content_comes_back() {
+fn truncated_content_is_restored() {
     let mut place = Scratch::with(&Create {
         size: Bytes(100_000),
         ..files(10)
@@ -405,7 +405,7 @@ fn sizes_are_set_and_content_comes_back() {
 }
 
 #[test]
-fn what_is_done_can_be_done_again_after_it_was_undone() {
+fn operations_can_be_repeated_after_undo() {
     for kind in [EntryKind::File, EntryKind::Directory] {
         let create = Create {
             kind,
@@ -437,7 +437,7 @@ fn what_is_done_can_be_done_again_after_it_was_undone() {
 const SHORT: Option<Nanos> = Some(Nanos(0));
 
 #[test]
-fn what_was_cut_short_leaves_a_set_that_every_later_phase_can_use() {
+fn a_set_cut_short_is_usable_by_later_phases() {
     for create in layouts() {
         let mut place = Scratch::new();
         let make = Op::Create(create.clone());
@@ -495,7 +495,7 @@ fn changes_that_were_cut_short_are_known_entry_by_entry() {
 }
 
 #[test]
-fn a_set_that_cannot_be_linked_says_so_in_later_phases() {
+fn a_set_that_cannot_be_linked_is_unsupported_in_later_phases() {
     // No filesystem makes hard links to directories.
     let mut place = Scratch::with(&Create {
         kind: EntryKind::Directory,
@@ -519,7 +519,7 @@ fn a_set_that_cannot_be_linked_says_so_in_later_phases() {
 }
 
 #[test]
-fn a_set_that_nobody_made_is_missing() {
+fn a_set_never_created_is_missing() {
     let error = Scratch::new()
         .run(&on("set", MetadataAction::Open))
         .unwrap_err();

@@ -1,4 +1,4 @@
-//! Takes back what was done to a set, untimed, so that it can be done again.
+//! Undoes the changes of a set, untimed, so that they can be repeated.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -56,7 +56,7 @@ pub fn rename_back(ws: &mut CellWorkspace, name: &str, across: bool) -> Result<(
     Ok(())
 }
 
-/// Gives files the size they had, and their content where some of it was cut off.
+/// Restores the previous sizes of files, and their content if it was truncated.
 pub fn restore_sizes(ws: &mut CellWorkspace, name: &str, truncated: u64) -> Result<(), OpError> {
     let Some(mut set) = ws.sets.get(name).cloned() else {
         return Ok(());

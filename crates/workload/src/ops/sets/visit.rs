@@ -41,8 +41,8 @@ pub fn open(
     .map(|_| ())
 }
 
-/// Asks for the attributes of each entry, those of a link itself where it is one; reads it, too, where
-/// that is asked for and it is a file with content.
+/// Reads the attributes of each entry, without following links. Also reads the content of files
+/// that have any, if requested.
 pub fn stat(
     ws: &CellWorkspace,
     tally: &mut ThreadStats,
@@ -73,7 +73,7 @@ pub fn stat(
     .map(|_| ())
 }
 
-/// Reads a file to its end, which must be where it was left.
+/// Reads a whole file and checks its expected size.
 fn read_whole(hand: &EntryCursor<'_>, entry: &SetEntry, buffer: &mut [u8]) -> Result<u64, OpError> {
     let file = File::from(create::open(hand, OFlag::O_RDONLY)?);
     let path = hand.path.path();

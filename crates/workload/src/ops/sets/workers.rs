@@ -11,17 +11,18 @@ use crate::visit_order::VisitOrder;
 /// One step of an order.
 #[derive(Clone, Copy, Debug)]
 pub struct VisitStep {
-    /// Its number, counted over all threads.
+    /// Number of the step, counted over all threads.
     pub ordinal: u64,
     /// The position visited.
     pub position: u64,
 }
 
-/// Goes on every order, with one thread for each; `visit` counts what it does. Says how many steps of
-/// each order were done before the time was over.
+/// Follows every order with one thread each; `visit` counts its work. Returns the number of steps
+/// of each order finished before the time limit.
 ///
 /// # Errors
-/// The first that a thread met; the others stop at their next step. And when a thread cannot be started.
+/// Returns the first error of a thread; the others stop at their next step. Also returns an error
+/// if a thread cannot be started.
 pub fn run<W: Send>(
     tally: &mut ThreadStats,
     orders: &[VisitOrder],
@@ -49,7 +50,7 @@ pub fn run<W: Send>(
         }
     });
     let outcomes = run_parallel(hands.collect(), || {
-        // All threads are there, the clock starts, all threads go.
+        // All threads are ready: start the clock, then release them.
         gate.wait();
         tally.start_timed(operations);
         gate.wait();
