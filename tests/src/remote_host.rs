@@ -44,7 +44,7 @@ impl RemoteHost {
     /// Starts a host with another name, which is also its hostname: a sandbox may have several.
     ///
     /// # Panics
-    /// Panics as [`FarHost::new`] does.
+    /// Panics as [`RemoteHost::new`] does.
     pub fn with_name(name: &str, sandbox: &Sandbox) -> Self {
         let number = NEXT.fetch_add(1, Ordering::Relaxed) + std::process::id() % 200;
         let place = sandbox.path(&format!("ssh-{name}"));

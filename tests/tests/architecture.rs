@@ -1,11 +1,11 @@
-//! The shape of the workspace as tests: which crate may use which, what is pure, where `unsafe` may
-//! stand, that every file says what it is for, and that every promise of the specification has a test.
+//! Tests of the structure of the workspace: allowed dependencies between crates, purity, places of
+//! `unsafe`, a purpose comment in every file, and a test for every promise of the specification.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Arrows point one way: a crate may use what is listed for it, and nothing else of ours.
+/// Allowed dependencies between crates of the workspace. Each crate may only use the listed crates.
 const EDGES: &[(&str, &[&str])] = &[
     ("model", &[]),
     ("wire", &["model"]),
@@ -83,7 +83,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "wire",
         ],
     ),
-    // No part of fsarena: every parser of outside input under inputs that nobody would write.
+    // Not part of fsarena: runs every parser of untrusted input on malformed input.
     (
         "fuzz",
         &[
@@ -125,12 +125,28 @@ const EDGES: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// Crates that compute and nothing else.
+/// Directories and files whose code only computes.
 const PURE: &[&str] = &[
-    "model", "wire", "plan", "analyse", "report", "import", "format", "studies", "trace",
+    "crates/import/src",
+    "crates/mkfs/src",
+    "crates/model/src",
+    "crates/plan/src",
+    "crates/report/src",
+    "crates/stats/src",
+    "crates/studies/src",
+    "crates/trace/src",
+    "crates/wire/src",
+    "crates/batch/src/hosts/scheduler.rs",
+    "crates/run/src/call_trace.rs",
+    "crates/run/src/console.rs",
+    "crates/run/src/hung_tasks.rs",
+    "crates/run/src/kernel_crash.rs",
+    "crates/run/src/kernel_log.rs",
+    "crates/run/src/result_builder.rs",
+    "crates/storage/src/doctor.rs",
 ];
 
-/// What a pure crate must not touch: files, clocks, the environment, processes, the network.
+/// Forbidden in pure code: files, clocks, the environment, processes, the network.
 const IMPURE: &[&str] = &[
     "std::fs",
     "std::time::Instant",
@@ -165,7 +181,7 @@ fn sources(below: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// The code of a file without its unit tests, which stand at its end.
+/// Returns the code of a file without its unit tests, which are located at the end.
 fn production(path: &Path) -> String {
     let text = fs::read_to_string(path).unwrap();
     text.split("#[cfg(test)]\nmod ").next().unwrap().to_owned()
@@ -176,7 +192,7 @@ fn is_test_file(path: &Path) -> bool {
     text.contains("/tests/") || text.ends_with("_tests.rs") || text.contains("fixture")
 }
 
-/// The sources of every crate of ours, `bench` and `fuzz` among them.
+/// Returns the sources of all crates of the workspace, including `bench` and `fuzz`.
 fn all_sources() -> Vec<PathBuf> {
     let below = ["crates", "bench", "fuzz"].map(|directory| sources(&root().join(directory)));
     below.concat()
@@ -199,7 +215,7 @@ fn crates() -> BTreeMap<String, toml::Table> {
 }
 
 #[test]
-fn crates_use_only_what_lies_below_them() {
+fn crates_use_only_lower_crates() {
     let crates = crates();
     let ours: BTreeSet<&str> = crates.keys().map(String::as_str).collect();
     let allowed: BTreeMap<&str, &[&str]> = EDGES.iter().copied().collect();
@@ -219,11 +235,17 @@ fn crates_use_only_what_lies_below_them() {
 
 #[test]
 fn pure_crates_touch_no_file_and_no_clock() {
-    for name in PURE {
-        for path in sources(&root().join("crates").join(name).join("src")) {
-            if is_test_file(&path) {
-                continue;
-            }
+    for place in PURE {
+        let place = root().join(place);
+        assert!(place.exists(), "{} does not exist", place.display());
+        let files = match place.is_dir() {
+            true => sources(&place),
+            false => vec![place.clone()],
+        };
+        let files = files.into_iter().filter(|path| !is_test_file(path));
+        let files: Vec<PathBuf> = files.collect();
+        assert!(!files.is_empty(), "{} has no code", place.display());
+        for path in files {
             let code = production(&path);
             for forbidden in IMPURE {
                 let line = code
@@ -237,10 +259,10 @@ fn pure_crates_touch_no_file_and_no_clock() {
 
 /// Crates whose files stand in folders, each of one subject.
 const FOLDERS: &[&str] = &["analyse", "report"];
-/// The most files that stand side by side, without those of tests.
+/// Maximum number of files in a folder, excluding tests.
 const MOST_FILES: usize = 16;
 
-/// The folder of each name that `lib.rs` gives out again, and of each folder.
+/// Returns the folder of each name that `lib.rs` re-exports, and of each folder itself.
 fn folders_of_names(source: &Path) -> BTreeMap<String, String> {
     let library = fs::read_to_string(source.join("lib.rs")).unwrap();
     let is_own = |folder: &str| {
@@ -305,7 +327,7 @@ fn folders_are_small_and_use_each_other_one_way() {
             let shown = folder.display();
             assert!(count <= MOST_FILES, "{shown} holds {count} files");
         }
-        // What uses nothing that is left goes first; a circle stays.
+        // Removes folders that do not use any remaining folder; cycles remain.
         while let Some(free) = edges.iter().find(|(_, used)| used.is_empty()) {
             let free = free.0.clone();
             edges.remove(&free);
@@ -318,7 +340,7 @@ fn folders_are_small_and_use_each_other_one_way() {
 }
 
 #[test]
-fn unsafe_stands_only_in_sys_and_around_the_mechanism_and_says_why() {
+fn unsafe_is_only_in_sys_and_the_disk_mechanism_with_a_reason() {
     for path in all_sources() {
         let code = fs::read_to_string(&path).unwrap();
         let in_sys = path.starts_with(root().join("crates/sys"))
@@ -347,7 +369,7 @@ fn unsafe_stands_only_in_sys_and_around_the_mechanism_and_says_why() {
 }
 
 #[test]
-fn every_file_opens_with_what_it_is_for() {
+fn every_file_begins_with_its_purpose() {
     for path in all_sources() {
         let text = fs::read_to_string(&path).unwrap();
         assert!(text.starts_with("//! "), "{} does not", path.display());
@@ -355,7 +377,7 @@ fn every_file_opens_with_what_it_is_for() {
 }
 
 #[test]
-fn nothing_is_left_unfinished_or_switched_off() {
+fn no_unfinished_or_disabled_code_remains() {
     let marks = [
         concat!("to", "do!("),
         concat!("unimple", "mented!("),
@@ -377,7 +399,7 @@ fn nothing_is_left_unfinished_or_switched_off() {
     }
 }
 
-/// The files of a directory of tests that are programs of tests, and those that are modules of one.
+/// Returns the test programs in a directory of tests, and the modules of one.
 fn files_of_tests(directory: &Path) -> (BTreeSet<String>, BTreeSet<String>) {
     let mut files = BTreeSet::new();
     let mut modules = BTreeSet::new();
@@ -395,7 +417,7 @@ fn files_of_tests(directory: &Path) -> (BTreeSet<String>, BTreeSet<String>) {
     (files, modules)
 }
 
-/// Cargo finds programs of tests by itself, but not where some are only run with root.
+/// Cargo finds test programs by itself, but not if some of them only run with root.
 #[test]
 fn every_file_of_tests_is_run() {
     let makefile = fs::read_to_string(root().join("Makefile")).unwrap();
@@ -420,7 +442,7 @@ fn every_file_of_tests_is_run() {
         let directory = directory.into_iter().find(|d| d.exists()).unwrap();
         let (files, modules) = files_of_tests(&directory);
         let run: BTreeSet<String> = listed.union(&modules).cloned().collect();
-        assert_eq!(files, run, "files, and what is run, of {name}");
+        assert_eq!(files, run, "files and listed tests of {name}");
     }
     let with_root: BTreeSet<&str> = with_root.iter().map(String::as_str).collect();
     assert_eq!(
@@ -458,7 +480,7 @@ fn every_promise_of_the_specification_is_held_by_a_test_that_exists() {
         let [_, number, promise, tests, _] = cells[..] else {
             panic!("not three cells: {line}")
         };
-        assert!(numbers.insert(number.to_owned()), "{number} is there twice");
+        assert!(numbers.insert(number.to_owned()), "{number} occurs twice");
         assert!(!promise.is_empty());
         let named: Vec<&str> = tests.split('`').skip(1).step_by(2).collect();
         assert!(!named.is_empty(), "{number} names no test");
@@ -481,7 +503,7 @@ fn every_catalog_file_names_its_source() {
     for kind in ["filesystems", "suites", "studies"] {
         for entry in fs::read_dir(root().join("catalog").join(kind)).unwrap() {
             let mut path = entry.unwrap().path();
-            // A study is a directory: what it ran, and what it published.
+            // A study is a directory: its campaign and its published results.
             if path.is_dir() {
                 path.push("study.toml");
             }

@@ -3,7 +3,7 @@
 //!
 //! [`Batch`] is such a directory and maps entries to cells. A worker runs entries on its host
 //! through `orchestrate` into a [`Share`], which stores each result as a file. [`Results`] reads
-//! these files and rejects damaged or foreign ones. [`Collected`] is the backend through which
+//! these files and rejects damaged or foreign ones. [`CollectBackend`] is the backend through which
 //! `orchestrate` imports the results into the store. [`slurm`] is a backend that starts the workers
 //! with Slurm, and [`hosts`] one that starts them on individual hosts. Files are neither locked nor
 //! changed: each one is created complete under a unique name, so that the directory may be located

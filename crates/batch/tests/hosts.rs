@@ -17,6 +17,14 @@ use orchestrate::{CampaignEnd, Observer, RunLimits, StopFlag};
 
 use planned::{in_memory_directory, outcome, plan_in, taken};
 
+/// Number of results of a host that never fails. Its workers wait for the file `go`, so that such a
+/// host cannot finish the campaign before other hosts have failed.
+const ENDLESS: u32 = u32::MAX;
+
+/// Beginning of the script of a worker that waits for the file `go`, at most two minutes.
+const WAIT_FOR_GO: &str = "i=0; while ! [ -e ../go ]; do i=$((i+1)); \
+    [ $i -lt 6000 ] || { echo there is no file go >&2; exit 3; }; sleep 0.02; done; ";
+
 /// A host that sends results from files, and disconnects or refuses to continue after a given
 /// number of results.
 struct Simulated {
@@ -27,6 +35,8 @@ struct Simulated {
     then: i32,
     comes_back: bool,
     is_gone: AtomicBool,
+    /// Number of times the host was contacted in vain.
+    refusals: Arc<AtomicU32>,
 }
 
 impl Simulated {
@@ -49,6 +59,7 @@ impl Simulated {
             then,
             comes_back: false,
             is_gone: AtomicBool::new(false),
+            refusals: Arc::default(),
         }
     }
 }
@@ -60,6 +71,7 @@ impl WorkerHost for Simulated {
 
     fn prepare(&self) -> Result<ReadyHost, String> {
         if self.is_gone.load(Ordering::SeqCst) && !self.comes_back {
+            self.refusals.fetch_add(1, Ordering::SeqCst);
             return Err("no route to it".into());
         }
         let machine = self.machine.to_owned();
@@ -68,6 +80,9 @@ impl WorkerHost for Simulated {
 
     fn start_worker(&self, part: EntryRange) -> Result<Command, String> {
         let mut script = String::new();
+        if self.left.load(Ordering::SeqCst) > ENDLESS / 2 {
+            script += WAIT_FOR_GO;
+        }
         for entry in part.first..part.first + part.count {
             let left = |left: u32| left.checked_sub(1);
             let runs = self
@@ -76,7 +91,7 @@ impl WorkerHost for Simulated {
             if runs.is_err() {
                 self.is_gone.store(true, Ordering::SeqCst);
                 self.left
-                    .store(if self.comes_back { u32::MAX } else { 0 }, Ordering::SeqCst);
+                    .store(if self.comes_back { ENDLESS } else { 0 }, Ordering::SeqCst);
                 // In the middle of a result.
                 script += &format!(
                     "head -c 100 {entry}; echo it is broken >&2; exit {}; ",
@@ -94,39 +109,74 @@ impl WorkerHost for Simulated {
     fn clean_up(&self) {}
 }
 
-/// Runs a plan on hosts; what was noted, and how it ended.
+/// Notes of a campaign. Creates the file `go` when they contain all awaited texts.
+struct Notes {
+    noted: RefCell<Vec<String>>,
+    awaited: &'static [&'static str],
+    go: PathBuf,
+}
+
+impl Notes {
+    fn go_if_complete(&self) {
+        let noted = self.noted.borrow();
+        let is_noted = |text: &&str| noted.iter().any(|note| note.contains(*text));
+        if self.awaited.iter().all(is_noted) {
+            fs::write(&self.go, "").unwrap();
+        }
+    }
+}
+
+impl Observer for Notes {
+    fn note(&self, text: &str) {
+        self.noted.borrow_mut().push(text.to_owned());
+        self.go_if_complete();
+    }
+}
+
+/// Runs a plan on hosts and returns the notes and the end of the campaign. Hosts that never fail
+/// send results only when the awaited texts are noted.
 fn on_hosts(
     batch: &Batch,
     store: &mut in_memory::MemorySink,
     hosts: Vec<Simulated>,
+    awaited: &'static [&'static str],
 ) -> (Vec<String>, Result<CampaignEnd, String>) {
-    struct Notes(RefCell<Vec<String>>);
-    impl Observer for Notes {
-        fn note(&self, text: &str) {
-            self.0.borrow_mut().push(text.to_owned());
-        }
-    }
+    let notes = Notes {
+        noted: RefCell::default(),
+        awaited,
+        go: hosts[0].texts.with_file_name("go"),
+    };
+    notes.go_if_complete();
+    // A host is contacted for the second time when the first refusal is known.
+    let refusals: Vec<_> = hosts.iter().map(|host| Arc::clone(&host.refusals)).collect();
+    let give_up = move |_| refusals.iter().any(|times| times.load(Ordering::SeqCst) > 1);
     let mut results = ResultDirectory::of(batch).unwrap();
     let hosts = hosts
         .into_iter()
         .map(|host| Arc::new(host) as Arc<dyn WorkerHost>)
         .collect();
-    let (stop, notes) = (StopFlag::default(), Notes(RefCell::default()));
+    let stop = StopFlag::default();
     let hosts = HostPool::new(batch, &mut results, hosts, None, "go on", &stop);
     let mut hosts = match hosts {
-        Ok(hosts) => hosts.with_retry_delay(Duration::ZERO, Duration::from_millis(300)),
+        Ok(hosts) => hosts.with_retries(Duration::from_millis(1), give_up),
         Err(error) => return (Vec::new(), Err(error.to_string())),
     };
     let ended = orchestrate::run(store, &mut hosts, &RunLimits::default(), &notes, &stop);
     drop(hosts);
     (
-        notes.0.into_inner(),
+        notes.noted.into_inner(),
         ended.map_err(|error| error.to_string()),
     )
 }
 
 #[test]
 fn other_hosts_run_the_entries_of_a_lost_host() {
+    const EXPECTED: [&str; 4] = [
+        "n1 went away: its cells go to others",
+        "n1 runs nothing: no route to it; trying again",
+        "n2 is back",
+        "n3 gets no more cells: it is broken",
+    ];
     let directory = in_memory_directory();
     let batch = plan_in(directory.path(), 10, 200);
     let texts = directory.path().join("texts");
@@ -139,17 +189,12 @@ fn other_hosts_run_the_entries_of_a_lost_host() {
             ..host("n2", 2, 255)
         },
         host("n3", 1, 3),
-        host("n4", u32::MAX, 0),
+        host("n4", ENDLESS, 0),
     ];
-    let (notes, ended) = on_hosts(&batch, &mut store, hosts);
+    let (notes, ended) = on_hosts(&batch, &mut store, hosts, &EXPECTED);
     assert_eq!(ended, Ok(CampaignEnd::Complete), "{notes:?}");
     let notes = notes.join("\n");
-    for told in [
-        "n1 went away: its cells go to others",
-        "n1 runs nothing: no route to it; trying again",
-        "n2 is back",
-        "n3 gets no more cells: it is broken",
-    ] {
+    for told in EXPECTED {
         assert!(notes.contains(told), "{told}: {notes}");
     }
     let mut alone = in_memory::MemorySink::new(&batch.plan().campaign);
@@ -175,11 +220,12 @@ fn reports_when_no_host_is_left_and_can_continue_later() {
         &batch,
         &mut store,
         vec![host("n1", 2, 255), host("n2", 2, 3)],
+        &[],
     );
     let told =
         "no host is available to run the remaining cells (n1: no route to it; n2: it is broken)";
     assert_eq!(ended, Err(told.to_owned()));
-    let (_, ended) = on_hosts(&batch, &mut store, vec![host("n3", u32::MAX, 0)]);
+    let (_, ended) = on_hosts(&batch, &mut store, vec![host("n3", ENDLESS, 0)], &[]);
     assert_eq!(ended, Ok(CampaignEnd::Complete));
     assert_eq!(taken(&store).len(), 10);
 }
@@ -189,9 +235,9 @@ fn a_machine_with_two_names_cannot_check_its_results() {
     let directory = in_memory_directory();
     let batch = plan_in(directory.path(), 2, 1);
     let texts = directory.path().join("texts");
-    let host = |name| Simulated::new(name, &batch, &texts, u32::MAX, 0);
+    let host = |name| Simulated::new(name, &batch, &texts, ENDLESS, 0);
     let mut store = in_memory::MemorySink::new(&batch.plan().campaign);
-    let (_, ended) = on_hosts(&batch, &mut store, vec![host("n1")]);
+    let (_, ended) = on_hosts(&batch, &mut store, vec![host("n1")], &[]);
     assert!(
         ended
             .unwrap_err()
@@ -201,7 +247,7 @@ fn a_machine_with_two_names_cannot_check_its_results() {
         machine: "n1",
         ..host("n2")
     };
-    let (notes, ended) = on_hosts(&batch, &mut store, vec![host("n1"), same]);
+    let (notes, ended) = on_hosts(&batch, &mut store, vec![host("n1"), same], &[]);
     let notes = notes.join("\n");
     assert!(notes.contains("is the same machine as"), "{notes}");
     let ended = ended.unwrap_err();

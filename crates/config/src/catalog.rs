@@ -68,7 +68,7 @@ pub enum CatalogKind {
 #[derive(Clone, Debug)]
 pub struct Catalog {
     filesystems: Entries<Filesystem>,
-    /// Each suite as every profile resolves it, in the order of [`Profile::ALL`].
+    /// Each suite as every profile resolves it, in the order of [`SizeProfile::ALL`].
     suites: Entries<[Suite; 4]>,
     uses: Entries<UseCase>,
     disks: Entries<DiskEntry>,

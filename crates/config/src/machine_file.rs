@@ -1,4 +1,4 @@
-//! One file of `machines/`: raw TOML → a checked [`MachineModel`].
+//! One file of `machines/`: raw TOML → a checked [`VirtualTimeMachine`].
 
 use model::{Bytes, GuestConfig, Nanos, VirtualTimeMachine};
 

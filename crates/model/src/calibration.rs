@@ -62,16 +62,16 @@ pub struct HarnessOverhead {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RawDevicePerformance {
-    /// Bytes per second, front to back, in requests of [`RawDevice::SEQUENTIAL_BLOCK`].
+    /// Bytes per second, front to back, in requests of [`RawDevicePerformance::SEQUENTIAL_BLOCK`].
     pub sequential_read: Option<RepeatedValue>,
     /// The same for writes; the device is flushed at the end.
     pub sequential_write: Option<RepeatedValue>,
-    /// Operations per second at random offsets, in requests of [`RawDevice::RANDOM_BLOCK`], one at a
+    /// Operations per second at random offsets, in requests of [`RawDevicePerformance::RANDOM_BLOCK`], one at a
     /// time.
     pub random_read: Option<RepeatedValue>,
     /// The same for writes; the device is flushed at the end.
     pub random_write: Option<RepeatedValue>,
-    /// Operations per second as for `random_read`, but [`RawDevice::DEPTH`] requests at a time.
+    /// Operations per second as for `random_read`, but [`RawDevicePerformance::DEPTH`] requests at a time.
     pub queued_read: Option<RepeatedValue>,
     /// The same for writes; the device is flushed at the end.
     pub queued_write: Option<RepeatedValue>,

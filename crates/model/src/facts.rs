@@ -183,7 +183,7 @@ pub const FACT_TITLES: [&str; 5] = [
 ];
 
 impl FilesystemFacts {
-    /// Returns each fact as one line, in the order of [`FACTS`]; empty if unknown.
+    /// Returns each fact as one line, in the order of [`FACT_TITLES`]; empty if unknown.
     pub fn to_lines(&self) -> [String; FACT_TITLES.len()] {
         let readers: Vec<String> = self.read_by.iter().map(NativeReader::to_string).collect();
         let loaders: Vec<&str> = self.booted_by.iter().map(|l| l.name.as_str()).collect();
@@ -198,7 +198,7 @@ impl FilesystemFacts {
         .map(Option::unwrap_or_default)
     }
 
-    /// Returns the sources of each fact without duplicates, in the order of [`FACTS`].
+    /// Returns the sources of each fact without duplicates, in the order of [`FACT_TITLES`].
     pub fn sources(&self) -> [Vec<&str>; FACT_TITLES.len()] {
         let mut sources: [Vec<&str>; FACT_TITLES.len()] = [
             self.origin.iter().map(|o| o.source.as_str()).collect(),

@@ -125,7 +125,7 @@ pub struct Commands {
     /// keep them away.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub mkfs_shares: bool,
-    /// Estimate of the bytes that `mkfs` writes [default: `MkfsWrites::LITTLE`].
+    /// Estimate of the bytes that `mkfs` writes [default: `MkfsWriteEstimate::LITTLE`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mkfs_writes: Option<MkfsWriteEstimate>,
     /// Mounts it.

@@ -109,7 +109,7 @@ impl ImportedCampaign {
     ///
     /// # Errors
     /// Returns an error if there are no figures, a number is not finite, a round is 0 or above
-    /// [`Campaign::MOST_ROUNDS`], or a phase of a contender has two figures in one round.
+    /// [`Campaign::MAX_ROUNDS`], or a phase of a contender has two figures in one round.
     pub fn into_results(self, suite: &str) -> Result<CampaignResults, String> {
         self.check()?;
         let contenders = self.all_contenders();

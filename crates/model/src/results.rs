@@ -46,7 +46,7 @@ impl CampaignResults {
     /// Checks the number of rounds before memory is allocated for each of them.
     ///
     /// # Errors
-    /// Returns an error if the campaign has more than [`Campaign::MOST_ROUNDS`] rounds.
+    /// Returns an error if the campaign has more than [`Campaign::MAX_ROUNDS`] rounds.
     pub fn validate(&self) -> Result<(), String> {
         match self.campaign.rounds {
             0..=Campaign::MAX_ROUNDS => Ok(()),

@@ -11,7 +11,7 @@ const NOISE_WINDOW: usize = 10;
 pub struct RerunBudget {
     done: usize,
     most: usize,
-    /// Significant disturbance of each of the latest cells, at most [`TOGETHER`] of them.
+    /// Significant disturbance of each of the latest cells, at most [`NOISE_WINDOW`] of them.
     latest: Vec<Option<HostNoise>>,
     /// Whether it was said that the machine is not quiet.
     said: bool,

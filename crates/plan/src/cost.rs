@@ -1,7 +1,7 @@
 //! Cost of a campaign, estimated before it starts: cells, bytes, operations, space and time.
 //!
 //! Bytes and operations follow from the plan. The time is an estimate based on the assumptions of
-//! [`Pace`].
+//! [`ThroughputModel`].
 
 use model::{
     BackendKind, Bytes, Campaign, Contender, CopySource, DriverKind, Nanos, Phase, Test,

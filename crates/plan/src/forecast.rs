@@ -3,7 +3,7 @@
 //!
 //! The forecast of a cell is the duration of the finished cells of its contender and test, or else
 //! their duration in an earlier campaign. For pairs that never ran, it is the assumed duration
-//! ([`crate::Pace`]) times a correction, which combines the deviations observed for all cells, for
+//! ([`crate::ThroughputModel`]) times a correction, which combines the deviations observed for all cells, for
 //! the kind of driver, for the contender and for the test. Each deviation is the best linear
 //! unbiased prediction of a model with random effects on the logarithms of times (G. K. Robinson,
 //! That BLUP is a Good Thing, Statistical Science 6(1), 1991).

@@ -87,7 +87,7 @@ impl ThroughputModel {
     }
 
     /// In a guest whose instructions are emulated, in real time. Two system calls with a copy of 4 KiB took 19 µs on
-    /// the machine of [`Pace::default`].
+    /// the machine of [`ThroughputModel::default`].
     fn emulated() -> Self {
         Self {
             throughput: 200e6,
@@ -105,7 +105,7 @@ impl ThroughputModel {
     /// Returns the speeds in virtual time, with one nanosecond per instruction: ext4 on disk model
     /// `nvme`, suites bonnie, bonnie-chars and tree in profiles smoke and quick. Times inside the
     /// guest are the same on every machine. The times of the guest itself and the slowdown are
-    /// processor time of QEMU 7.2 on the machine of [`Pace::default`].
+    /// processor time of QEMU 7.2 on the machine of [`ThroughputModel::default`].
     fn in_virtual_time(guest: &GuestConfig) -> Self {
         /// Bytes per second that a processor moves between program and disk.
         const COPIED: f64 = 750e6;

@@ -20,7 +20,7 @@ pub fn writes_to_host_disks(campaign: &Campaign) -> bool {
 }
 
 /// Returns the write limit of a campaign: the limit given by the user, or else twice the estimate
-/// but at most [`UNASKED`]. Returns `None` if the campaign writes only to memory.
+/// but at most [`DEFAULT_WRITE_LIMIT`]. Returns `None` if the campaign writes only to memory.
 ///
 /// # Errors
 /// Returns an error if the campaign would exceed the limit even without repetitions.

@@ -91,7 +91,7 @@ impl QmpMonitor {
         }
     }
 
-    /// Queries the number of executed instructions at intervals. [`Monitor::hear`] reads the
+    /// Queries the number of executed instructions at intervals. [`QmpMonitor::hear`] reads the
     /// answer. The guest is not affected, because the query uses no device.
     fn ask(&mut self) -> io::Result<()> {
         if self

@@ -277,23 +277,28 @@ mod tests {
     #[test]
     fn machine_that_ends_early_or_never_stops_gives_no_snapshot() {
         let stop = AtomicBool::new(false);
-        let make = |program: &str, words: &[&str]| {
+        let make = |program: &str, words: &[&str], within: Nanos| {
             let start = |_: &Path, _: &Path| {
                 let mut command = Command::new(program);
                 command.args(words);
                 command
             };
-            let made = Snapshot::make(start, Nanos(200_000_000), &stop);
+            let made = Snapshot::make(start, within, &stop);
             made.err().unwrap().to_string()
         };
+        // A program that ends early has time to start on a busy machine.
+        let long = Nanos::from_secs(120);
         assert_eq!(
-            make("cat", &["/dev/null"]),
+            make("cat", &["/dev/null"], long),
             "QEMU ended before it was saved"
         );
         assert_eq!(
-            make("sh", &["-c", "echo no such machine >&2"]),
+            make("sh", &["-c", "echo no such machine >&2"], long),
             "QEMU ended before it was saved: no such machine"
         );
-        assert_eq!(make("sleep", &["1000"]), "the guest did not come so far");
+        assert_eq!(
+            make("sleep", &["1000"], Nanos(50_000_000)),
+            "the guest did not come so far"
+        );
     }
 }

@@ -1,8 +1,8 @@
 //! Advice on the contender that suits a use: the shortlist that contains the best, the least by
 //! which every other contender is worse, and the share of the weight that the advice is based on.
 //!
-//! [`UseScores`] decides which contenders may be the best. There is no advice without evidence: the
-//! advice reports if less than [`ENOUGH_TESTED`] of the weight was tested, or if a feature that the
+//! [`UseCaseScores`] decides which contenders may be the best. There is no advice without evidence: the
+//! advice reports if less than [`MIN_TESTED_WEIGHT`] of the weight was tested, or if a feature that the
 //! use needs was not tried.
 
 use model::{Feature, WorkloadCategory};

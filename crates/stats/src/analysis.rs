@@ -67,7 +67,7 @@ pub struct Analysis {
     /// Cost that the roles of mixes cause each other, if each also ran by itself.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub interference: Vec<Interference>,
-    /// Scores of the campaign for each use. Empty until [`Analysis::weigh_uses`] is called, because
+    /// Scores of the campaign for each use. Empty until [`Analysis::score_use_cases`] is called, because
     /// uses are not part of a campaign.
     #[serde(default)]
     pub uses: Vec<UseCaseScores>,
@@ -220,7 +220,7 @@ impl Analysis {
     }
 
     /// Ranks a selection of contenders by a selection of rows. Afterwards, places by primary
-    /// metrics, groups, conclusions and the results of [`Self::weigh_uses`] refer to the selection
+    /// metrics, groups, conclusions and the results of [`Self::score_use_cases`] refer to the selection
     /// only. The noise estimate still comes from the whole campaign, `results`.
     pub fn restrict_to(&mut self, results: &CampaignResults, selection: Selection) {
         let ranked = RankedCosts::from_primary_rows(&self.rows, self.clock);

@@ -18,9 +18,13 @@ const MAX_TOOL_VERSION_SIZE: u64 = 4096;
 /// Runs a version command. Returns `None` if the command or program does not exist. The version is
 /// `unknown` if the program prints nothing in time.
 pub fn tool_version(words: &[String]) -> Option<ToolVersion> {
+    version_within(words, LIMIT)
+}
+
+fn version_within(words: &[String], limit: Duration) -> Option<ToolVersion> {
     let (program, arguments) = words.split_first()?;
     let path = find_program(program)?;
-    let output = first_output(Command::new(path).args(arguments)).unwrap_or_default();
+    let output = first_output(Command::new(path).args(arguments), limit).unwrap_or_default();
     let version = first_line(&output).unwrap_or_else(|| "unknown".to_owned());
     Some(ToolVersion {
         program: program.clone(),
@@ -29,7 +33,7 @@ pub fn tool_version(words: &[String]) -> Option<ToolVersion> {
 }
 
 /// Returns the beginning of the combined output of a command, or `None` if it does not end in time.
-fn first_output(command: &mut Command) -> Option<String> {
+fn first_output(command: &mut Command, limit: Duration) -> Option<String> {
     let (mut reader, writer) = std::io::pipe().ok()?;
     command
         .stdin(Stdio::null())
@@ -52,7 +56,7 @@ fn first_output(command: &mut Command) -> Option<String> {
         end(&mut child);
         return None;
     }
-    let answer = receive.recv_timeout(LIMIT);
+    let answer = receive.recv_timeout(limit);
     end(&mut child);
     let bytes = answer.ok()?.ok()?;
     Some(String::from_utf8_lossy(&bytes).into_owned())
@@ -76,32 +80,36 @@ fn first_line(output: &str) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn version(words: &[&str]) -> Option<String> {
+    /// More than any program needs to start on a busy machine.
+    const LONG: Duration = Duration::from_secs(120);
+
+    fn version(words: &[&str], limit: Duration) -> Option<String> {
         let words: Vec<String> = words.iter().map(|w| (*w).to_owned()).collect();
-        tool_version(&words).map(|tool| tool.version)
+        version_within(&words, limit).map(|tool| tool.version)
     }
 
     #[test]
     fn reads_the_first_line_of_stdout_or_stderr() {
-        let said = version(&["sh", "-c", "echo; echo 'mkfs 1.47' >&2; echo more"]);
+        let said = version(&["sh", "-c", "echo; echo 'mkfs 1.47' >&2; echo more"], LONG);
         assert_eq!(said.as_deref(), Some("mkfs 1.47"));
     }
 
     #[test]
     fn a_silent_program_has_an_unknown_version_and_a_missing_one_none() {
-        assert_eq!(version(&["true"]).as_deref(), Some("unknown"));
-        assert_eq!(version(&["no-such-program-anywhere"]), None);
-        assert_eq!(version(&[]), None);
+        assert_eq!(version(&["true"], LONG).as_deref(), Some("unknown"));
+        assert_eq!(version(&["no-such-program-anywhere"], LONG), None);
+        assert_eq!(version(&[], LONG), None);
     }
 
     #[test]
     fn a_program_that_prints_without_end_is_ended() {
-        let said = version(&["sh", "-c", "while echo endless; do :; done"]);
+        let said = version(&["sh", "-c", "while echo endless; do :; done"], LONG);
         assert_eq!(said.as_deref(), Some("endless"));
     }
 
     #[test]
     fn a_program_that_never_ends_is_given_up() {
-        assert_eq!(version(&["sleep", "1000"]).as_deref(), Some("unknown"));
+        let said = version(&["sleep", "1000"], Duration::from_millis(50));
+        assert_eq!(said.as_deref(), Some("unknown"));
     }
 }

@@ -197,7 +197,7 @@ fn refuses_a_file_changed_by_another_program() {
     drop((writer, loop_device));
     assert!(!storage::is_loop_attached(
         &path,
-        std::time::Duration::from_secs(10)
+        std::time::Duration::from_secs(120)
     ));
     device.record_write();
     device.prepare_handover().unwrap();

@@ -24,7 +24,7 @@ fn backing(device: &Path) -> Option<PathBuf> {
 /// Waits until the device is detached from the file: a process that another test has just started
 /// may briefly hold copies of this process's descriptors.
 fn wait_until_free(device: &Path, image: &Path) {
-    let deadline = Instant::now() + Duration::from_secs(30);
+    let deadline = Instant::now() + Duration::from_secs(120);
     while backing(device).as_deref() == Some(image) {
         assert!(Instant::now() < deadline, "{} is kept", device.display());
         thread::sleep(Duration::from_millis(10));
@@ -71,7 +71,7 @@ fn sequence_number(device: &Path) -> Option<String> {
 /// Waits until this very device is no more: a program that another test has just started may keep it for a moment;
 /// who attaches next removes it.
 fn wait_until_removed(device: &Path, number: Option<&String>) {
-    let deadline = Instant::now() + Duration::from_secs(30);
+    let deadline = Instant::now() + Duration::from_secs(120);
     while sequence_number(device).as_ref() == number {
         assert!(Instant::now() < deadline, "{} is kept", device.display());
         drop(Disk::blank(1));

@@ -73,7 +73,7 @@ impl Store {
     /// that a killed writer left in the write-ahead log is therefore not visible.
     ///
     /// # Errors
-    /// Returns the errors of [`Store::open_to_read`].
+    /// Returns the errors of [`Store::open_read_only`].
     pub fn open_immutable(path: &Path) -> Result<Option<Self>, StoreError> {
         let path = absolute(path)?;
         if !is_there(&path)? {

@@ -17,6 +17,9 @@ use store::{CampaignId, Store};
 
 const CELLS: u32 = 2000;
 const KILLS: u32 = 25;
+/// Maximum number of cells that one writer stores, so that cells remain for the next writers even
+/// if the parent is slow to kill this one.
+const CELLS_PER_WRITER: usize = (CELLS / KILLS) as usize;
 /// Enough phases to make the transaction of a cell long compared with the pauses between
 /// transactions.
 const PHASES: [&str; 12] = ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l"];
@@ -37,13 +40,15 @@ fn write_all_that_is_left(path: &Path) {
         .begin_session(id, &common::environment(1), Nanos(0))
         .unwrap();
     let done = store.finished_cells(id).unwrap();
-    for cell in common::cells(CELLS) {
-        if !done.contains(&cell.id) {
-            store.record(id, &cell, &common::result(&PHASES)).unwrap();
-            println!("{}", cell.id.0);
-            std::io::stdout().flush().unwrap();
-        }
+    let left = common::cells(CELLS);
+    let left = left.iter().filter(|cell| !done.contains(&cell.id));
+    for cell in left.take(CELLS_PER_WRITER) {
+        store.record(id, cell, &common::result(&PHASES)).unwrap();
+        println!("{}", cell.id.0);
+        std::io::stdout().flush().unwrap();
     }
+    // The parent writes nothing and kills this process.
+    std::io::stdin().read_line(&mut String::new()).unwrap();
 }
 
 fn kill_again_and_again() {
@@ -72,6 +77,7 @@ fn write_until_killed(path: &Path, words: u64) -> Vec<CellId> {
     let mut writer = Command::new(std::env::current_exe().unwrap())
         .arg("--write")
         .arg(path)
+        .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
@@ -80,7 +86,7 @@ fn write_until_killed(path: &Path, words: u64) -> Vec<CellId> {
     while told.len() < words as usize {
         let line = lines
             .next()
-            .expect("the plan is longer than all writers come");
+            .expect("a writer stores more cells than the parent waits for");
         told.push(number(line.unwrap()));
     }
     writer.kill().unwrap();

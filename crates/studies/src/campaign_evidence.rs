@@ -33,7 +33,7 @@ pub struct CampaignEvidence {
     margin: Margin,
     /// Reason for figures that depend on the volume size, if it differs from the study.
     out_of_scale: Option<String>,
-    /// Every pair in every figure, in the order of [`Estimates::pairs`].
+    /// Every pair in every figure, in the order of [`PairwiseEstimates::pairs`].
     pairs: Vec<Vec<Option<ComparisonResult>>>,
 }
 

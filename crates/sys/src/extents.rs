@@ -83,7 +83,7 @@ pub fn extents(file: &File) -> io::Result<Vec<Extent>> {
 
 /// Returns the extents of a file. If the filesystem does not support FIEMAP (ReiserFS, for
 /// example), queries blocks instead (`FIBMAP`, which needs `CAP_SYS_RAWIO`), but at most the first
-/// [`MOST_BLOCKS`] blocks of a large file.
+/// [`MAX_BLOCKS`] blocks of a large file.
 ///
 /// # Errors
 /// Returns the error of the kernel: `EINVAL` if the filesystem does not support FIBMAP either.

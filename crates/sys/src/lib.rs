@@ -22,6 +22,8 @@ pub mod memory;
 pub mod mount_id;
 pub mod mounts;
 pub mod namespace;
+#[cfg(test)]
+mod own_process;
 pub mod plain_file;
 pub mod pressure;
 pub mod process;

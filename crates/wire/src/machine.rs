@@ -3,8 +3,8 @@
 //! The orchestrator starts `fsarena agent --machine` there, as a child or through ssh, and writes
 //! [`Request`]s, a line of JSON each; the agent writes [`Answer`]s. When its standard input closes,
 //! the agent removes all files it has created and ends. A network connection may break silently, so
-//! the orchestrator sends a heartbeat every [`PULSE`], and the agent answers each one. After
-//! [`MISSING`] missing heartbeats the connection is considered lost.
+//! the orchestrator sends a heartbeat every [`HEARTBEAT_INTERVAL`], and the agent answers each one. After
+//! [`MAX_MISSED_HEARTBEATS`] missing heartbeats the connection is considered lost.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -24,7 +24,7 @@ pub const HEARTBEAT_INTERVAL: Duration = Duration::from_secs(2);
 pub const MAX_MISSED_HEARTBEATS: u32 = 10;
 
 /// Request to the agent of a machine. Requests run one at a time, except cells, [`Request::Stop`]
-/// and [`Request::Pulse`].
+/// and [`Request::Heartbeat`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "request", content = "with", rename_all = "kebab-case")]
 pub enum HostRequest {
@@ -205,7 +205,7 @@ pub enum HostReply {
         /// Total number of bytes.
         total: u64,
     },
-    /// A device is about to be erased that holds something; [`Request::AllowErasing`] lets it.
+    /// A device is about to be erased that holds something; [`Request::ConfirmErase`] lets it.
     #[serde(rename = "may-erase")]
     ConfirmErase {
         /// The device.

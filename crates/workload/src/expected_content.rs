@@ -79,7 +79,7 @@ impl ExpectedFile {
         }
     }
 
-    /// A file that was just copied from elsewhere, with the checksums of its blocks ([`sum_of`]).
+    /// A file that was just copied from elsewhere, with the checksums of its blocks ([`block_checksum`]).
     pub fn copied(name: &str, size: u64, sums: Arc<[u64]>) -> Self {
         Self {
             copied: Some(sums),

@@ -1,7 +1,7 @@
 //! The workloads, and the meters around them.
 //!
-//! An operation ([`model::Op`]) is performed in a [`Workspace`] and counted in a [`Tally`]; a
-//! [`Meter`] reads clocks and counters before and after. Everything happens below one directory.
+//! An operation ([`model::Op`]) is performed in a [`CellWorkspace`] and counted in a [`ThreadStats`]; a
+//! [`PhaseMeter`] reads clocks and counters before and after. Everything happens below one directory.
 //! Nothing here makes, mounts or checks a filesystem, and nothing talks to the orchestrator.
 
 mod age;

@@ -117,7 +117,7 @@ impl ThreadStats {
         self.start();
     }
 
-    /// Ends a timed part. Work until the next [`Tally::begin`] is not counted, so that a phase can
+    /// Ends a timed part. Work until the next [`ThreadStats::begin`] is not counted, so that a phase can
     /// be repeated with untimed work in between. Results are sums over the parts.
     pub fn pause_timed(&mut self) {
         if let Some(meter) = &mut self.meter {
@@ -126,7 +126,7 @@ impl ThreadStats {
         self.publish();
     }
 
-    /// Returns the elapsed time of the finished timed parts ([`Tally::pause`]).
+    /// Returns the elapsed time of the finished timed parts ([`ThreadStats::pause`]).
     pub fn elapsed(&self) -> Nanos {
         self.meter.as_ref().map_or(Nanos(0), PhaseMeter::elapsed)
     }
@@ -234,14 +234,14 @@ impl ThreadStats {
         }
     }
 
-    /// [`Tally::lap`] for an operation that read bytes.
+    /// [`ThreadStats::finish_op`] for an operation that read bytes.
     #[inline]
     pub fn finish_read(&mut self, bytes: usize) {
         self.bytes += bytes as u64;
         self.finish_op();
     }
 
-    /// [`Tally::lap`] for an operation that wrote bytes.
+    /// [`ThreadStats::finish_op`] for an operation that wrote bytes.
     #[inline]
     pub fn finish_write(&mut self, bytes: usize) {
         self.bytes += bytes as u64;
@@ -249,7 +249,7 @@ impl ThreadStats {
         self.finish_op();
     }
 
-    /// Sets the start of the operation that the next [`Tally::lap`] finishes: the start of the
+    /// Sets the start of the operation that the next [`ThreadStats::finish_op`] finishes: the start of the
     /// timed part if opening a file belongs to its first request, or the intended start in an open
     /// loop.
     pub const fn set_op_start(&mut self, at: Nanos) {

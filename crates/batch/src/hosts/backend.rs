@@ -122,7 +122,8 @@ pub struct HostPool<'r, 'a> {
     /// The time since which entries are waiting and no host is running any.
     idle: Option<Instant>,
     pause: Duration,
-    alone: Duration,
+    /// Whether the session ends after this time without any available host.
+    give_up: Box<dyn Fn(Duration) -> bool>,
     first_answer: Duration,
 }
 
@@ -157,7 +158,7 @@ impl<'r, 'a> HostPool<'r, 'a> {
             go_on: go_on.to_owned(),
             idle: None,
             pause: PAUSE,
-            alone: NO_HOST_TIMEOUT,
+            give_up: Box::new(|idle| idle >= NO_HOST_TIMEOUT),
             first_answer: FIRST_ANSWER,
             checks,
             batch,
@@ -174,11 +175,15 @@ impl<'r, 'a> HostPool<'r, 'a> {
         Ok(all)
     }
 
-    /// Sets the delay before a lost host is contacted again and the maximum time without any
-    /// available host.
+    /// Sets the delay before a lost host is contacted again, and the condition for giving up, which
+    /// gets the time without any available host.
     #[must_use]
-    pub const fn with_retry_delay(mut self, pause: Duration, alone: Duration) -> Self {
-        (self.pause, self.alone) = (pause, alone);
+    pub fn with_retries(
+        mut self,
+        pause: Duration,
+        give_up: impl Fn(Duration) -> bool + 'static,
+    ) -> Self {
+        (self.pause, self.give_up) = (pause, Box::new(give_up));
         self
     }
 
@@ -189,7 +194,7 @@ impl<'r, 'a> HostPool<'r, 'a> {
         let since = Instant::now();
         while !asked.is_empty() && !self.stop.load(Ordering::Relaxed) {
             let longest = match self.board.slots() {
-                0 => self.alone,
+                0 => NO_HOST_TIMEOUT,
                 _ => self.first_answer,
             };
             if since.elapsed() >= longest {
@@ -449,7 +454,7 @@ impl<'r, 'a> HostPool<'r, 'a> {
         let since = *self.idle.get_or_insert_with(Instant::now);
         let can_come =
             (0..self.hosts.len()).any(|h| self.board.standing(h) == HostState::Unreachable);
-        !can_come || since.elapsed() >= self.alone
+        !can_come || (self.give_up)(since.elapsed())
     }
 
     /// Why no host runs what is left.
@@ -481,7 +486,7 @@ impl<'r, 'a> HostPool<'r, 'a> {
         }
     }
 
-    /// Stops all workers and waits up to `CLEARING` for them; results sent during that time are
+    /// Stops all workers and waits up to `WORKER_EXIT_TIMEOUT` for them; results sent during that time are
     /// stored.
     fn end_workers(&mut self) {
         self.workers

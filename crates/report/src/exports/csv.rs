@@ -3,7 +3,7 @@
 //! Format: RFC 4180, UTF-8. Values are in the unit of their line and are not rounded. A result
 //! without a value has its status and, if recorded, the reason. A cell that died outside its phases
 //! (mkfs, mount) has a line for that step, without a metric. Text from outside is never a formula
-//! in a spreadsheet ([`no_formula`]).
+//! in a spreadsheet ([`escape_formula`]).
 
 use std::collections::BTreeMap;
 

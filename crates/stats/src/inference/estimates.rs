@@ -307,7 +307,7 @@ impl PairDifferences {
     }
 }
 
-/// Returns every pair of this number of contenders, in the order of [`Estimates::pairs`].
+/// Returns every pair of this number of contenders, in the order of [`PairwiseEstimates::pairs`].
 pub(super) fn all_pairs(count: usize) -> impl Iterator<Item = (usize, usize)> {
     (0..count).flat_map(move |a| (a + 1..count).map(move |b| (a, b)))
 }

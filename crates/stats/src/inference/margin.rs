@@ -44,7 +44,7 @@ pub enum ComparisonVerdict {
     /// None of this is shown.
     NotEnoughRounds {
         /// Number of rounds that would suffice if the estimates stayed the same. `None` if it
-        /// exceeds [`MOST_ROUNDS`], or if the noise is unknown.
+        /// exceeds [`MAX_ROUNDS`], or if the noise is unknown.
         rounds: Option<u32>,
     },
 }

@@ -5,7 +5,7 @@
 //! estimated from its rounds *and* from all other rows and pairs ([`moderated`]), every claim is
 //! made against one margin of relevance ([`margin`]), contenders are compared with the best instead
 //! of all with all ([`best`]), and the number of claims is corrected for ([`multiplicity`]). The
-//! share of false marks over all rows of a report is at most [`FALSE_LIMIT`], and so is the
+//! share of false marks over all rows of a report is at most [`FDR_LIMIT`], and so is the
 //! probability of any false claim over all its uses. `make error-rates` measures both.
 //!
 //! All inputs are natural logarithms of costs (lower is better). The computation uses no random

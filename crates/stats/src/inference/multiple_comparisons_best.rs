@@ -52,7 +52,7 @@ pub fn family_level(family: usize) -> f64 {
 }
 
 impl PairwiseEstimates {
-    /// Returns the standings of all rows. At most [`FALSE_LIMIT`] of the verdicts "worse" is false,
+    /// Returns the standings of all rows. At most [`FDR_LIMIT`] of the verdicts "worse" is false,
     /// and likewise of the verdicts "equal".
     pub fn rows(&self, margin: Margin) -> Vec<BestComparison> {
         standings(&self.rows, &self.costs, self.costs.contenders, margin)
@@ -104,7 +104,7 @@ impl PairwiseEstimates {
     }
 
     /// The standings of uses, each given by the weights of the rows, among all contenders. With all of them together, the
-    /// chance that a shortlist does not hold the best, or a bound or an equality is false, is at most [`FALSE_LIMIT`].
+    /// chance that a shortlist does not hold the best, or a bound or an equality is false, is at most [`FDR_LIMIT`].
     pub fn uses(&self, weights: &[Vec<f64>], margin: Margin) -> Vec<BestComparison> {
         let everybody = vec![true; self.costs.contenders];
         let question = |weights| Contrast {

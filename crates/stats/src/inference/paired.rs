@@ -1,6 +1,6 @@
 //! Compares two series: a contender in two campaigns, or two contenders of one.
 //!
-//! All compared results are one family, like the rows of a report: at most [`FALSE_LIMIT`] of the
+//! All compared results are one family, like the rows of a report: at most [`FDR_LIMIT`] of the
 //! verdicts "different" is false, and without any difference at most this share of comparisons
 //! contains one.
 
@@ -38,7 +38,7 @@ pub enum BlockDesign {
 pub struct PairedResult {
     /// The number of its row: the same of all contenders.
     pub row: usize,
-    /// The number of its test, as in [`super::RowCosts`].
+    /// The number of its test, as in [`super::LogCosts`].
     pub test: usize,
     /// The number of its contender; a comparison may have several contenders.
     pub contender: usize,
@@ -76,7 +76,7 @@ pub fn compare_pairs(
 
 impl PairwiseEstimates {
     /// Compares every pair of contenders in every row, the second relative to the first, in the
-    /// order of [`Estimates::pairs`]. All pairs are one family.
+    /// order of [`PairwiseEstimates::pairs`]. All pairs are one family.
     pub fn every_pair(&self, margin: Margin) -> Vec<Vec<Option<ComparisonResult>>> {
         let contenders = self.costs.contenders;
         let pairs: Vec<(usize, usize)> = all_pairs(contenders).collect();

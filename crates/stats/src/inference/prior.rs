@@ -131,7 +131,7 @@ impl Prior {
 }
 
 /// Returns the upper limit of a variance with these degrees of freedom, as a multiple of its
-/// estimate, at the confidence of [`CAUTION`]: f divided by the lower quantile of χ² (E. B. Wilson
+/// estimate, at the confidence of [`Z_90`]: f divided by the lower quantile of χ² (E. B. Wilson
 /// and M. M. Hilferty, Proc. Natl. Acad. Sci. 17, 1931).
 fn upper_limit(freedom: f64) -> f64 {
     let ninth = 2.0 / (9.0 * freedom);

@@ -108,7 +108,7 @@ impl RankedCosts {
     }
 
     /// Compares every pair of contenders in every row. Returns for each row number the cost of the
-    /// second of each pair relative to the first, in the order of [`Estimates::pairs`].
+    /// second of each pair relative to the first, in the order of [`PairwiseEstimates::pairs`].
     pub fn every_pair(&self, margin: Margin) -> BTreeMap<usize, Vec<Option<ComparisonResult>>> {
         let rows = self.numbers.keys().copied();
         rows.zip(self.estimates().every_pair(margin)).collect()

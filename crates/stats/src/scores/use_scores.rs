@@ -7,7 +7,7 @@
 //! one of [`crate::Overall`], over these results. Groups are weighted as in that module; the cost
 //! of a contender is the median over rounds. Groups without results are ignored. The contenders
 //! that may be the best are found by a test of the weighted cost
-//! ([`crate::inference::Estimates::weighed`]).
+//! ([`crate::inference::PairwiseEstimates::weighed`]).
 
 use std::collections::BTreeMap;
 

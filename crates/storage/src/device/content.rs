@@ -4,7 +4,7 @@
 //! The start and the end are read completely, followed by every location of [`places`] and by
 //! random blocks, until enough were zero that few blocks can contain data. Small devices, and
 //! sparse files whose holes are known, are read completely. Data in few blocks elsewhere may be
-//! missed: [`Sight`] gives the bound.
+//! missed: [`ScanCoverage`] gives the bound.
 
 use std::fs::File;
 use std::io;

@@ -220,7 +220,7 @@ impl ExclusiveDevice {
     /// Returns the state that the writer must find, or `None` for a regular file.
     ///
     /// # Errors
-    /// Returns the errors of [`HeldDevice::claim`].
+    /// Returns the errors of [`ExclusiveDevice::claim`].
     pub fn prepare_handover(&mut self) -> Result<Option<DiskWriteState>, DeviceRefusal> {
         self.claim()?;
         Ok(match &self.kind {

@@ -6,7 +6,7 @@ use super::columns::Columns;
 use crate::trace::{SyncEvent, Syscall};
 
 /// Makes the functions below of a line for each call: its number, and its parts in their order in the file, each with
-/// the method of [`Coder`] that takes it.
+/// the method of [`ColumnCoder`] that takes it.
 macro_rules! calls {
     ($($number:literal $name:ident { $($part:ident: $coded:ident),* })*) => {
         /// The number of a call; those of [`Order`] follow the others.

@@ -56,7 +56,7 @@ pub enum DecodeError {
 }
 
 impl Trace {
-    /// The trace as a file has it. The same trace gives the same bytes. One with more than [`MOST_OPERATIONS`] is
+    /// The trace as a file has it. The same trace gives the same bytes. One with more than [`MAX_OPERATIONS`] is
     /// written, but not read again.
     pub fn encode(&self) -> Vec<u8> {
         let mut coder = ColumnCoder::new(Writer::default());

@@ -67,7 +67,7 @@ pub struct TargetLog {
     before: u64,
 }
 
-/// Files that are open during the timed part, in the order of [`Things`].
+/// Files that are open during the timed part, in the order of [`MixTargets`].
 pub struct OpenTargets {
     /// The files.
     pub files: Vec<IoFile>,
