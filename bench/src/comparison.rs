@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::process::Command;
 
 use anyhow::Context;
+use backend::MemoryCgroup;
 use model::{Bytes, Phase};
-use run::MemoryCgroup;
 use serde::Serialize;
 
 use crate::paired::{self, Comparison};

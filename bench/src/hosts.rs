@@ -9,18 +9,18 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, ensure};
 use batch::{Batch, CollectBackend, EntryRange, PlanInput, ResultDirectory, WorkerShare};
+use campaign::run::in_memory::{self, FakeBackend};
+use campaign::run::{
+    CampaignEnd, CellBackend, CellUpdate, ResultSink, RunLimits, StopFlag, StoredCampaign,
+};
+use campaign::store::Store;
 use clap::Args;
 use config::Catalog;
 use guest::GuestCopy;
 use model::{
     Calibration, Campaign, CampaignResults, Cell, CellResult, Environment, Nanos, SeededRng, Test,
 };
-use orchestrate::in_memory::{self, FakeBackend};
-use orchestrate::{
-    CampaignEnd, CellBackend, CellUpdate, ResultSink, RunLimits, StopFlag, StoredCampaign,
-};
 use report::{DocumentOptions, ReportFormat, render};
-use store::Store;
 use sys::clock;
 
 /// Options of `hosts`.
@@ -183,7 +183,7 @@ impl CellBackend for Hosts {
 }
 
 fn complete<L: ResultSink, B: CellBackend>(ledger: &mut L, backend: &mut B) -> anyhow::Result<()> {
-    let ended = orchestrate::run(
+    let ended = campaign::run::run(
         ledger,
         backend,
         &RunLimits::default(),
@@ -205,7 +205,7 @@ fn planned(campaign: &Campaign, directory: &Path) -> anyhow::Result<()> {
     };
     let planned = PlanInput {
         campaign,
-        cells: &plan::plan(campaign),
+        cells: &campaign::plan::plan(campaign),
         environment: in_memory::environment(),
         guest: &carry,
         program: Path::new("/bin/true"),
@@ -237,7 +237,11 @@ fn collect(directory: &Path, store: &mut Store) -> anyhow::Result<CampaignResult
     let batch = Batch::open(directory)?;
     let results = ResultDirectory::of(&batch)?;
     let plan = batch.plan();
-    let id = store.begin_campaign(&plan.campaign, &plan::plan(&plan.campaign), plan.planned)?;
+    let id = store.begin_campaign(
+        &plan.campaign,
+        &campaign::plan::plan(&plan.campaign),
+        plan.planned,
+    )?;
     let mut backend = CollectBackend::new(&results, &plan.environment);
     complete(&mut StoredCampaign { store, id }, &mut backend)?;
     Ok(store.load(id)?)

@@ -8,9 +8,9 @@ use std::path::Path;
 use std::sync::LazyLock;
 
 use batch::{Batch, Digest, PlanInput, ResultDirectory};
+use campaign::run::in_memory;
 use guest::GuestCopy;
 use model::{CellId, Nanos};
-use orchestrate::in_memory;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -87,7 +87,7 @@ fn planned() -> (TempDir, Batch) {
     };
     let planned = PlanInput {
         campaign: &campaign,
-        cells: &plan::plan(&campaign),
+        cells: &campaign::plan::plan(&campaign),
         environment: in_memory::environment(),
         guest: &carry,
         program: Path::new("/bin/true"),

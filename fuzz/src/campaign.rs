@@ -50,16 +50,16 @@ fn planned(file: &Settings) {
 
 /// A campaign has a cost, and a plan with each cell once.
 pub fn has_a_plan(campaign: &Campaign) {
-    let cost = plan::cost(
+    let cost = campaign::plan::cost(
         campaign,
-        plan::ThroughputModel::default(),
-        &plan::PastDurations::default(),
+        campaign::plan::ThroughputModel::default(),
+        &campaign::plan::PastDurations::default(),
         1,
     );
-    let cells = plan::max_cells(campaign).expect("a small number");
+    let cells = campaign::plan::max_cells(campaign).expect("a small number");
     assert_eq!(cost.cells, cells);
     if cells <= MAX_CELLS {
-        assert_eq!(plan::plan(campaign).len() as u64, cells);
+        assert_eq!(campaign::plan::plan(campaign).len() as u64, cells);
     }
     survives_json(campaign);
 }

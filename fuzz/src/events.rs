@@ -1,9 +1,10 @@
 //! Events of an agent or a guest and the resulting cell; the job that an agent reads.
 
+use backend::cell::events;
+use backend::{CellEnd, CellResultBuilder};
+use model::wire::{CellEvent, CellJob, WorkTarget};
 use model::{CellId, CommandRecord, MountId, Nanos, PhaseResult};
-use run::{CellEnd, CellResultBuilder, events};
 use stats::fixture;
-use wire::{CellEvent, CellJob, WorkTarget};
 
 use crate::property::survives_json;
 use crate::sample::TEST;
@@ -53,7 +54,7 @@ pub fn seeds() -> Vec<Vec<u8>> {
         failure: fixture::failure("mount", "it said no", Some(("EIO", 5, "mount"))),
     };
     let job = CellJob {
-        version: wire::VERSION,
+        version: model::wire::VERSION,
         cell: CellId(1),
         source: None,
         target: WorkTarget::Directory {

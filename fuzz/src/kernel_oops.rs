@@ -1,10 +1,11 @@
 //! Kernel messages of crashes and hangs, on a guest's console and in this machine's log, and the
 //! verdict on them.
 
+use backend::kernel_log::call_trace::CallTrace;
+use backend::kernel_log::{console, hung_tasks};
+use backend::{CellEnd, CellResultBuilder, GuestEnd, StallKind, kernel_log};
+use model::wire::CellEvent;
 use model::{CellResult, KernelEvent, Nanos, Status};
-use run::call_trace::CallTrace;
-use run::{CellEnd, CellResultBuilder, GuestEnd, StallKind, console, hung_tasks, kernel_log};
-use wire::CellEvent;
 
 use crate::property::survives_json;
 use crate::sample::TEST;

@@ -3,7 +3,7 @@
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 
-use run::memory;
+use backend::cell::memory;
 use storage::{environment, host_memory, swap_files, sysfs};
 use sys::{block, kmsg, mounts, process, usage};
 

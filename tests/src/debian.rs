@@ -15,7 +15,7 @@ const RELEASE: &str = "6.1.0-1-amd64";
 /// Size of the unpacked kernel, in bytes.
 const KERNEL_SIZE: usize = 3 << 20;
 /// Timeout for an event that happens within a second or never.
-const NEVER: Duration = Duration::from_secs(60);
+const NEVER: Duration = Duration::from_secs(120);
 
 /// Common beginning of all programs. A blocked program has started a child, which has started
 /// another one.
@@ -158,7 +158,7 @@ impl Debian {
     /// Waits until a step blocks.
     ///
     /// # Panics
-    /// Panics if no step blocks within a minute.
+    /// Panics if no step blocks within two minutes.
     pub fn wait_for_stop(&self) {
         let start = Instant::now();
         while !self.directory.join("stands-still").exists() {

@@ -11,7 +11,7 @@ use crate::faultfs::HANGING;
 
 /// Timeout for the kernel to clean up after killed processes. Normally the wait ends immediately;
 /// the timeout is not part of any measurement.
-const TEARDOWN: Duration = Duration::from_secs(20);
+const TEARDOWN: Duration = Duration::from_secs(120);
 
 /// Every mount, loop device and process that names this path, one line each.
 pub fn find(path: &Path) -> Vec<String> {

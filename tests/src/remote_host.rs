@@ -16,7 +16,7 @@ use nix::unistd::Pid;
 use crate::{Sandbox, succeed};
 
 /// Timeout for sshd to listen.
-const LISTENING: Duration = Duration::from_secs(20);
+const LISTENING: Duration = Duration::from_secs(120);
 
 /// Number of the next host. Each host of a test program has a separate cable.
 static NEXT: AtomicU32 = AtomicU32::new(0);

@@ -4,13 +4,13 @@ use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use backend::{DiskLocation, Executor, GuestExecutor, StandaloneGuestCell};
 use config::Catalog;
 use end_to_end::{guest, program};
 use guest::{Clock, Guest};
+use model::wire::CellJob;
 use model::{Bytes, CellResult, SizeProfile, Test};
-use run::{DiskLocation, Executor, GuestExecutor, StandaloneGuestCell};
 use tempfile::TempDir;
-use wire::CellJob;
 
 /// Less than fsarena gives its own, so that more tests run side by side.
 const MEMORY: Bytes = Bytes::mib(512);

@@ -8,12 +8,14 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use end_to_end::debian::{Debian, STEPS};
 use end_to_end::{CommandOutput, Sandbox, leak_check, run};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::{Pid, Uid, chown};
+
+use crate::stopwatch::Stopwatch;
 
 /// The promise that a user is given for Ctrl-C.
 const PROMISE: Duration = Duration::from_secs(2);
@@ -142,11 +144,11 @@ fn last_line(text: &str) -> &str {
 #[track_caller]
 fn interrupt(place: &Scratch, words: &[&str], step: &str, signal: Signal) {
     let child = place.standing_still(words, step);
-    let asked = Instant::now();
+    let stopwatch = Stopwatch::start();
     send(signal, &child);
     let ended = CommandOutput::from(child.wait_with_output().unwrap());
     let when = format!("{words:?}, {step}, {signal}");
-    assert!(asked.elapsed() < PROMISE, "{when}: {:?}", asked.elapsed());
+    stopwatch.assert_within(PROMISE, &when);
     let ended = ended.assert_code(130);
     assert_eq!(last_line(&ended.stderr), INTERRUPTED, "{when}");
     let told = ended

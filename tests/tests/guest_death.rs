@@ -6,12 +6,12 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use backend::Executor;
 use end_to_end::program;
+use model::wire::{CellEvent, CellJob, WorkTarget};
 use model::{Bytes, CellResult, Nanos, SizeProfile, Status};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
-use run::Executor;
-use wire::{CellEvent, CellJob, WorkTarget};
 
 use crate::guest_bench::{Bench, execute};
 
@@ -19,7 +19,7 @@ const SIZE: Bytes = Bytes::mib(64);
 const TREE: (&str, &str) = ("tree", "tree");
 const LARGE_FILE: (&str, &str) = ("large-file", "large-file");
 /// The longest that anything killed may take to be gone, on a machine that is busy with other tests.
-const SOON: Duration = Duration::from_secs(30);
+const SOON: Duration = Duration::from_secs(120);
 
 #[track_caller]
 fn assert_died(result: &CellResult, status: Status, step: &str, reason: &[&str]) {

@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 
+use backend::{Cacheable, CachedExecutor, CellCache, CellKey, GuestExecutor, SnapshotPool};
 use end_to_end::{guest, program};
 use guest::{Guest, InitramfsContents};
+use model::wire::CellJob;
 use model::{Bytes, CellId, CellResult, Nanos, SizeProfile, Status};
-use run::{Cacheable, CachedExecutor, CellCache, CellKey, GuestExecutor, SnapshotPool};
 use serde::{Deserialize, Serialize};
-use wire::CellJob;
 
 use crate::guest_bench::{Bench, execute};
 
@@ -148,7 +148,8 @@ fn a_fixed_workload_takes_the_same_nanoseconds_as_recorded() {
 fn an_equal_cell_is_served_and_any_other_is_run() {
     let bench = Bench::new(SIZE);
     let test = bench.test("lifecycle", "lifecycle", SizeProfile::Smoke);
-    let cells = CellCache::open(&bench.directory.path().join("cells"), [7; run::SECRET]).unwrap();
+    let cells =
+        CellCache::open(&bench.directory.path().join("cells"), [7; backend::SECRET]).unwrap();
     let executor = bench.model("hpfs");
     let mut job = bench.job("hpfs", &executor, &test);
     let mut cached = CachedExecutor::new(executor, Some(cells), None);

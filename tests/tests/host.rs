@@ -39,6 +39,7 @@ mod site;
 mod source;
 mod ssh;
 mod statistics;
+mod stopwatch;
 mod studies;
 mod sudo;
 mod sweeps;

@@ -6,19 +6,21 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::thread;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
-use end_to_end::gate::Gate;
+use end_to_end::gate::{BlockedContender, Gate};
 use end_to_end::{CommandOutput, Sandbox, leak_check, program, run, succeed};
 use model::{CampaignResults, SeededRng};
 use nix::sys::signal::{Signal, kill, killpg};
 use nix::unistd::Pid;
 
+use crate::stopwatch::Stopwatch;
+
 const KILLS: u32 = 50;
 /// The promise that a user is given for Ctrl-C.
 const PROMISE: Duration = Duration::from_secs(2);
 /// Timeout for an event that happens immediately or never.
-const NEVER: Duration = Duration::from_secs(60);
+const NEVER: Duration = Duration::from_secs(120);
 
 fn campaign(sandbox: &Sandbox) -> Command {
     let mut command = sandbox.campaign(&["ext4", "tmpfs"], "trial");
@@ -29,14 +31,15 @@ fn campaign(sandbox: &Sandbox) -> Command {
 /// Two contenders, two tests, one round.
 const CELLS: usize = 4;
 
-/// Returns a campaign in a directory, with one contender.
+/// Returns a campaign in a directory, with one contender and a test that waits at a gate.
 fn in_a_directory(sandbox: &Sandbox) -> Command {
     let place = sandbox.path("place");
     fs::create_dir_all(&place).expect("a sandbox is writable");
     let mut command = sandbox.fsarena();
     command
         .args(["run", "--profile", "smoke", "--seed", "7"])
-        .args(["--suite", "trial", "--suite", "names", "--dir"])
+        .args(["--suite", "trial", "--suite", "names"])
+        .args(["--suite", "gate", "--dir"])
         .arg(place);
     command
 }
@@ -269,14 +272,17 @@ fn leftovers_with_a_foreign_mount_are_not_removed() {
 fn leftovers_in_a_mounted_directory_are_removed_by_the_next_campaign() {
     let sandbox = Sandbox::new();
     let place = sandbox.path("place");
+    let gate = Gate::in_a_test(&sandbox);
     let mut planned = in_a_directory(&sandbox);
     let of_a_cell = || {
         let entries = fs::read_dir(&place).into_iter().flatten().flatten();
         entries.count() > 0
     };
     let child = start(&mut planned);
-    wait_until("a cell has its directory", of_a_cell);
+    let waiting = gate.reached();
+    assert!(of_a_cell(), "a cell has its directory");
     kill_all_after(child, Duration::ZERO);
+    drop(waiting);
     run(&mut campaign(&sandbox)).assert_code(0);
     assert!(!of_a_cell());
 }
@@ -291,13 +297,17 @@ fn wait_until(what: &str, has_come: impl Fn() -> bool) {
     }
 }
 
-/// Waits until the campaign has mounted a filesystem, in any mount namespace.
-#[track_caller]
-fn wait_for_a_mount(sandbox: &Sandbox) {
-    wait_until("it mounted something", || {
-        let found = leak_check::find(sandbox.root());
-        found.iter().any(|line| line.starts_with("mount: "))
-    });
+/// Starts a campaign of three contenders and waits until one of them is mounted and waits.
+fn start_mounted(sandbox: &Sandbox) -> (Child, BlockedContender) {
+    let gate = Gate::when_mounted(sandbox);
+    let child = start(campaign(sandbox).args(["--contender", "gate"]));
+    let waiting = gate.reached();
+    let found = leak_check::find(sandbox.root());
+    assert!(
+        found.iter().any(|line| line.starts_with("mount: ")),
+        "{found:?}"
+    );
+    (child, waiting)
 }
 
 /// Starts a campaign and waits until it is blocked by a driver that never answers.
@@ -320,11 +330,10 @@ fn interrupt(child: Child) -> CommandOutput {
 }
 
 fn end_by(child: Child, signal: Signal) -> CommandOutput {
+    let stopwatch = Stopwatch::start();
     killpg(pid(&child), signal).expect("it is our child");
-    let begin = Instant::now();
     let ended = CommandOutput::from(child.wait_with_output().expect("it is our child"));
-    let took = begin.elapsed();
-    assert!(took < PROMISE, "{signal} took {took:?}");
+    stopwatch.assert_within(PROMISE, signal.as_str());
     ended
 }
 
@@ -341,11 +350,11 @@ fn assert_interrupted(sandbox: &Sandbox, ended: CommandOutput) {
 #[test]
 fn ctrl_c_ends_within_two_seconds_and_the_campaign_can_be_resumed() {
     let sandbox = Sandbox::new();
-    let child = start(&mut campaign(&sandbox));
-    wait_for_a_mount(&sandbox);
+    let (child, waiting) = start_mounted(&sandbox);
     assert_interrupted(&sandbox, interrupt(child));
+    waiting.release();
     run(&mut resume(&sandbox)).assert_code(0);
-    assert_complete(&sandbox.results(), CELLS);
+    assert_complete(&sandbox.results(), CELLS / 2 * 3);
     sandbox.assert_clean();
 }
 
@@ -353,8 +362,7 @@ fn ctrl_c_ends_within_two_seconds_and_the_campaign_can_be_resumed() {
 fn other_termination_signals_work_like_ctrl_c() {
     for signal in [Signal::SIGTERM, Signal::SIGHUP] {
         let sandbox = Sandbox::new();
-        let child = start(&mut campaign(&sandbox));
-        wait_for_a_mount(&sandbox);
+        let (child, _waiting) = start_mounted(&sandbox);
         assert_interrupted(&sandbox, end_by(child, signal));
     }
 }
@@ -377,7 +385,9 @@ fn a_kill_while_a_driver_hangs_leaves_no_processes() {
 #[test]
 fn ctrl_c_ends_within_two_seconds_while_the_image_is_written() {
     let sandbox = Sandbox::new();
-    let mut command = sandbox.campaign(&["ext4"], "trial");
+    // The campaign cannot end before the signal arrives.
+    let _gate = Gate::new(&sandbox);
+    let mut command = sandbox.campaign(&["ext4", "gate"], "trial");
     let child = start(command.args(["--size", "1GiB"]));
     wait_until("the image is begun", || {
         is_being_written(&sandbox.path("work"))
@@ -389,17 +399,21 @@ fn ctrl_c_ends_within_two_seconds_while_the_image_is_written() {
 fn a_campaign_in_a_directory_is_killed_interrupted_and_resumed() {
     let sandbox = Sandbox::new();
     let place = sandbox.path("place");
+    let gate = Gate::in_a_test(&sandbox);
     let child = start(&mut in_a_directory(&sandbox));
-    wait_until("it writes", || is_being_written(&place));
+    let waiting = gate.reached();
+    assert!(is_being_written(&place), "the test has written a file");
     assert!(kill_after(child, Duration::ZERO), "it was still running");
+    drop(waiting);
     assert_nothing_left(&sandbox);
-    let killed = SystemTime::now();
     let child = start(&mut resume(&sandbox));
-    wait_until("it goes on", || is_written_since(killed, &place));
+    let waiting = gate.reached();
+    assert!(is_being_written(&place), "the test has written a file");
     assert_interrupted(&sandbox, interrupt(child));
     assert_eq!(fs::read_dir(&place).unwrap().count(), 0, "cleaned up");
+    waiting.release();
     run(&mut resume(&sandbox)).assert_code(0);
-    assert_complete(&sandbox.results(), CELLS / 2);
+    assert_complete(&sandbox.results(), CELLS / 2 + 1);
     assert_eq!(fs::read_dir(&place).unwrap().count(), 0, "cleaned up");
 }
 
@@ -419,15 +433,12 @@ fn a_campaign_is_run_by_one_process_at_a_time() {
 #[test]
 fn a_campaign_in_a_directory_is_run_by_one_process_at_a_time() {
     let sandbox = Sandbox::new();
-    let mut command = in_a_directory(&sandbox);
-    let child = start(command.args(["--rounds", "20"]));
     let place = sandbox.path("place");
-    wait_until("it writes", || is_being_written(&place));
-    kill(pid(&child), Signal::SIGSTOP).unwrap();
-    let second = run(&mut resume(&sandbox));
-    kill(pid(&child), Signal::SIGCONT).unwrap();
+    let gate = Gate::in_a_test(&sandbox);
+    let child = start(&mut in_a_directory(&sandbox));
+    let _waiting = gate.reached();
+    let second = run(&mut resume(&sandbox)).assert_code(3);
     assert_interrupted(&sandbox, interrupt(child));
-    let second = second.assert_code(3);
     assert!(second.stderr.contains("another process"), "{second:?}");
     assert_eq!(fs::read_dir(&place).unwrap().count(), 0, "cleaned up");
 }
@@ -457,19 +468,11 @@ fn resuming_a_complete_campaign_removes_leftovers_of_a_kill() {
     sandbox.assert_clean();
 }
 
-/// Whether some file of the work directory has bytes in it.
+/// Whether some file below a directory has bytes in it.
 fn is_being_written(directory: &Path) -> bool {
-    is_written_since(SystemTime::UNIX_EPOCH, directory)
-}
-
-/// Whether anything below was written after that instant.
-fn is_written_since(instant: SystemTime, directory: &Path) -> bool {
-    let written = |file: &Metadata| {
-        file.is_file() && file.len() > 0 && file.modified().is_ok_and(|at| at > instant)
-    };
+    let written = |file: &Metadata| file.is_file() && file.len() > 0;
     let entries = fs::read_dir(directory).into_iter().flatten().flatten();
     entries.map(|entry| entry.path()).any(|path| {
-        path.is_dir() && is_written_since(instant, &path)
-            || path.metadata().is_ok_and(|f| written(&f))
+        path.is_dir() && is_being_written(&path) || path.metadata().is_ok_and(|f| written(&f))
     })
 }

@@ -16,7 +16,7 @@ use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 
 /// Timeout for an event that happens immediately or never.
-const NEVER: Duration = Duration::from_secs(60);
+const NEVER: Duration = Duration::from_secs(120);
 const NOBODY: u32 = 65_534;
 
 /// The options of a mount: the sixth field of a line of mountinfo.

@@ -237,7 +237,7 @@ fn wait_until_free(device: &Path) {
         .custom_flags(libc::O_EXCL)
         .open(device)
     {
-        assert!(begun.elapsed() < Duration::from_secs(60), "{error}");
+        assert!(begun.elapsed() < Duration::from_secs(120), "{error}");
         thread::sleep(Duration::from_millis(50));
     }
 }

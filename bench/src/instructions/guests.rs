@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::Context;
+use backend::{DiskLocation, Executor, StandaloneGuestCell};
 use config::Catalog;
 use guest::{Clock, Guest, Recipe};
 use model::{Bytes, Filesystem, Phase, Status, Test};
-use run::{DiskLocation, Executor, StandaloneGuestCell};
 use tempfile::TempDir;
 
 use super::count::{self, Counter, Part};

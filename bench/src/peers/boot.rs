@@ -3,10 +3,10 @@
 //! not exist.
 
 use anyhow::Context;
+use backend::{DiskLocation, StandaloneGuestCell};
 use config::Catalog;
 use guest::{Clock, Recipe};
 use model::{Bytes, SizeProfile, Test};
-use run::{DiskLocation, StandaloneGuestCell};
 
 use crate::guest_paths;
 use crate::peers::{Sample, Samples};

@@ -8,7 +8,7 @@ use std::{fmt, fs};
 
 use model::CommandRecord;
 use model::op::{ARCHIVES, Exec};
-use wire::CellEvent;
+use model::wire::CellEvent;
 use workload::OpError;
 
 use crate::command::{self, record};

@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use model::Nanos;
+use model::wire::CellEvent;
 use sys::clock;
-use wire::CellEvent;
 
 /// The agent's end of the channel to the orchestrator.
 #[derive(Clone)]

@@ -39,7 +39,7 @@ const POLL: Duration = Duration::from_millis(1);
 /// are printed on the console, and the orchestrator sees the channel close.
 pub fn run_guest_init(channel: &str) -> io::Error {
     let begin = || {
-        eprintln!("{}", wire::CONSOLE_MARK);
+        eprintln!("{}", model::wire::CONSOLE_MARK);
         isolation::spawn_isolated(false).map(drop)
     };
     if let Err(error) = prepare(channel).and_then(|()| begin()) {

@@ -55,7 +55,7 @@ pub fn watch(events: EventWriter, silence: Nanos) -> io::Result<()> {
 fn tell() -> io::Result<()> {
     fs::write(LOG_SETTING, "on\n")?;
     let mut log = OpenOptions::new().write(true).open(LOG)?;
-    line(&mut log, wire::STACKS_BEGIN)?;
+    line(&mut log, model::wire::STACKS_BEGIN)?;
     for stack in process::all().iter().flat_map(process::kernel_stacks) {
         let (head, frames) = stack.split_once('\n').unwrap_or((&stack, ""));
         line(&mut log, head)?;
@@ -67,7 +67,7 @@ fn tell() -> io::Result<()> {
     }
     SHOW.iter()
         .try_for_each(|command| fs::write(COMMANDS, command))?;
-    line(&mut log, wire::STACKS_END)
+    line(&mut log, model::wire::STACKS_END)
 }
 
 /// Writes one line of the log. Each write call creates one log record.

@@ -11,8 +11,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
+use model::wire::CellEvent;
 use sys::block::BlockStats;
-use wire::CellEvent;
 use workload::Progress;
 
 use crate::event_writer::EventWriter;

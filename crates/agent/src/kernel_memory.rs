@@ -1,8 +1,8 @@
 //! Memory used by the filesystem of a cell, compared with the state before its creation.
 
+use model::wire::{CellJob, WorkTarget};
 use model::{Bytes, DriverKind, KernelMemoryUse};
 use sys::kernel_memory;
-use wire::{CellJob, WorkTarget};
 
 /// Looks at the memory of one cell's filesystem.
 pub struct KernelMemoryProbe {

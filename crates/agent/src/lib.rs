@@ -1,8 +1,8 @@
 //! Runs one cell: creates the filesystem, mounts it, runs the phases and cleans up.
 //!
 //! The agent is the same program as the orchestrator. It runs as a child process in separate
-//! namespaces, so that its exit removes all its mounts and processes. It reads one [`wire::Job`]
-//! and writes [`wire::Event`]s; it stores and judges no results.
+//! namespaces, so that its exit removes all its mounts and processes. It reads one [`model::wire::Job`]
+//! and writes [`model::wire::Event`]s; it stores and judges no results.
 
 mod command;
 mod command_runner;
@@ -30,7 +30,7 @@ use std::process::ExitCode;
 use std::thread;
 
 use model::Failure;
-use wire::{CellEvent, CellJob, SourceLocation, WorkTarget};
+use model::wire::{CellEvent, CellJob, SourceLocation, WorkTarget};
 
 use crate::event_writer::EventWriter;
 use crate::kernel_memory::KernelMemoryProbe;
@@ -53,7 +53,7 @@ const ORPHANED: i32 = 3;
 pub fn serve(restricted: bool) -> io::Result<ExitCode> {
     let events = EventWriter::new(io::stdout());
     events.send(&CellEvent::Hello {
-        version: wire::VERSION,
+        version: model::wire::VERSION,
     });
     let mut line = String::new();
     io::stdin().lock().read_line(&mut line)?;
@@ -68,11 +68,11 @@ pub fn serve(restricted: bool) -> io::Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     isolation::enter_namespaces()?;
-    if job.version != wire::VERSION {
+    if job.version != model::wire::VERSION {
         let theirs = job.version;
         return Err(io::Error::other(format!(
             "the job is of version {theirs}, not {}",
-            wire::VERSION
+            model::wire::VERSION
         )));
     }
     match begin(&job, &events, restricted) {

@@ -19,12 +19,12 @@ use landlock::{
     ABI, Access, AccessFs, CompatLevel, Compatible, Ruleset, RulesetAttr, RulesetCreatedAttr,
     path_beneath_rules,
 };
+use model::wire::{MultiDevice, Volume};
 use nix::sys::signal::{Signal, kill, killpg};
 use nix::sys::wait::{Id, WaitPidFlag, waitid};
 use nix::unistd::Pid;
 use seccompiler::{BpfProgram, SeccompAction, SeccompFilter};
 use sys::{block, process, sandbox, usage};
-use wire::{MultiDevice, Volume};
 
 use crate::isolation;
 

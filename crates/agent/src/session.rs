@@ -7,13 +7,13 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
+use model::wire::{AgedImageAction, AgedImageInfo, CellEvent, CellJob, SourceLocation, WorkTarget};
 use model::{
     CacheState, CommandRecord, CpuProfile, Failure, Features, MountId, Nanos, Phase, PhaseResult,
     RequestLogChunk, Status,
 };
 use sys::block::BlockStats;
 use sys::mount_id;
-use wire::{AgedImageAction, AgedImageInfo, CellEvent, CellJob, SourceLocation, WorkTarget};
 use workload::{CellWorkspace, OpError};
 
 use crate::command::CommandFailed;

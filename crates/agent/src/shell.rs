@@ -6,7 +6,7 @@ use std::io;
 use std::process::Command;
 
 use model::CommandRecord;
-use wire::{CellJob, Volume, WorkTarget};
+use model::wire::{CellJob, Volume, WorkTarget};
 
 use crate::command::CommandFailed;
 use crate::guest;

@@ -9,9 +9,9 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 
+use model::wire::{GeneratedSource, SourceLocation, Volume};
 use model::{Op, SourceInventory, SyncAtEnd, Test};
 use sys::{mount_id, read_only_mount};
-use wire::{GeneratedSource, SourceLocation, Volume};
 use workload::{CellWorkspace, IoMode, OpError, PhaseMeter, Progress, ScannedSource, ThreadStats};
 
 use crate::sandbox::SandboxedRunner;
@@ -63,7 +63,10 @@ fn mount_device(device: &Path, at: &Path) -> Result<(), String> {
 ///
 /// # Errors
 /// Why the cell cannot be run, or means nothing, in one line.
-pub fn open(source: &wire::SourceMount, progress: Arc<Progress>) -> Result<ScannedSource, String> {
+pub fn open(
+    source: &model::wire::SourceMount,
+    progress: Arc<Progress>,
+) -> Result<ScannedSource, String> {
     let at = match &source.place {
         SourceLocation::Directory { path, at, identity } => {
             let seen = at.as_ref().unwrap_or(path);
@@ -84,7 +87,7 @@ pub fn open(source: &wire::SourceMount, progress: Arc<Progress>) -> Result<Scann
 /// # Errors
 /// Returns a one-line error if it has changed.
 pub fn require_unchanged(
-    source: &wire::SourceMount,
+    source: &model::wire::SourceMount,
     opened: &ScannedSource,
     progress: Arc<Progress>,
 ) -> Result<(), String> {
@@ -95,7 +98,10 @@ pub fn require_unchanged(
     require_contents(source, &found.map_err(|error| error.to_string())?)
 }
 
-fn require_contents(source: &wire::SourceMount, found: &SourceInventory) -> Result<(), String> {
+fn require_contents(
+    source: &model::wire::SourceMount,
+    found: &SourceInventory,
+) -> Result<(), String> {
     match &source.contents {
         Some(expected) if expected != found => Err(format!(
             "the source is not what it was when the campaign began: {expected} then, {found} now, or other times of change"
@@ -130,7 +136,7 @@ fn counting(progress: Arc<Progress>) -> ThreadStats {
 /// Returns a one-line error if the source cannot be mounted or read.
 pub fn survey(place: &SourceLocation) -> Result<SourceInventory, String> {
     mount(place)?;
-    let source = wire::SourceMount {
+    let source = model::wire::SourceMount {
         place: place.clone(),
         prefix: None,
         contents: None,
@@ -162,7 +168,7 @@ pub fn generate(
     step(volume.mount())?;
     let mut workspace = CellWorkspace::new(mountpoint, made.seed);
     let phases = test.phases.iter();
-    for op in phases.filter_map(|phase| wire::generated_tree(&phase.op, prefix)) {
+    for op in phases.filter_map(|phase| model::wire::generated_tree(&phase.op, prefix)) {
         let planted = fill(&op, &mut workspace, Arc::clone(&progress));
         planted.map_err(|error| failed(error.to_string()))?;
     }
@@ -188,10 +194,10 @@ mod tests {
 
     use super::*;
 
-    fn directory(path: &Path, inode: u64) -> wire::SourceMount {
+    fn directory(path: &Path, inode: u64) -> model::wire::SourceMount {
         let open = mount_id::open(path).unwrap();
         let identity = mount_id::identity(&open).unwrap();
-        wire::SourceMount {
+        model::wire::SourceMount {
             place: SourceLocation::Directory {
                 path: path.to_owned(),
                 at: None,

@@ -7,11 +7,11 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
+use model::wire::{MultiDevice, Volume};
 use model::{CommandRecord, DiskWriteState, DriverKind, Failure, Nanos};
 use nix::unistd::Pid;
 use sys::block_claim::{self, DiskChange};
 use sys::{caches, clock, mounts, process, raid0, usage};
-use wire::{MultiDevice, Volume};
 
 use crate::command::{self, CommandFailed};
 use crate::isolation::is_first;

@@ -2,9 +2,9 @@
 
 use std::collections::VecDeque;
 
+use campaign::run::{CellBackend, CellUpdate};
+use model::wire::AbortReason;
 use model::{Calibration, Cell, CellId, Environment, Test};
-use orchestrate::{CellBackend, CellUpdate};
-use wire::AbortReason;
 
 use crate::{BatchError, ResultDirectory, ResultState};
 

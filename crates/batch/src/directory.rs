@@ -249,9 +249,9 @@ impl Batch {
             return Err(damaged(what));
         }
         // Before they are planned: there might be more than memory holds.
-        let cells = plan::max_cells(&plan.campaign);
+        let cells = campaign::plan::max_cells(&plan.campaign);
         let is_sound = cells == Some(u64::from(plan.cells)) && plan.checks <= plan.cells;
-        if !is_sound || u64::from(plan.cells) > plan::MAX_CELLS {
+        if !is_sound || u64::from(plan.cells) > campaign::plan::MAX_CELLS {
             let what = format!("{PLAN} has not the cells of its campaign");
             return Err(damaged(what));
         }
@@ -412,7 +412,7 @@ impl Batch {
     /// # Errors
     /// When the index is not that of the campaign.
     pub fn all(&self) -> Result<Vec<BatchEntry>, BatchError> {
-        let cells = plan::plan(&self.plan.campaign);
+        let cells = campaign::plan::plan(&self.plan.campaign);
         let names: Vec<Digest> = cells.iter().map(|cell| self.name_of(cell)).collect();
         let is_it = number(cells.len()) == self.plan.cells;
         let checked: Vec<&Digest> = checked(&names, self.plan.checks as usize).collect();

@@ -4,8 +4,8 @@ use model::{CellResult, CommandRecord, Nanos, PhaseResult};
 
 /// Returns a result with two phases and one step.
 pub fn result() -> CellResult {
-    let test = orchestrate::in_memory::test();
-    let result = orchestrate::in_memory::ok_result(&test);
+    let test = campaign::run::in_memory::test();
+    let result = campaign::run::in_memory::ok_result(&test);
     let phase = |name: &str| PhaseResult {
         phase: name.to_owned(),
         elapsed: Nanos(1000),

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use campaign::run::ResultSink;
 use model::{
     Calibration, Campaign, CampaignResults, Cell, CellId, CellRecord, CellResult, Environment,
     Status, ToolVersion,
 };
-use orchestrate::ResultSink;
 
 use crate::result_file::{self, ResultFile};
 use crate::{Batch, BatchEntry, BatchError, RunKind};

@@ -11,9 +11,9 @@ use batch::{
     Batch, BatchEntry, BatchError, CollectBackend, Digest, EntryRange, RejectedFile,
     ResultDirectory, ResultState, RunKind, WorkerShare,
 };
+use campaign::run::in_memory::{self, FakeBackend};
+use campaign::run::{CampaignEnd, CampaignError, RunLimits, StopFlag};
 use model::{Cell, CellResult, Environment, Failure, Status, Test, ToolVersion};
-use orchestrate::in_memory::{self, FakeBackend};
-use orchestrate::{CampaignEnd, CampaignError, RunLimits, StopFlag};
 use proptest::prelude::*;
 
 use planned::{in_memory_directory, outcome, plan_in, taken};
@@ -35,7 +35,7 @@ fn work_as(
         outcome(cell, test)
     });
     let (mut share, _) = WorkerShare::new(batch, &batch.plan().campaign, entries, host);
-    let ended = orchestrate::run(
+    let ended = campaign::run::run(
         &mut share,
         &mut cells,
         &RunLimits::default(),
@@ -62,7 +62,7 @@ fn collect(
     store: &mut in_memory::MemorySink,
 ) -> Result<CampaignEnd, String> {
     let mut backend = CollectBackend::new(results, &Environment::default());
-    let ended = orchestrate::run(
+    let ended = campaign::run::run(
         store,
         &mut backend,
         &RunLimits::default(),
@@ -179,7 +179,7 @@ fn results_of_two_hosts_are_recorded_once_in_one_campaign() {
     let results = ResultDirectory::of(&batch).unwrap();
     assert_eq!(collect(&results, &mut store), Ok(CampaignEnd::Complete));
     let mut alone = in_memory::MemorySink::new(&batch.plan().campaign);
-    let ended = orchestrate::run(
+    let ended = campaign::run::run(
         &mut alone,
         &mut FakeBackend::new(outcome),
         &RunLimits::default(),
@@ -335,7 +335,7 @@ fn another_emulator_is_refused_before_the_first_cell() {
         }],
         ..Environment::default()
     };
-    let error = orchestrate::ResultSink::begin_session(&mut share, &newer).unwrap_err();
+    let error = campaign::run::ResultSink::begin_session(&mut share, &newer).unwrap_err();
     assert!(error.to_string().starts_with("n1 has QEMU 99"), "{error}");
 }
 

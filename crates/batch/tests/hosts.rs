@@ -12,8 +12,8 @@ use std::time::Duration;
 
 use batch::hosts::{HostPool, ReadyHost, WorkerHost};
 use batch::{Batch, EntryRange, ResultDirectory, WorkerShare};
-use orchestrate::in_memory::{self, FakeBackend};
-use orchestrate::{CampaignEnd, Observer, RunLimits, StopFlag};
+use campaign::run::in_memory::{self, FakeBackend};
+use campaign::run::{CampaignEnd, Observer, RunLimits, StopFlag};
 
 use planned::{in_memory_directory, outcome, plan_in, taken};
 
@@ -49,7 +49,7 @@ impl Simulated {
             let mut share =
                 WorkerShare::over_connection(batch, campaign, vec![entry.clone()], name, &send);
             let (mut cells, limits) = (FakeBackend::new(outcome), RunLimits::default());
-            orchestrate::run(&mut share, &mut cells, &limits, &(), &StopFlag::default()).unwrap();
+            campaign::run::run(&mut share, &mut cells, &limits, &(), &StopFlag::default()).unwrap();
         }
         Self {
             name,
@@ -148,8 +148,15 @@ fn on_hosts(
     };
     notes.go_if_complete();
     // A host is contacted for the second time when the first refusal is known.
-    let refusals: Vec<_> = hosts.iter().map(|host| Arc::clone(&host.refusals)).collect();
-    let give_up = move |_| refusals.iter().any(|times| times.load(Ordering::SeqCst) > 1);
+    let refusals: Vec<_> = hosts
+        .iter()
+        .map(|host| Arc::clone(&host.refusals))
+        .collect();
+    let give_up = move |_| {
+        refusals
+            .iter()
+            .any(|times| times.load(Ordering::SeqCst) > 1)
+    };
     let mut results = ResultDirectory::of(batch).unwrap();
     let hosts = hosts
         .into_iter()
@@ -161,7 +168,7 @@ fn on_hosts(
         Ok(hosts) => hosts.with_retries(Duration::from_millis(1), give_up),
         Err(error) => return (Vec::new(), Err(error.to_string())),
     };
-    let ended = orchestrate::run(store, &mut hosts, &RunLimits::default(), &notes, &stop);
+    let ended = campaign::run::run(store, &mut hosts, &RunLimits::default(), &notes, &stop);
     drop(hosts);
     (
         notes.noted.into_inner(),
@@ -200,7 +207,7 @@ fn other_hosts_run_the_entries_of_a_lost_host() {
     let mut alone = in_memory::MemorySink::new(&batch.plan().campaign);
     let mut cells = FakeBackend::new(outcome);
     let limits = RunLimits::default();
-    orchestrate::run(&mut alone, &mut cells, &limits, &(), &StopFlag::default()).unwrap();
+    campaign::run::run(&mut alone, &mut cells, &limits, &(), &StopFlag::default()).unwrap();
     assert_eq!(taken(&store), taken(&alone));
     let results = ResultDirectory::of(&batch).unwrap();
     assert_eq!(

@@ -6,13 +6,13 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::Context;
+use backend::CellCache;
+use backend::{AcquiredResources, GuestResources, LocalBackend};
+use campaign::run::{CellBackend, CellUpdate, StopFlag};
+use campaign::store::CampaignId;
 use guest::Guest;
-use machine::{AcquiredResources, GuestResources, LocalBackend};
+use model::wire::AbortReason;
 use model::{Campaign, Cell, CellId, CellResult, Sampling, Test};
-use orchestrate::{CellBackend, CellUpdate, StopFlag};
-use run::CellCache;
-use store::CampaignId;
-use wire::AbortReason;
 
 use crate::output::erase_question::EraseConfirmation;
 use crate::output::exit::{EnvironmentError, UserInterrupt};

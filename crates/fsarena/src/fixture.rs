@@ -20,7 +20,7 @@ pub fn campaign() -> Campaign {
         seed: 7,
         size: Bytes::mib(20_000),
         memory: Some(Bytes::mib(512)),
-        ..orchestrate::in_memory::campaign(["ext4", "xfs"].map(contender).into(), 3)
+        ..campaign::run::in_memory::campaign(["ext4", "xfs"].map(contender).into(), 3)
     }
 }
 

@@ -4,7 +4,6 @@
 //! by `machine`.
 
 mod args;
-mod campaign;
 mod commands;
 mod cpu_sampling;
 #[cfg(test)]
@@ -14,6 +13,7 @@ mod panic_guard;
 mod past_durations;
 mod paths;
 mod request_logs;
+mod session;
 mod settings;
 mod ssh_host;
 mod stale_directories;

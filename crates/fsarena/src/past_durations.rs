@@ -1,8 +1,8 @@
 //! Run times of cells in earlier campaigns, used to estimate the time of a new one.
 
+use campaign::plan::PastDurations;
+use campaign::store::Store;
 use model::{Campaign, CampaignId, Contender, Nanos, Test};
-use plan::PastDurations;
-use store::Store;
 
 /// Maximum number of earlier campaigns to use, newest first.
 const CAMPAIGNS: usize = 5;
@@ -69,8 +69,8 @@ fn median(mut times: Vec<Nanos>) -> Option<Nanos> {
 
 #[cfg(test)]
 mod tests {
+    use campaign::run::in_memory;
     use model::Bytes;
-    use orchestrate::in_memory;
 
     use super::*;
 
@@ -82,7 +82,7 @@ mod tests {
         let contenders = ["ext4", "xfs"].map(|name| catalog.contender(name).unwrap());
         let campaign = in_memory::campaign(contenders.into(), 2);
         let mut begin = |campaign: &Campaign, seconds: u64| {
-            let cells = plan::plan(campaign);
+            let cells = campaign::plan::plan(campaign);
             let id = store.begin_campaign(campaign, &cells, Nanos(1)).unwrap();
             let environment = model::Environment::default();
             store.begin_session(id, &environment, Nanos(1)).unwrap();

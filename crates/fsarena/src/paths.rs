@@ -7,10 +7,10 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
+use backend::{AgentTransport, LocalTransport, SshTransport};
+use campaign::store::{CampaignId, Store};
 use config::Catalog;
-use machine::{AgentTransport, LocalTransport, SshTransport};
 use model::{SizeProfile, UserDir, UserDirError};
-use store::{CampaignId, Store};
 use sys::safe_path::{SafeDir, UntrustedPath};
 
 use crate::args::cli::GlobalArgs;
@@ -80,7 +80,7 @@ pub fn absolute(option: &str, path: &Path) -> anyhow::Result<PathBuf> {
 pub fn require_utf8(option: &str, path: &Path) -> Result<(), UsageError> {
     match path.to_str() {
         Some(_) => Ok(()),
-        None => Err(UsageError(machine::not_utf8(option, path))),
+        None => Err(UsageError(backend::not_utf8(option, path))),
     }
 }
 

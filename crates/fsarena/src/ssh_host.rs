@@ -7,9 +7,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use anyhow::Context;
+use backend::{SshTransport, error_chain};
 use batch::hosts::{ReadyHost, WorkerHost};
 use batch::{Batch, EntryRange};
-use machine::{SshTransport, error_chain};
 use model::Bytes;
 use report::shell_quote;
 

@@ -4,10 +4,10 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use machine::{AgentTransport, CALIBRATION, unique_name};
+use backend::{AgentTransport, CALIBRATION, unique_name};
+use campaign::store::{CampaignId, Store};
 use model::Campaign;
-use store::{CampaignId, Store};
-use wire::machine::StaleDirectory;
+use model::wire::machine::StaleDirectory;
 
 use crate::args::cli::GlobalArgs;
 use crate::output::exit;
@@ -50,7 +50,7 @@ pub fn find(store: Option<&Store>, searched: &SearchDirs<'_>) -> anyhow::Result<
     campaigns.retain(|(_, campaign)| campaign.host.as_deref() == searched.host);
     let places = campaigns.iter().map(|(_, c)| c.work_dir.clone());
     let places: BTreeSet<PathBuf> = places.chain([searched.work_dir.to_owned()]).collect();
-    let left = machine::find_stale(searched.reach, places.into_iter().collect())?;
+    let left = backend::find_stale(searched.reach, places.into_iter().collect())?;
     let left = left.into_iter().map(|found| Leftover {
         whose: whose(&found, &campaigns),
         found,
@@ -102,7 +102,7 @@ impl Leftover {
         };
         let (whose, size) = (self.whose(), self.found.size);
         let shown = self.found.directory.display();
-        match machine::remove_stale(reach, &self.found.directory, campaign) {
+        match backend::remove_stale(reach, &self.found.directory, campaign) {
             Ok(()) => format!("removed {shown}, which {whose} left when it was killed ({size})"),
             Err(error) => {
                 let why = exit::error_chain(&error);

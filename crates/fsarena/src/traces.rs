@@ -9,12 +9,12 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
+use campaign::run::{CellBackend, CellUpdate};
 use config::Catalog;
 use model::{
     Bytes, Calibration, Campaign, Cell, Environment, Op, Replay, SizeProfile, Suite, Test,
     TraceStats,
 };
-use orchestrate::{CellBackend, CellUpdate};
 use sha2::{Digest, Sha256};
 use sys::safe_path::{SafeDir, default_mode};
 use trace::{Trace, TraceSummary};

@@ -3,10 +3,10 @@
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
+use campaign::store::Store;
 use model::{CampaignResults, Clock, Nanos};
 use serde_json::Value;
 use stats::fixture::{Simulated, on_disks, simulated};
-use store::Store;
 
 const CAMPAIGNS: u64 = 50;
 /// The first that is slower.

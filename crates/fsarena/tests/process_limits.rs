@@ -7,9 +7,9 @@ use std::fs::File;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
+use campaign::store::Store;
 use model::Nanos;
 use stats::fixture;
-use store::Store;
 use told::assert_told;
 
 /// A database with a campaign in it.

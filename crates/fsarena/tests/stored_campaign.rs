@@ -3,12 +3,12 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
+use campaign::store::Store;
 use model::{
     BackendKind, Bytes, Campaign, Cell, CellResult, Environment, Failure, Features, Nanos,
     SizeProfile, Status,
 };
 use serde_json::Value;
-use store::Store;
 use tempfile::TempDir;
 
 struct Stored {
@@ -21,7 +21,7 @@ fn stored() -> Stored {
     let directory = tempfile::tempdir().unwrap();
     let database = directory.path().join("results.db");
     let campaign = campaign();
-    let plan = plan::plan(&campaign);
+    let plan = campaign::plan::plan(&campaign);
     let mut store = Store::open(&database).unwrap();
     let started = Nanos::from_secs(1_760_000_000);
     let id = store.begin_campaign(&campaign, &plan, started).unwrap();

@@ -41,6 +41,7 @@ mod sweep;
 mod units;
 mod use_case;
 mod user_directory;
+pub mod wire;
 mod workload_category;
 
 pub use age::{

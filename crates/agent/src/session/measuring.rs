@@ -1,11 +1,11 @@
 //! Measures one phase: sets the cache state, runs the operation or step, and classifies errors.
 
 use model::op::VolumeStep;
+use model::wire::WorkTarget;
 use model::{
     Bytes, CacheState, Failure, Iteration, Nanos, Op, Phase, PhaseResult, ProbeFeature, ProbeResult,
 };
 use sys::{caches, clock};
-use wire::WorkTarget;
 use workload::{IoMode, OpError, PhaseMeter, ThreadStats};
 
 use super::{PhaseError, Session};

@@ -11,9 +11,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use campaign::run::{CellBackend, CellUpdate, StopFlag};
+use model::wire::AbortReason;
 use model::{Calibration, Cell, CellId, Environment, Test};
-use orchestrate::{CellBackend, CellUpdate, StopFlag};
-use wire::AbortReason;
 
 use super::scheduler::{HostState, MAX_LOSSES, Scheduler, TaskEnd};
 use crate::collected::ended;

@@ -6,9 +6,9 @@ use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::Duration;
 
+use campaign::run::{CellBackend, CellUpdate, StopFlag};
+use model::wire::AbortReason;
 use model::{Calibration, Cell, CellId, Environment, Test};
-use orchestrate::{CellBackend, CellUpdate, StopFlag};
-use wire::AbortReason;
 
 use super::arrays::{self, Array, ArrayTask};
 use super::cluster::{Cluster, SlurmError, Submission};

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use batch::{Batch, PlanInput};
+use campaign::run::in_memory;
 use config::Catalog;
 use guest::GuestCopy;
 use model::{Campaign, Cell, CellResult, Nanos, Test};
-use orchestrate::in_memory;
 
 /// Returns a campaign of two contenders in `rounds` rounds.
 fn campaign(rounds: u32) -> Campaign {
@@ -38,7 +38,7 @@ pub fn plan_in(directory: &Path, rounds: u32, checked: u32) -> Batch {
     };
     let planned = PlanInput {
         campaign: &campaign,
-        cells: &plan::plan(&campaign),
+        cells: &campaign::plan::plan(&campaign),
         environment: in_memory::environment(),
         guest: &carry,
         program: Path::new("/bin/true"),

@@ -14,7 +14,7 @@ pub fn run(args: &AgentArgs) -> anyhow::Result<ExitCode> {
         return Err(agent::run_shell().into());
     }
     if args.machine {
-        return machine::serve(&stop::install_handlers()?);
+        return backend::serve(&stop::install_handlers()?);
     }
     if args.survey {
         return Ok(agent::serve_survey()?);

@@ -3,10 +3,10 @@
 
 use std::process::ExitCode;
 
+use campaign::run::Observer;
 use model::Bytes;
-use orchestrate::Observer;
+use model::wire::machine::CalibrationSubject;
 use serde_json::json;
-use wire::machine::CalibrationSubject;
 
 use crate::args::cli::{CalibrateArgs, GlobalArgs};
 use crate::output::calibration_text;
@@ -35,7 +35,7 @@ pub fn run(args: &CalibrateArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCod
         stop: &stop,
     };
     progress.calibrating();
-    let taken = machine::measure(&*reach, what, &asked, &stop);
+    let taken = backend::measure(&*reach, what, &asked, &stop);
     progress.finish();
     let calibration = taken?;
     if calibration.raw_device.is_none() && !args.overhead {

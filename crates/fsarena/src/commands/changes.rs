@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 use std::process::ExitCode;
 
+use campaign::store::{CampaignId, Store};
 use model::{CampaignResults, ResultSelector};
 use report::{CampaignHead, HistoryOverview, ReportFormat};
 use serde_json::json;
@@ -11,7 +12,6 @@ use stats::{
     AnalysedCampaign, CampaignComparison, CompareFilter, History, Margin, analyse,
     compare_campaigns, history,
 };
-use store::{CampaignId, Store};
 
 use crate::args::cli::GlobalArgs;
 use crate::args::report_args::ReportArgs;

@@ -9,14 +9,13 @@ use std::sync::atomic::Ordering;
 use batch::hosts::{HostPool, WorkerHost};
 use batch::slurm::{Cluster, SlurmBackend, SubmitOptions};
 use batch::{Batch, BatchEntry, CollectBackend, ResultDirectory, ResultState, RunKind};
+use campaign::run::{CampaignEnd, RunLimits, StopFlag};
+use campaign::store::{CampaignId, Store};
 use model::{Bytes, Campaign, CellId, GuestConfig};
-use orchestrate::{CampaignEnd, RunLimits, StopFlag};
-use store::{CampaignId, Store};
 
 use crate::args::batch_args::{CollectArgs, ExternalScheduler, SchedulerArgs};
 use crate::args::cli::GlobalArgs;
 use crate::args::machine_args::SharedCache;
-use crate::campaign;
 use crate::commands::guest as guest_command;
 use crate::commands::plan::VERSION;
 use crate::commands::report as report_command;
@@ -27,6 +26,7 @@ use crate::output::progress::Progress;
 use crate::output::text::{counted, line, print_note};
 use crate::past_durations;
 use crate::paths::{self, shell_path};
+use crate::session;
 use crate::ssh_host::SshHost;
 use crate::stop;
 
@@ -161,7 +161,7 @@ fn begun(
         return Ok(*id);
     }
     let plan = batch.plan();
-    let cells = plan::plan(&plan.campaign);
+    let cells = campaign::plan::plan(&plan.campaign);
     let begun = store.begin_campaign_if_new(&plan.campaign, &cells, plan.planned)?;
     Ok(*id.insert(begun))
 }
@@ -207,7 +207,7 @@ impl Run<'_, '_> {
         let mut backend = CollectBackend::new(self.results, &environment);
         let (limits, asked) = (RunLimits::default(), self.asked);
         let (store, stop) = (&mut *self.store, self.stop);
-        campaign::cells(store, id, &mut backend, &limits, asked, stop, self.go_on)
+        session::cells(store, id, &mut backend, &limits, asked, stop, self.go_on)
     }
 
     /// Has Slurm run what has no result, and takes results as they come.
@@ -228,7 +228,7 @@ impl Run<'_, '_> {
         let mut slurm =
             SlurmBackend::new(self.batch, self.results, cluster, self.go_on, self.stop)?;
         let store = &mut *self.store;
-        let ended = campaign::cells(store, id, &mut slurm, &limits, asked, self.stop, self.go_on);
+        let ended = session::cells(store, id, &mut slurm, &limits, asked, self.stop, self.go_on);
         if ended.is_err() {
             // The results of queued tasks are no longer needed.
             slurm.cancel()?;
@@ -261,7 +261,7 @@ impl Run<'_, '_> {
         let tasks = hosts.slots();
         says(asked, id, batch, &format!("{count} hosts"), tasks);
         let store = &mut *self.store;
-        let ended = campaign::cells(store, id, &mut hosts, &limits, asked, self.stop, self.go_on)?;
+        let ended = session::cells(store, id, &mut hosts, &limits, asked, self.stop, self.go_on)?;
         if ended == CampaignEnd::Complete {
             hosts.clear();
         }

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
 
+use backend::AgentTransport;
 use config::Catalog;
-use machine::AgentTransport;
 use model::{BackendKind, Filesystem, SizeProfile, Suite};
 use serde_json::{Value, json};
 use storage::{Availability, HostInfo, MissingRequirement, check_availability, missing_programs};
@@ -27,7 +27,7 @@ pub fn run(args: &DoctorArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> 
     // Whether a guest was made takes apt a moment, and is no matter for packages.
     let reach = paths::transport(args.host.as_deref())?;
     let (programs, stop) = (paths::programs(&catalog), AtomicBool::new(false));
-    let found = machine::inspect_machine(&*reach, programs, None, Vec::new(), &stop)?;
+    let found = backend::inspect_machine(&*reach, programs, None, Vec::new(), &stop)?;
     let machine = found.machine;
     let (machine, trouble) = match args.packages || reach.is_remote() {
         true => (machine, None),

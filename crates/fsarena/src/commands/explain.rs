@@ -7,15 +7,15 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::Context;
+use campaign::run::StopFlag;
+use campaign::store::{CampaignId, Store};
 use model::{
     Campaign, CampaignResults, CellRecord, CellResult, Clock, CpuProfile, Nanos, PhaseResult,
     Sampling, Status,
 };
-use orchestrate::StopFlag;
 use report::{difference_flame_graph, explanation_text};
 use serde_json::{Value, json};
 use stats::{Analysis, ExplainedSide, Explanation, disk_of_each, explain};
-use store::{CampaignId, Store};
 
 use crate::args::cli::GlobalArgs;
 use crate::args::journal_args::ExplainArgs;

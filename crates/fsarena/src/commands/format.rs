@@ -75,7 +75,7 @@ fn on_device(args: &FormatArgs) -> anyhow::Result<FormattedVolume> {
     };
     let mut device = match &args.erase {
         Some(erase) if args.yes => ExclusiveDevice::acquire_unchecked(&args.device, erase)?,
-        erase => machine::acquire_device(&args.device, erase.as_deref(), &asked)?,
+        erase => backend::acquire_device(&args.device, erase.as_deref(), &asked)?,
     };
     let file = device.claim()?;
     make(args, device.size(), file)

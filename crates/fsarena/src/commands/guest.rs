@@ -10,10 +10,10 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::Context;
+use backend::{BlobStore, CellCache, DirectoryStore, SECRET};
 use config::Catalog;
 use guest::{Guest, GuestError, Recipe, UserKernel};
 use model::{Campaign, Filesystem, SizeProfile, Suite};
-use run::{BlobStore, CellCache, DirectoryStore, SECRET};
 use serde_json::json;
 use sha2::{Digest, Sha256};
 use storage::{GuestContents, HostInfo, MissingRequirement};
@@ -377,9 +377,8 @@ pub fn shared_cells(shared: &SharedCache) -> anyhow::Result<Option<CellCache>> {
     };
     let secret = shared_secret(key)?;
     let shelf: Arc<dyn BlobStore> = match bucket_of(place)? {
-        Some(address) => {
-            bucket::open(&address, &environment()).map_err(|error| UsageError(error.to_string()))?
-        }
+        Some(address) => backend::cache::bucket::open(&address, &environment())
+            .map_err(|error| UsageError(error.to_string()))?,
         None => Arc::new(DirectoryStore::open_shared(&paths::absolute(
             "--cache", place,
         )?)?),
@@ -391,7 +390,7 @@ pub fn shared_cells(shared: &SharedCache) -> anyhow::Result<Option<CellCache>> {
 }
 
 /// The variables that are text.
-fn environment() -> bucket::Environment {
+fn environment() -> backend::cache::bucket::Environment {
     let text = |(name, value): (OsString, OsString)| {
         Some((name.into_string().ok()?, value.into_string().ok()?))
     };
@@ -399,8 +398,8 @@ fn environment() -> bucket::Environment {
 }
 
 /// Returns the bucket address of a cache. Returns `None` if the cache is in a directory.
-fn bucket_of(place: &Path) -> anyhow::Result<Option<bucket::BucketUrl>> {
-    let address = bucket::BucketUrl::parse(&place.to_string_lossy());
+fn bucket_of(place: &Path) -> anyhow::Result<Option<backend::cache::bucket::BucketUrl>> {
+    let address = backend::cache::bucket::BucketUrl::parse(&place.to_string_lossy());
     address.transpose().map_err(|why| UsageError(why).into())
 }
 

@@ -9,13 +9,13 @@ use std::process::{Command, ExitCode, Stdio};
 use std::sync::Arc;
 
 use anyhow::Context;
+use backend::{DiskLocation, Executor, StandaloneGuestCell};
 use batch::result_diff::{NamedValue, ResultDiff, difference, values};
 use clap::ValueEnum;
 use config::Catalog;
 use guest::{Clock, Guest};
 use model::{Bytes, CellResult, Nanos, SizeProfile, Status, Test};
 use nix::unistd::Pid;
-use run::{DiskLocation, Executor, StandaloneGuestCell};
 use serde_json::json;
 use sys::{caches, process};
 use tempfile::TempDir;

@@ -6,11 +6,11 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use campaign::store::{CampaignId, ImportSource, ImportedRow, Store};
 use config::Catalog;
 use import::{InputFormat, NamingOptions, ParsedInput};
 use model::CampaignResults;
 use serde_json::{Value, json};
-use store::{CampaignId, ImportSource, ImportedRow, Store};
 
 use crate::args::cli::GlobalArgs;
 use crate::args::import_args::ImportArgs;

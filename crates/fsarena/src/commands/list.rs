@@ -4,15 +4,15 @@ use std::ffi::OsStr;
 use std::process::ExitCode;
 use std::time::SystemTime;
 
+use backend::{AgedImage, AgedImageCache};
+use campaign::store::CampaignSummary;
 use config::{Catalog, DiskEntry, StudySource};
-use machine::{AgedImage, AgedImageCache};
 use model::{
     AgeProfile, AgeingResult, BackendKind, Bytes, Churn, DriverKind, FACT_TITLES, Filesystem,
     Mechanism, Nanos, SizeProfile, Suite, Test, Unit, UseCase, VirtualTimeMachine,
 };
 use report::UnitScale;
 use serde_json::{Value, json};
-use store::CampaignSummary;
 
 use crate::args::cli::GlobalArgs;
 use crate::args::show_args::{ListArgs, ListTarget};

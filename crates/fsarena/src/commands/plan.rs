@@ -5,12 +5,12 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::Context;
+use backend::compatibility::Incompatibilities;
+use backend::{AcquiredResources, GuestResources, LocalBackend};
 use batch::{Batch, PlanInput};
+use campaign::run::{CellBackend as _, StopFlag};
 use guest::Guest;
-use machine::compatibility::Incompatibilities;
-use machine::{AcquiredResources, GuestResources, LocalBackend};
 use model::{BackendKind, Campaign, CampaignId, Clock, Environment};
-use orchestrate::{CellBackend as _, StopFlag};
 use serde_json::json;
 use sys::clock;
 
@@ -132,7 +132,7 @@ fn write(
         yes: false,
         stop,
     };
-    let cells = plan::plan(&campaign);
+    let cells = campaign::plan::plan(&campaign);
     Ok(Batch::create(
         &output,
         &PlanInput {

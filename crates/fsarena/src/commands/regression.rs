@@ -7,7 +7,7 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use orchestrate::CampaignEnd;
+use campaign::run::CampaignEnd;
 
 use crate::args::cli::GlobalArgs;
 use crate::args::compare_args::{CompareArgs, GuardArgs};

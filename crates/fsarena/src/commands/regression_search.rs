@@ -5,8 +5,9 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use ::campaign::run::CampaignEnd;
+use ::campaign::store::{CampaignId, Store};
 use model::{CampaignResults, Clock, CpuProfile, Nanos};
-use orchestrate::CampaignEnd;
 use report::first_worse_text;
 use serde_json::json;
 use stats::{
@@ -14,7 +15,6 @@ use stats::{
     IncomparableCampaigns, Margin, RegressionCriterion, RegressionSearch, TestedVersion,
     VersionState, analyse, compare_versions, explain_step, first_cell, is_cpu_bound,
 };
-use store::{CampaignId, Store};
 
 use crate::args::cli::GlobalArgs;
 use crate::args::compare_args::GuardArgs;

@@ -4,12 +4,12 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use ::studies::{Replication, Study};
+use campaign::run::CampaignEnd;
+use campaign::store::CampaignId;
 use model::{BackendKind, CampaignResults, Clock};
-use orchestrate::CampaignEnd;
 use report::{CampaignHead, replication_page};
 use serde_json::json;
 use stats::analyse;
-use store::CampaignId;
 
 use crate::args::cli::GlobalArgs;
 use crate::args::run_args::RunArgs;

@@ -5,10 +5,10 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use ::studies::Study;
+use campaign::store::{CampaignId, Store};
 use model::CampaignResults;
 use report::{DocumentOptions, ReportFormat};
 use stats::Analysis;
-use store::{CampaignId, Store};
 use sys::safe_path;
 
 use crate::args::cli::GlobalArgs;

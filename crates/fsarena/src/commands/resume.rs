@@ -3,14 +3,12 @@
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use campaign::run::{CampaignEnd, StopFlag};
+use campaign::store::{CampaignId, Store};
 use model::{Campaign, CampaignResults};
-use orchestrate::{CampaignEnd, StopFlag};
-use store::{CampaignId, Store};
 
 use crate::args::cli::GlobalArgs;
 use crate::args::run_args::ResumeArgs;
-use crate::campaign;
-use crate::campaign::RunContext;
 use crate::commands::guest as guest_command;
 use crate::commands::run as run_command;
 use crate::output::erase_question::{EraseConfirmation, EraseConsent};
@@ -18,6 +16,8 @@ use crate::output::exit::{EnvironmentError, UsageError};
 use crate::output::progress::Progress;
 use crate::output::text::line;
 use crate::paths;
+use crate::session;
+use crate::session::RunContext;
 use crate::stale_directories::{self, SearchDirs};
 use crate::stop;
 use crate::traces;
@@ -92,7 +92,7 @@ fn go_on(
         yes: args.yes,
         stop,
     };
-    campaign::run_to_end(store, id, None, &means, &*reach, &asked, stop)
+    session::run_to_end(store, id, None, &means, &*reach, &asked, stop)
 }
 
 /// Refuses to resume an imported campaign: its command lines come from the imported file and would
@@ -133,8 +133,8 @@ mod tests {
     fn refuses_to_resume_a_campaign_of_other_hosts() {
         let catalog = config::Catalog::builtin().unwrap();
         let contenders = vec![catalog.contender("ext4").unwrap()];
-        let campaign = orchestrate::in_memory::campaign(contenders, 1);
-        let mut stored = orchestrate::in_memory::MemorySink::new(&campaign)
+        let campaign = campaign::run::in_memory::campaign(contenders, 1);
+        let mut stored = campaign::run::in_memory::MemorySink::new(&campaign)
             .read()
             .clone();
         assert!(refuse_spread(&stored).is_ok());

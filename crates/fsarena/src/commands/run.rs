@@ -7,15 +7,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::Context;
 use batch::slurm::Cluster;
+use campaign::plan::{Cost, PastDurations};
+use campaign::run::CampaignEnd;
+use campaign::store::Store;
 use model::{Bytes, Campaign, Cell, Clock};
-use orchestrate::CampaignEnd;
-use plan::{Cost, PastDurations};
 use serde_json::json;
-use store::Store;
 
 use crate::args::cli::GlobalArgs;
 use crate::args::run_args::RunArgs;
-use crate::campaign::{self, RunContext};
 use crate::commands::collect::{self as collect_command, SelectedScheduler};
 use crate::commands::guest as guest_command;
 use crate::commands::plan as plan_command;
@@ -28,13 +27,14 @@ use crate::output::progress::Progress;
 use crate::output::text as output;
 use crate::past_durations;
 use crate::paths;
+use crate::session::{self, RunContext};
 use crate::settings::campaign as request;
 use crate::settings::campaign::ResolvedCampaign;
 use crate::stale_directories::{self, SearchDirs};
 use crate::stop;
 use crate::traces;
-use machine::compatibility::{self, Incompatibilities};
-use wire::machine::FailureKind;
+use backend::compatibility::{self, Incompatibilities};
+use model::wire::machine::FailureKind;
 
 /// Plans, stores, runs and reports a campaign, once per session.
 pub fn run(args: &RunArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
@@ -124,7 +124,7 @@ pub enum RunOutcome {
         /// How it ended.
         ended: anyhow::Result<CampaignEnd>,
         /// Its number.
-        id: store::CampaignId,
+        id: campaign::store::CampaignId,
         /// Store that contains the campaign.
         store: Store,
     },
@@ -159,7 +159,7 @@ pub fn campaign(
         return Err(UsageError(why).into());
     }
     campaign.seed = campaign.seed.wrapping_add(session.into());
-    let plan = plan::plan(&campaign);
+    let plan = campaign::plan::plan(&campaign);
     let store = match args.dry_run {
         true => paths::store_if_any(globals)?,
         false => Some(paths::store(globals)?),
@@ -217,19 +217,19 @@ pub fn campaign(
         yes: means.consent.yes,
         stop,
     };
-    let archives = machine::archives_of_suites(&campaign.suites)?;
+    let archives = backend::archives_of_suites(&campaign.suites)?;
     if !archives.is_empty() {
-        campaign.archives = machine::bring_archives(&*reach, archives, &asked, stop)?;
+        campaign.archives = backend::bring_archives(&*reach, archives, &asked, stop)?;
     }
     let consent = &means.consent;
     let (id, taken) =
-        campaign::store_and_acquire(&mut store, &campaign, &plan, consent, &*reach, &asked, stop)?;
+        session::store_and_acquire(&mut store, &campaign, &plan, consent, &*reach, &asked, stop)?;
     progress.note(&format!(
         "campaign {id}: {}, seed {}",
         output::counted(plan.len() as u64, "cell"),
         campaign.seed
     ));
-    let ended = campaign::run_to_end(&mut store, id, Some(taken), &means, &*reach, &asked, stop);
+    let ended = session::run_to_end(&mut store, id, Some(taken), &means, &*reach, &asked, stop);
     Ok(RunOutcome::Campaign { ended, id, store })
 }
 
@@ -246,18 +246,19 @@ pub fn cost(
         None => None,
     };
     let raw_device = calibration.and_then(|c| c.raw_device);
-    Ok(plan::cost(
+    Ok(campaign::plan::cost(
         campaign,
         cost_page::pace(campaign, raw_device.as_ref()),
         experience,
-        machine::parallel_cells(campaign, jobs) as u64,
+        backend::parallel_cells(campaign, jobs) as u64,
     ))
 }
 
 /// Returns the maximum number of bytes that a campaign may write to disks of this machine. Returns
 /// `None` if it writes to none of them.
 pub fn allowance(campaign: &Campaign, cost: &Cost) -> Result<Option<Bytes>, EnvironmentError> {
-    plan::write_limit(campaign, cost).map_err(|too_much| EnvironmentError(too_much.to_string()))
+    campaign::plan::write_limit(campaign, cost)
+        .map_err(|too_much| EnvironmentError(too_much.to_string()))
 }
 
 /// Reports the plan of a dry run. Runs nothing.
@@ -269,7 +270,7 @@ fn dry_run(
 ) -> anyhow::Result<ExitCode> {
     let misfits = Incompatibilities::of(campaign, compatibility::planned_device_size(campaign))?;
     let misfits: Vec<String> = misfits.lines().collect();
-    let allowance = plan::write_limit(campaign, cost);
+    let allowance = campaign::plan::write_limit(campaign, cost);
     let code = match allowance {
         Ok(_) => ExitReason::Success,
         Err(_) => ExitReason::Environment,
@@ -294,13 +295,13 @@ fn dry_run(
 /// Reports the end of a campaign: the report if it is complete, the command to resume it otherwise.
 pub fn finish(
     ended: anyhow::Result<CampaignEnd>,
-    id: store::CampaignId,
-    store: &store::Store,
+    id: campaign::store::CampaignId,
+    store: &campaign::store::Store,
     strict: bool,
     globals: &GlobalArgs,
 ) -> anyhow::Result<ExitCode> {
     match ended {
-        Err(error) if machine::kind(&error) == FailureKind::Interrupted => interrupted(
+        Err(error) if backend::kind(&error) == FailureKind::Interrupted => interrupted(
             "leftovers of an earlier run may still exist",
             id,
             store,
@@ -335,8 +336,8 @@ pub fn finish(
 /// Reports the remaining resources and the command to resume.
 fn interrupted(
     left: &str,
-    id: store::CampaignId,
-    store: &store::Store,
+    id: campaign::store::CampaignId,
+    store: &campaign::store::Store,
     globals: &GlobalArgs,
 ) -> anyhow::Result<ExitCode> {
     let device = store.load(id)?.campaign.device;

@@ -9,8 +9,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::{sync::mpsc, thread};
 
-use orchestrate::CampaignEnd;
-use wire::machine::FailureKind;
+use campaign::run::CampaignEnd;
+use model::wire::machine::FailureKind;
 
 use crate::args::batch_args::SchedulerArgs;
 use crate::args::cli::GlobalArgs;
@@ -60,7 +60,7 @@ pub fn run(
             let Ok((host, ran)) = said.recv() else { return };
             let begun = ran.begun;
             if let Some(error) = blocks.ended(host, ran) {
-                if machine::kind(&error) == FailureKind::Usage {
+                if backend::kind(&error) == FailureKind::Usage {
                     stop.store(true, Ordering::SeqCst);
                     worst = Some(error);
                 } else {
@@ -69,7 +69,7 @@ pub fn run(
                     print_note(&format!(
                         "{}: {}",
                         hosts[host],
-                        machine::error_chain(&error)
+                        backend::error_chain(&error)
                     ));
                 }
             }
@@ -192,7 +192,7 @@ impl Host<'_> {
                 let whole: BTreeSet<u32> = whole.map(|stored| stored.cell.round).collect();
                 let broken_off = match ended {
                     Ok(CampaignEnd::Complete) => None,
-                    Ok(CampaignEnd::Interrupted) => Some(machine::UserInterrupt.into()),
+                    Ok(CampaignEnd::Interrupted) => Some(backend::UserInterrupt.into()),
                     Err(error) => Some(error),
                 };
                 HostProgress {

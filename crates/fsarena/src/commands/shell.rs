@@ -7,9 +7,9 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use anyhow::Context;
+use backend::{DiskLocation, StandaloneGuestCell};
 use guest::{Clock, InitramfsContents};
 use model::Test;
-use run::{DiskLocation, StandaloneGuestCell};
 use sys::process;
 
 use crate::args::cli::GlobalArgs;

@@ -7,11 +7,11 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::Context;
+use campaign::store::Store;
 use config::{Catalog, StudySource};
 use report::{IndexEntry, Site, StudyEntry, campaign_file};
 use serde_json::{Value, json};
 use stats::{AnalysedCampaign, history};
-use store::Store;
 use studies::Replication;
 use sys::safe_path::{self, SafeDir};
 

@@ -6,11 +6,11 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
-use machine::{CampaignDir, LockOwner};
+use backend::{CampaignDir, LockOwner};
+use campaign::plan::Forecast;
+use campaign::store::{CampaignFollower, CampaignId, CampaignSummary, Store, StoreError};
 use model::{Campaign, Nanos};
-use plan::Forecast;
 use stats::analyse;
-use store::{CampaignFollower, CampaignId, CampaignSummary, Store, StoreError};
 use sys::clock;
 
 use crate::args::cli::{GlobalArgs, WatchArgs};
@@ -165,7 +165,7 @@ impl<'a> Watched<'a> {
         let basis = ForecastContext {
             pace: run_command::cost(campaign, Some(store), &experience, None)?.pace,
             experience,
-            parallel_cells: machine::parallel_cells(campaign, None),
+            parallel_cells: backend::parallel_cells(campaign, None),
         };
         let begin = Instant::now();
         Ok(Self {

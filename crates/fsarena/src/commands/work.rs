@@ -7,12 +7,12 @@ use std::sync::atomic::Ordering;
 use std::{fs, io, thread};
 
 use anyhow::Context;
+use backend::CellCache;
+use backend::{AcquiredResources, GuestResources, LocalBackend};
 use batch::{Batch, BatchEntry, BatchError, EntryRange, RunKind, WorkerShare};
+use campaign::run::{CampaignEnd, CampaignError, RunLimits, StopFlag};
 use guest::Guest;
-use machine::{AcquiredResources, GuestResources, LocalBackend};
 use model::{Campaign, CampaignId};
-use orchestrate::{CampaignEnd, CampaignError, RunLimits, StopFlag};
-use run::CellCache;
 use sys::clock;
 
 use crate::args::batch_args::WorkArgs;
@@ -174,7 +174,7 @@ impl Worker<'_> {
         let guest = Arc::new(self.batch.guest()?);
         let mut local = self.local(campaign, guest, &share)?;
         let traces = Traces::of(campaign, &self.batch.traces())?;
-        let ended = orchestrate::run(
+        let ended = campaign::run::run(
             &mut share,
             &mut traces.wrap_backend(&mut local),
             &RunLimits::default(),
@@ -223,8 +223,8 @@ impl Worker<'_> {
 
     /// Removes what killed workers have left here.
     fn sweep(&self) {
-        for left in machine::find_left_here(std::slice::from_ref(&self.work_dir)) {
-            if let Err(error) = machine::remove_left_here(&left.directory, None) {
+        for left in backend::find_left_here(std::slice::from_ref(&self.work_dir)) {
+            if let Err(error) = backend::remove_left_here(&left.directory, None) {
                 print_note(&format!("{}: {error}", left.directory.display()));
             }
         }

@@ -1,8 +1,8 @@
 //! Formats the estimated cost of a campaign as text: the notes before a large campaign, and the
 //! plan of a dry run. Pure.
 
+use campaign::plan::{Cost, TestCost, ThroughputModel, WriteLimitExceeded};
 use model::{BackendKind, Bytes, Campaign, Nanos, RawDevicePerformance, Unit};
-use plan::{Cost, TestCost, ThroughputModel, WriteLimitExceeded};
 use report::UnitScale;
 
 use crate::output::text::{counted, line, table};
@@ -218,8 +218,8 @@ fn row(test: &TestCost) -> [String; 9] {
 
 #[cfg(test)]
 mod tests {
+    use campaign::plan::PastDurations;
     use model::{CampaignId, RepeatedValue, SizeProfile};
-    use plan::PastDurations;
 
     use super::*;
     use crate::fixture;
@@ -236,7 +236,7 @@ mod tests {
     #[test]
     fn the_plan_of_a_dry_run() {
         let campaign = campaign();
-        let cost = plan::cost(
+        let cost = campaign::plan::cost(
             &campaign,
             ThroughputModel::default(),
             &PastDurations::default(),
@@ -246,13 +246,13 @@ mod tests {
             &campaign,
             &cost,
             &["fat12: takes 255 MiB at most".to_owned()],
-            plan::write_limit(&campaign, &cost)
+            campaign::plan::write_limit(&campaign, &cost)
         ));
     }
 
     #[test]
     fn shows_the_basis_of_the_time_estimate() {
-        let mut cost = plan::cost(
+        let mut cost = campaign::plan::cost(
             &campaign(),
             ThroughputModel::default(),
             &PastDurations::default(),
@@ -278,14 +278,16 @@ mod tests {
 
     #[test]
     fn notes_before_a_sweep() {
-        let cost = plan::cost(
+        let cost = campaign::plan::cost(
             &campaign(),
             ThroughputModel::default(),
             &PastDurations::default(),
             1,
         );
         assert!(cost.is_large());
-        insta::assert_snapshot!(sweep_notes(&cost, Some(plan::DEFAULT_WRITE_LIMIT)).join("\n"));
+        insta::assert_snapshot!(
+            sweep_notes(&cost, Some(campaign::plan::DEFAULT_WRITE_LIMIT)).join("\n")
+        );
     }
 
     /// Measured once with ext4, in seconds: on an image, wall-clock time; in guests in virtual
@@ -294,7 +296,7 @@ mod tests {
     #[test]
     fn estimates_are_within_a_factor_of_two_of_measured_times() {
         let catalog = config::Catalog::builtin().unwrap();
-        let nvme = orchestrate::in_memory::guest(catalog.disk("nvme-consumer").unwrap());
+        let nvme = campaign::run::in_memory::guest(catalog.disk("nvme-consumer").unwrap());
         let announced = |suite, profile, guest: Option<model::GuestConfig>| {
             let mut campaign = Campaign {
                 suites: vec![catalog.suite(suite, profile).unwrap().clone()],
@@ -310,7 +312,7 @@ mod tests {
                 campaign.guest = guest;
             }
             let pace = pace(&campaign, None);
-            plan::cost(&campaign, pace, &PastDurations::default(), 1)
+            campaign::plan::cost(&campaign, pace, &PastDurations::default(), 1)
                 .time
                 .as_secs_f64()
         };

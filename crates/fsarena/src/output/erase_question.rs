@@ -7,7 +7,7 @@ use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use machine::{EraseRequest, UserPrompt};
+use backend::{EraseRequest, UserPrompt};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
 use crate::output::exit::{EnvironmentError, UserInterrupt};

@@ -6,12 +6,12 @@ use std::process::ExitCode;
 use batch::BatchError;
 use batch::hosts::HostsError;
 use batch::slurm::SlurmError;
+use campaign::store::StoreError;
 use clap::error::ErrorKind;
-use store::StoreError;
-use wire::machine::FailureKind;
+use model::wire::machine::FailureKind;
 
-use machine::kind;
-pub use machine::{EnvironmentError, UsageError, UserInterrupt, error_chain};
+use backend::kind;
+pub use backend::{EnvironmentError, UsageError, UserInterrupt, error_chain};
 
 use crate::output::text as output;
 

@@ -8,11 +8,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use campaign::run::{CampaignProgress, Observer};
 use indicatif::{ProgressBar, ProgressState, ProgressStyle};
+use model::wire::CellEvent;
 use model::{Calibration, Cell, CellId, CellResult, Nanos, Status};
-use orchestrate::{CampaignProgress, Observer};
 use serde_json::json;
-use wire::CellEvent;
 
 use crate::args::cli::GlobalArgs;
 use crate::output::text as output;

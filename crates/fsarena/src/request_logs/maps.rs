@@ -1,10 +1,10 @@
 //! Maps of place over time for the page of a report, made from the journals that are stored.
 
+use campaign::store::Store;
 use model::{Bytes, CampaignResults, CellId, CellRecord, Nanos};
 use report::{DiskMaps, PhaseMap};
 use simdisk::access_map::{COLUMNS, DensityMap, REGIONS, ROWS, Region, regions};
 use simdisk::{SECTOR, request_log::LoggedRequest};
-use store::Store;
 
 use super::{Journal, load_cell};
 

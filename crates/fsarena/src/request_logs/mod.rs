@@ -10,9 +10,9 @@ use std::collections::BTreeMap;
 use anyhow::Context;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use campaign::store::Store;
 use model::{Bytes, CampaignResults, CellId, CellRecord, DiskModel, Nanos, RequestLogChunk};
 use simdisk::request_log::{self, LoggedRequest};
-use store::Store;
 
 use crate::output::exit::UsageError;
 use crate::output::text::line;
@@ -100,7 +100,7 @@ pub fn load_cell(
     results: &CampaignResults,
     cell: &CellRecord,
 ) -> anyhow::Result<Journal> {
-    let parts = store.journal(store::CampaignId(results.id), cell.cell.id)?;
+    let parts = store.journal(campaign::store::CampaignId(results.id), cell.cell.id)?;
     if parts.is_empty() {
         let id = cell.cell.id.0;
         return Err(UsageError(format!(
@@ -154,7 +154,7 @@ fn disk_of(results: &CampaignResults, cell: &CellRecord) -> Option<(DiskModel, B
     let test = tests
         .flat_map(|suite| &suite.tests)
         .find(|test| test.name == cell.cell.test)?;
-    machine::simulated_disk(campaign, contender, test)
+    backend::simulated_disk(campaign, contender, test)
 }
 
 impl Journal {

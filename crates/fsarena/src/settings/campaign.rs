@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use ::guest::Guest;
+use backend::AgentTransport;
 use config::Catalog;
-use machine::AgentTransport;
 use model::{
     BackendKind, Campaign, Clock, Contender, CopySource, DiskModel, GuestConfig, Nanos, Suite,
 };
@@ -309,7 +309,7 @@ impl Reader<'_> {
             device: self.asked.device(),
             work_dir: &self.work_dir,
             machine: &here.machine,
-            survey: &|survey| machine::scan_source(self.reach, survey, self.stop),
+            survey: &|survey| backend::scan_source(self.reach, survey, self.stop),
         };
         source_choice::choose(wanted, suites, &destination, self.catalog).map(Some)
     }

@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use config::{Catalog, DirectoryContender, Settings};
+use model::wire::machine::MountedDirectory;
 use model::{Contender, ContenderOverrides, check_name};
-use wire::machine::MountedDirectory;
 
 use crate::args::run_args::RunArgs;
 

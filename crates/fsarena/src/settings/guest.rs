@@ -17,7 +17,7 @@ use crate::args::guest_args::BuildOptions;
 use crate::args::run_args::RunArgs;
 use crate::output::exit::{EnvironmentError, UsageError};
 use crate::settings::validate::reject_duplicates;
-use machine::disk_size;
+use backend::disk_size;
 
 /// The model of a disk where the user names none.
 pub const DEFAULT_DISK: &str = "nvme-consumer";
@@ -464,7 +464,7 @@ pub fn reject_unsupported_disks(campaign: &Campaign) -> Result<(), UsageError> {
     let cells = contenders.flat_map(|contender| tests().map(move |test| (contender, test)));
     for (contender, test) in cells {
         // A size that is too small for the filesystem is refused with the filesystem's name.
-        let disk = machine::simulated_disk(campaign, contender, test);
+        let disk = backend::simulated_disk(campaign, contender, test);
         let Some((model, size)) = disk.filter(|(_, size)| size.0 > 0) else {
             continue;
         };
@@ -568,7 +568,7 @@ mod tests {
                     .unwrap()
                     .clone(),
             ],
-            guest: Some(orchestrate::in_memory::guest(
+            guest: Some(campaign::run::in_memory::guest(
                 catalog.disk(disks[0]).unwrap(),
             )),
             clock: Clock::Virtual,

@@ -93,7 +93,7 @@ impl<'a> ResolvedSettings<'a> {
         }
         match &self.args.host {
             Some(_) => reject_local_paths(self.args, &self.file, backend, &self.directories)?,
-            None => machine::require_root(backend)?,
+            None => backend::require_root(backend)?,
         }
         reject_tiny_size(self.size, backend)?;
         match self.source() {
@@ -299,7 +299,7 @@ mod tests {
     #[test]
     fn max_written_is_refused_for_disks_in_memory() {
         let catalog = Catalog::builtin().unwrap();
-        let mut guest = orchestrate::in_memory::guest(catalog.disk("nvme-consumer").unwrap());
+        let mut guest = campaign::run::in_memory::guest(catalog.disk("nvme-consumer").unwrap());
         let wanted = Some(Bytes(1));
         assert_eq!(max_written(wanted, None).unwrap(), wanted);
         assert_eq!(max_written(None, Some(&guest)).unwrap(), None);

@@ -157,8 +157,8 @@ pub fn campaign_label(results: &CampaignResults) -> String {
 
 #[cfg(test)]
 mod tests {
+    use campaign::run::in_memory;
     use config::Catalog;
-    use orchestrate::in_memory;
 
     use super::*;
 

@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
+use backend::source::needs_source;
 use config::Catalog;
-use machine::source::needs_source;
+use model::wire::machine::SourceScan;
 use model::{BackendKind, Bytes, CacheState, Contender, CopySource, Suite};
 use storage::HostInfo;
-use wire::machine::SourceScan;
 
 use crate::output::exit::{EnvironmentError, UsageError};
 use crate::paths;
@@ -139,7 +139,7 @@ mod tests {
     use std::path::PathBuf;
     use std::sync::atomic::AtomicBool;
 
-    use machine::source::condition;
+    use backend::source::condition;
     use model::{Phase, SizeProfile};
 
     use super::*;
@@ -157,7 +157,7 @@ mod tests {
             device: None,
             work_dir,
             machine: &HostInfo::inspect(),
-            survey: &|survey| machine::source::survey(&survey, &AtomicBool::new(false)),
+            survey: &|survey| backend::source::survey(&survey, &AtomicBool::new(false)),
         };
         choose(wanted, suites, &setting, &Catalog::builtin().unwrap())
     }

@@ -4,12 +4,12 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use backend::{AgentTransport, MachineInfo};
 use config::{Catalog, DirectoryContender};
 use guest::Guest;
-use machine::{AgentTransport, MachineInfo};
 use model::BackendKind;
+use model::wire::machine::MountedDirectory;
 use storage::HostInfo;
-use wire::machine::MountedDirectory;
 
 use crate::commands::guest as guest_command;
 use crate::output::exit::{EnvironmentError, UsageError};
@@ -45,7 +45,7 @@ impl TestMachine {
             machine,
             is_block_device,
             directories,
-        } = machine::inspect_machine(reach, programs, device, asked, stop)?;
+        } = backend::inspect_machine(reach, programs, device, asked, stop)?;
         if reach.is_remote() && backend == BackendKind::Loop && !machine.root {
             let name = reach.name();
             return Err(EnvironmentError(format!(

@@ -128,8 +128,8 @@ pub fn reject_small_limits(memory: Option<Bytes>, stall_timeout: Nanos) -> Resul
 
 /// Rejects a campaign with too many cells to plan.
 pub fn reject_too_many_cells(campaign: &Campaign) -> Result<(), UsageError> {
-    let cells = plan::max_cells(campaign);
-    if cells.is_some_and(|cells| cells <= plan::MAX_CELLS) {
+    let cells = campaign::plan::max_cells(campaign);
+    if cells.is_some_and(|cells| cells <= campaign::plan::MAX_CELLS) {
         return Ok(());
     }
     let count = cells.map_or_else(|| "more than 2^64".to_owned(), |cells| cells.to_string());
@@ -137,9 +137,9 @@ pub fn reject_too_many_cells(campaign: &Campaign) -> Result<(), UsageError> {
     Err(UsageError(format!(
         "{count} cells are too many, {} at most: {} contenders × {tests} tests × {} rounds; take fewer of them \
          (-c, -s, --rounds, --max-rounds), or a smaller --profile, in which sweeps have fewer points",
-        plan::MAX_CELLS,
+        campaign::plan::MAX_CELLS,
         campaign.contenders.len(),
-        plan::max_rounds(campaign),
+        campaign::plan::max_rounds(campaign),
     )))
 }
 

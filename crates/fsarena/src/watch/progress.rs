@@ -2,8 +2,8 @@
 
 use std::cmp::Reverse;
 
+use campaign::plan::{ActiveCell, Forecast, PastDurations, ThroughputModel};
 use model::{Campaign, CampaignResults, Cell, Nanos};
-use plan::{ActiveCell, Forecast, PastDurations, ThroughputModel};
 
 use crate::watch::state::RunningCell;
 
@@ -79,8 +79,8 @@ impl ForecastContext {
 
 #[cfg(test)]
 mod tests {
+    use campaign::run::in_memory;
     use model::Status;
-    use orchestrate::in_memory;
 
     use super::*;
 

@@ -1,0 +1,222 @@
+//! Storage of a cell cache: small named files in a directory or another store.
+
+use std::fmt;
+use std::fs::OpenOptions;
+use std::io::{self, Read};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+use nix::fcntl::OFlag;
+use sys::safe_path::{SafeDir, UntrustedPath, default_mode};
+
+use crate::cache::cell_key::CellKey;
+
+/// Small files by name, which any number of processes on any hosts read and write at once. Nothing that is there is
+/// believed for being there.
+pub trait BlobStore: fmt::Debug + Send + Sync {
+    /// Human-readable location.
+    fn path_of(&self) -> String;
+
+    /// Returns the entry with this name, or `None` if it does not exist.
+    ///
+    /// # Errors
+    /// Returns an error if the entry cannot be read.
+    fn read(&self, name: &str) -> io::Result<Option<String>>;
+
+    /// Creates or replaces the entry atomically.
+    ///
+    /// # Errors
+    /// Returns an error if the entry cannot be written.
+    fn put(&self, name: &str, content: &str) -> io::Result<()>;
+
+    /// Creates the entry atomically. Returns false if the name already exists. If several writers
+    /// compete, exactly one gets true.
+    ///
+    /// # Errors
+    /// Returns an error if the entry cannot be written.
+    fn create(&self, name: &str, content: &str) -> io::Result<bool>;
+
+    /// Replaces the entry if its content is still `seen`. Returns false if it has changed. If
+    /// several writers compete, exactly one gets true.
+    ///
+    /// # Errors
+    /// Returns an error if the entry cannot be written.
+    fn compare_and_swap(&self, name: &str, seen: &str, content: &str) -> io::Result<bool>;
+
+    /// Removes the entry. Succeeds if it does not exist.
+    ///
+    /// # Errors
+    /// Returns an error if the entry cannot be removed.
+    fn remove(&self, name: &str) -> io::Result<()>;
+}
+
+/// A directory.
+#[derive(Debug)]
+pub struct DirectoryStore {
+    directory: SafeDir,
+    /// Whether others keep results there, too.
+    is_shared: bool,
+}
+
+const ONLY_THE_USER: u32 = 0o600;
+/// No entry is larger, in bytes.
+pub const MAX_SHELF_SIZE: u64 = 1 << 30;
+
+impl DirectoryStore {
+    /// Opens a private directory of this user and creates it unless it exists.
+    ///
+    /// # Errors
+    /// Returns an error if the directory cannot be created or is not safe from other users.
+    pub fn open_private(path: &Path) -> Result<Self, UntrustedPath> {
+        Ok(Self {
+            directory: SafeDir::make(path)?,
+            is_shared: false,
+        })
+    }
+
+    /// Opens a directory shared by several users and creates it unless it exists.
+    ///
+    /// # Errors
+    /// Returns an error if the directory cannot be created or its path contains a symbolic link of
+    /// another user.
+    pub fn open_shared(path: &Path) -> Result<Self, UntrustedPath> {
+        Ok(Self {
+            directory: SafeDir::shared_or_new(path)?,
+            is_shared: true,
+        })
+    }
+
+    fn mode(&self) -> u32 {
+        match self.is_shared {
+            true => default_mode(),
+            false => ONLY_THE_USER,
+        }
+    }
+}
+
+impl BlobStore for DirectoryStore {
+    fn path_of(&self) -> String {
+        self.directory.path().display().to_string()
+    }
+
+    /// Ignores entries that are not regular files.
+    fn read(&self, name: &str) -> io::Result<Option<String>> {
+        let file = match self.is_shared {
+            false => match self.directory.file(name).map_err(io::Error::other)? {
+                Some(file) => file,
+                None => return Ok(None),
+            },
+            true => {
+                // Neither follow symbolic links nor block on a pipe.
+                let mut options = OpenOptions::new();
+                let flags = OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK;
+                options.read(true).custom_flags(flags.bits());
+                let file = match options.open(self.directory.path().join(name)) {
+                    Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+                    file => file?,
+                };
+                let found = file.metadata()?;
+                if !found.is_file() || found.len() > MAX_SHELF_SIZE {
+                    return Ok(None);
+                }
+                file
+            }
+        };
+        let mut bytes = Vec::new();
+        file.take(MAX_SHELF_SIZE).read_to_end(&mut bytes)?;
+        Ok(Some(String::from_utf8_lossy(&bytes).into_owned()))
+    }
+
+    /// The file has its name only when all of it is on the disk, so that a kill at any moment leaves none that is half
+    /// written.
+    fn put(&self, name: &str, content: &str) -> io::Result<()> {
+        let put = self
+            .directory
+            .replace(name, self.mode(), content.as_bytes());
+        put.map_err(io::Error::other)
+    }
+
+    fn create(&self, name: &str, content: &str) -> io::Result<bool> {
+        let placed = self
+            .directory
+            .create_exclusive(name, self.mode(), content.as_bytes());
+        placed.map_err(io::Error::other)
+    }
+
+    /// Works without locks: renames the old entry, which only one process can do, and then verifies
+    /// its content.
+    fn compare_and_swap(&self, name: &str, seen: &str, content: &str) -> io::Result<bool> {
+        if self.read(name)?.as_deref() != Some(seen) {
+            return Ok(false);
+        }
+        let aside = format!(".aside-{}", CellKey::sha256(content.as_bytes()));
+        let renamed = self.directory.rename(name, &aside);
+        if !renamed.map_err(io::Error::other)? {
+            return Ok(false);
+        }
+        let taken = self.read(&aside)?;
+        if taken.as_deref() != Some(seen) {
+            // The entry was replaced in the meantime. Restore its content unless a newer entry
+            // exists.
+            self.create(name, &taken.unwrap_or_default())?;
+            self.remove(&aside)?;
+            return Ok(false);
+        }
+        self.remove(&aside)?;
+        self.create(name, content)
+    }
+
+    fn remove(&self, name: &str) -> io::Result<()> {
+        self.directory.remove(name).map_err(io::Error::other)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Barrier;
+    use std::thread;
+
+    use super::*;
+
+    #[test]
+    fn concurrent_create_or_exchange_succeeds_for_exactly_one() {
+        const MANY: usize = 8;
+        let directory = tempfile::tempdir().unwrap();
+        let shelf = DirectoryStore::open_shared(directory.path()).unwrap();
+        let together = Barrier::new(MANY);
+        let at_once = |act: &(dyn Fn(&str) -> bool + Sync)| {
+            let won = thread::scope(|scope| {
+                let one = |number: usize| {
+                    let (together, act) = (&together, &act);
+                    scope.spawn(move || {
+                        together.wait();
+                        act(&number.to_string())
+                    })
+                };
+                let all: Vec<_> = (0..MANY).map(one).collect();
+                all.into_iter()
+                    .map(|one| one.join().unwrap())
+                    .filter(|won| *won)
+                    .count()
+            });
+            assert_eq!(won, 1);
+        };
+        for round in 0..20 {
+            let name = round.to_string();
+            at_once(&|content| shelf.create(&name, content).unwrap());
+            let seen = shelf.read(&name).unwrap().unwrap();
+            // A late process finds another content.
+            at_once(&|content| {
+                shelf
+                    .compare_and_swap(&name, &seen, &format!("{content}!"))
+                    .unwrap()
+            });
+            assert!(shelf.read(&name).unwrap().unwrap().ends_with('!'));
+        }
+        assert_eq!(
+            directory.path().read_dir().unwrap().count(),
+            20,
+            "no other files remain"
+        );
+    }
+}

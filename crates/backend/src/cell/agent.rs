@@ -1,0 +1,525 @@
+//! The agent as a process, here or in a guest: it is given its job, watched and, if need be, killed.
+
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use model::Nanos;
+use model::wire::{AbortReason, CellEvent, CellJob};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use sys::process::Process;
+use sys::{clock, process};
+
+use crate::cell::ending::StallKind;
+use crate::cell::events;
+use crate::cell::result_builder::CellResultBuilder;
+use crate::cell::watched_time::AwakeTime;
+use crate::guests::monitor::{GuestProgress, QmpMonitor};
+
+/// Interval between checks of the stop flag.
+const STOP_POLL_INTERVAL: Duration = Duration::from_millis(20);
+/// Time limit for a killed agent to end.
+const REAP_TIMEOUT: Duration = Duration::from_secs(10);
+/// Time limit for a killed agent to end after Ctrl-C, which must take effect within two seconds.
+const INTERRUPT_REAP_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// For how long an agent is watched.
+pub struct WatchTimeouts<'a> {
+    /// Timeout for the first event.
+    pub first: Nanos,
+    /// Time without any event after which it is `hung`.
+    pub stall_timeout: Nanos,
+    /// Time limit of a step, after which it is `hung` even if it makes progress.
+    pub step_limit: Nanos,
+    /// Stop flag.
+    pub stop: &'a AtomicBool,
+}
+
+/// Result of watching an agent.
+#[derive(Debug)]
+pub struct AgentOutcome {
+    /// End of its process.
+    pub outcome: AgentEnd,
+    /// Remark for readers of its times.
+    pub remark: Option<String>,
+}
+
+/// End of an agent's process.
+#[derive(Debug)]
+pub enum AgentEnd {
+    /// It said that it was done, and ended well.
+    Done,
+    /// The channel closed before the agent reported that it was done.
+    Exited {
+        /// Exit status, or `None` if the agent closed its channel without ending.
+        status: Option<ExitStatus>,
+        /// Last part of its standard error.
+        errors: String,
+    },
+    /// Nothing moved for too long, or a step took too long, and it was killed.
+    Hung {
+        /// Which of both, and how long.
+        stall: StallKind,
+        /// Kernel stacks of its processes.
+        stacks: Vec<String>,
+        /// Whether a process could not be killed and still exists.
+        unkillable: bool,
+    },
+}
+
+/// A running agent.
+pub struct AgentProcess {
+    child: Child,
+    errors: JoinHandle<String>,
+    events: Receiver<CellEvent>,
+    /// Set when the process has ended, because a file of events has no end marker.
+    ended: Arc<AtomicBool>,
+    /// Progress of a guest in virtual time. Its timeouts count executed instructions instead of
+    /// wall time, so that they do not depend on the load of this machine.
+    progress: Option<GuestProgress>,
+}
+
+impl AgentProcess {
+    /// Starts an agent, calls `hold` to put it into its control groups, and then writes its job.
+    pub fn start(
+        command: &mut Command,
+        job: &CellJob,
+        hold: &dyn Fn(Pid) -> io::Result<()>,
+    ) -> io::Result<Self> {
+        let mut child = spawn(command.stdout(Stdio::piped()))?;
+        let events = child.stdout.take().expect("piped above");
+        Self::watching(child, events, Arc::default())?.receive(Some(job), hold)
+    }
+
+    /// Starts a guest whose agent writes its events into a file, and writes its job.
+    ///
+    /// A guest would block on a full pipe until this process reads it, which takes long on a busy
+    /// machine. A file never blocks.
+    pub fn start_guest(command: &mut Command, job: &CellJob, events: &Path) -> io::Result<Self> {
+        let child = spawn(command.stdout(File::create(events)?))?;
+        Self::following(child, events)?.receive(Some(job), &|_| Ok(()))
+    }
+
+    /// Starts a guest in virtual time, which has its job, writes its agent's events into a file by itself, and takes QEMU's
+    /// own commands from its standard input.
+    pub fn start_virtual_guest(command: &mut Command, events: &Path) -> io::Result<Self> {
+        File::create(events)?;
+        let child = spawn(command.stdout(Stdio::piped()))?;
+        let mut agent = Self::following(child, events)?;
+        match QmpMonitor::of(&mut agent.child) {
+            Ok(monitor) => {
+                agent.progress = Some(GuestProgress::of(monitor));
+                Ok(agent)
+            }
+            Err(error) => {
+                agent.kill();
+                agent.wait(REAP_TIMEOUT);
+                Err(error)
+            }
+        }
+    }
+
+    /// Listens to an agent whose events are in a file.
+    fn following(child: Child, events: &Path) -> io::Result<Self> {
+        let ended = Arc::new(AtomicBool::new(false));
+        let events = events::TailedFile::new(File::open(events)?, Arc::clone(&ended));
+        Self::watching(child, events, ended)
+    }
+
+    /// Starts the threads that read an agent's output. Ends the agent if that fails.
+    fn watching(
+        mut child: Child,
+        events: impl Read + Send + 'static,
+        ended: Arc<AtomicBool>,
+    ) -> io::Result<Self> {
+        let stderr = child.stderr.take().expect("piped in `spawn`");
+        let heard =
+            events::errors(stderr).and_then(|errors| Ok((errors, events::channel(events)?)));
+        match heard {
+            Ok((errors, events)) => Ok(Self {
+                child,
+                errors,
+                events,
+                ended,
+                progress: None,
+            }),
+            Err(error) => {
+                // It may have ended by itself.
+                let _ = child.kill();
+                child.wait()?;
+                Err(error)
+            }
+        }
+    }
+
+    /// Passes events on until the agent is done, dies, hangs or is to stop.
+    pub fn watch(
+        mut self,
+        watch: &WatchTimeouts<'_>,
+        collector: &mut CellResultBuilder<'_>,
+        observe: &mut dyn FnMut(&CellEvent),
+    ) -> Result<AgentOutcome, AbortReason> {
+        let mut time = AwakeTime::start();
+        let mut waits = WaitClocks::new(watch);
+        let mut stopped = PauseDetector::default();
+        let mut withdrawn = None;
+        let mut done = false;
+        let outcome = loop {
+            let event = self.events.recv_timeout(STOP_POLL_INTERVAL);
+            let passed = time.advance();
+            waits.pass(match &mut self.progress {
+                // A guest that is done has nothing left to execute.
+                Some(progress) if !done => progress.poll_and_advance(passed),
+                Some(_) | None => passed,
+            });
+            match event {
+                Ok(CellEvent::EnvironmentFault { reason }) => withdrawn = Some(reason),
+                Ok(event) => {
+                    waits.hear(&event);
+                    if let Some(progress) = &mut self.progress {
+                        progress.moved();
+                    }
+                    observe(&event);
+                    done |= event == CellEvent::Done;
+                    collector.apply(event);
+                }
+                // A signal to the whole process group has ended the agent because the user asked to
+                // stop.
+                Err(RecvTimeoutError::Disconnected)
+                    if !done && watch.stop.load(Ordering::Relaxed) =>
+                {
+                    self.kill();
+                    self.wait(INTERRUPT_REAP_TIMEOUT);
+                    return Err(AbortReason::Interrupted);
+                }
+                Err(RecvTimeoutError::Disconnected) => break self.reap(done),
+                Err(RecvTimeoutError::Timeout) => {
+                    if matches!(self.child.try_wait(), Ok(Some(_))) {
+                        self.ended.store(true, Ordering::Release);
+                    }
+                }
+            }
+            if let Some(stall) = waits.over() {
+                if stopped.looks_again(&mut waits, stall, &process::descendants(self.pid())) {
+                    continue;
+                }
+                if done && self.progress.is_some() {
+                    break self.end();
+                }
+                let executed = self.progress.as_ref().and_then(GuestProgress::executed);
+                let stall = match (stall, executed) {
+                    (StallKind::Silence(_), Some(executed)) => StallKind::Idle(executed),
+                    (stall, _) => stall,
+                };
+                break self.give_up(stall);
+            }
+            if watch.stop.load(Ordering::Relaxed) {
+                self.kill();
+                self.wait(INTERRUPT_REAP_TIMEOUT);
+                return Err(AbortReason::Interrupted);
+            }
+        };
+        match withdrawn {
+            Some(reason) => Err(AbortReason::EnvironmentFault(reason)),
+            None => Ok(AgentOutcome {
+                outcome,
+                remark: time.warning().or(stopped.remark()),
+            }),
+        }
+    }
+
+    fn receive(
+        mut self,
+        job: Option<&CellJob>,
+        hold: &dyn Fn(Pid) -> io::Result<()>,
+    ) -> io::Result<Self> {
+        let outcome = hold(self.pid()).and_then(|()| {
+            let Some(job) = job else { return Ok(()) };
+            let stdin = self.child.stdin.as_mut().expect("piped at the start");
+            match stdin.write_all(job.to_line().as_bytes()) {
+                // It has ended already: who watches it finds out how.
+                Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+                written => written,
+            }
+        });
+        match outcome {
+            Ok(()) => Ok(self),
+            Err(error) => {
+                self.kill();
+                self.wait(REAP_TIMEOUT);
+                Err(error)
+            }
+        }
+    }
+
+    /// The agent's channel is closed: finds out how it ended.
+    fn reap(mut self, done: bool) -> AgentEnd {
+        let status = self.wait(REAP_TIMEOUT);
+        if status.is_none() {
+            self.kill();
+        }
+        if done && status.is_some_and(|s| s.success()) {
+            return AgentEnd::Done;
+        }
+        // Standard error stays open while an unkillable process holds it.
+        let errors = match status {
+            Some(_) => self.errors.join().unwrap_or_default(),
+            None => String::new(),
+        };
+        AgentEnd::Exited { status, errors }
+    }
+
+    /// Handles a stall: records the kernel stacks of all processes and kills them.
+    fn give_up(mut self, stall: StallKind) -> AgentEnd {
+        let family = process::descendants(self.pid());
+        let stacks = family.iter().flat_map(process::kernel_stacks).collect();
+        self.kill();
+        let unkillable = self.wait(REAP_TIMEOUT).is_none();
+        AgentEnd::Hung {
+            stall,
+            stacks,
+            unkillable,
+        }
+    }
+
+    /// A guest that has said everything and whose emulator does not end: QEMU 7.2 can wait for its own monitor for ever.
+    fn end(mut self) -> AgentEnd {
+        self.kill();
+        self.wait(REAP_TIMEOUT);
+        AgentEnd::Done
+    }
+
+    fn pid(&self) -> Pid {
+        Pid::from_raw(self.child.id().cast_signed())
+    }
+
+    /// Kills everything inside and leaves the parent outside, which waits for the agent proper, to see
+    /// the end of it. Drivers are killed, too, and not left to the end of their namespace: the agent
+    /// may wait, deaf to every signal, for one that never answers.
+    fn kill(&mut self) {
+        let family = process::descendants(self.pid());
+        let inside = family.get(1..).unwrap_or_default();
+        if inside.is_empty() {
+            // A plain child, or a process that has not started the agent proper yet.
+            let _ = self.child.kill();
+        }
+        for process in inside {
+            // Errors are ignored: the process may have just ended.
+            let _ = kill(process.pid, Signal::SIGKILL);
+        }
+    }
+
+    /// Waits for the end, a bounded time.
+    fn wait(&mut self, at_most: Duration) -> Option<ExitStatus> {
+        // An agent ends when its standard input is closed.
+        self.child.stdin = None;
+        self.progress = None;
+        let start = clock::now();
+        loop {
+            match self.child.try_wait() {
+                Ok(Some(status)) => {
+                    self.ended.store(true, Ordering::Release);
+                    return Some(status);
+                }
+                _ if clock::since(start).to_duration() > at_most => return None,
+                _ => thread::sleep(Duration::from_millis(1)),
+            }
+        }
+    }
+}
+
+/// For how long an agent was waited for, on two accounts.
+struct WaitClocks<'a> {
+    watch: &'a WatchTimeouts<'a>,
+    stall_timeout: Nanos,
+    silence: Nanos,
+    step: Nanos,
+    /// Whether it has said anything yet.
+    heard: bool,
+}
+
+impl<'a> WaitClocks<'a> {
+    const fn new(watch: &'a WatchTimeouts<'a>) -> Self {
+        Self {
+            watch,
+            stall_timeout: watch.first,
+            silence: Nanos(0),
+            step: Nanos(0),
+            heard: false,
+        }
+    }
+
+    const fn pass(&mut self, time: Nanos) {
+        self.silence.0 += time.0;
+        self.step.0 += time.0;
+    }
+
+    fn hear(&mut self, event: &CellEvent) {
+        self.heard = true;
+        self.stall_timeout = self.watch.stall_timeout;
+        self.silence = Nanos(0);
+        if matches!(event, CellEvent::Begin { .. }) {
+            self.step = Nanos(0);
+        }
+    }
+
+    fn over(&self) -> Option<StallKind> {
+        if self.silence > self.stall_timeout {
+            Some(StallKind::Silence(self.silence))
+        } else if self.step > self.watch.step_limit {
+            Some(StallKind::Endless(self.watch.step_limit))
+        } else {
+            None
+        }
+    }
+}
+
+/// Whether the agent was stopped from outside (SIGSTOP), which is not its fault.
+#[derive(Default)]
+struct PauseDetector {
+    stopped: bool,
+    /// Whether it was stopped at the last check.
+    lately: bool,
+}
+
+impl PauseDetector {
+    /// Returns true if silence has an external cause: a process is stopped (SIGSTOP) or, before the
+    /// first event, waits for a processor. The limit of a step still applies.
+    fn looks_again(
+        &mut self,
+        waits: &mut WaitClocks<'_>,
+        stall: StallKind,
+        family: &[Process],
+    ) -> bool {
+        if !matches!(stall, StallKind::Silence(_)) {
+            return false;
+        }
+        let is_stopped = family.iter().any(Process::is_stopped);
+        self.stopped |= is_stopped;
+        // The silence includes time while stopped, so the timeout restarts.
+        if std::mem::replace(&mut self.lately, is_stopped) || is_stopped {
+            waits.silence = Nanos(0);
+            return true;
+        }
+        let waited = family.iter().map(process::run_queue_wait).max();
+        !waits.heard
+            && waits.silence.0 - waited.unwrap_or_default().0.min(waits.silence.0)
+                <= waits.stall_timeout.0
+    }
+
+    fn remark(&self) -> Option<String> {
+        let remark = "a process of it was stopped (SIGSTOP) while it ran: its times hold that";
+        self.stopped.then(|| remark.to_owned())
+    }
+}
+
+/// Starts an agent with pipes for its job and its errors, in a separate process group. Ctrl-C at
+/// the terminal reaches only the orchestrator, which ends the agent.
+fn spawn(command: &mut Command) -> io::Result<Child> {
+    command
+        .stdin(Stdio::piped())
+        .stderr(Stdio::piped())
+        .process_group(0)
+        .spawn()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cell::fixture;
+
+    const SECOND: Nanos = Nanos::from_secs(1);
+
+    /// Returns the stall detected for an agent that reports every second or never.
+    fn stall(speaks: bool, begins: bool, seconds: u64) -> Option<StallKind> {
+        let stop = AtomicBool::new(false);
+        let watch = WatchTimeouts {
+            first: Nanos::from_secs(3),
+            stall_timeout: Nanos::from_secs(5),
+            step_limit: Nanos::from_secs(60),
+            stop: &stop,
+        };
+        let mut waits = WaitClocks::new(&watch);
+        (0..seconds).find_map(|_| {
+            waits.pass(SECOND);
+            if begins {
+                waits.hear(&CellEvent::Begin { step: "p".into() });
+            } else if speaks {
+                waits.hear(&CellEvent::Done);
+            }
+            waits.over()
+        })
+    }
+
+    #[test]
+    fn timeout_restarts_after_a_stopped_process_continues() {
+        let stop = AtomicBool::new(false);
+        let watch = WatchTimeouts {
+            first: SECOND,
+            stall_timeout: SECOND,
+            step_limit: Nanos::from_secs(60),
+            stop: &stop,
+        };
+        let (mut waits, mut stopping) = (WaitClocks::new(&watch), PauseDetector::default());
+        let mut looks_again = |state| {
+            waits.pass(Nanos::from_secs(2));
+            let stall = waits.over().expect("it is silent");
+            let agent = Process {
+                pid: Pid::this(),
+                parent: Pid::this(),
+                state,
+                name: "agent".into(),
+            };
+            waits.heard = true;
+            stopping.looks_again(&mut waits, stall, &[agent])
+        };
+        assert!(looks_again('T'));
+        assert!(looks_again('T'));
+        // The process continues, but was stopped at the last check.
+        assert!(looks_again('S'));
+        assert!(!looks_again('S'));
+    }
+
+    /// QEMU waited for its monitor, for ever, after a guest had switched itself off.
+    #[test]
+    fn an_emulator_that_does_not_end_when_its_guest_is_done_is_ended() {
+        let directory = tempfile::tempdir().unwrap();
+        let events = directory.path().join("events");
+        let done = r#"echo '{"event":"done"}' >"$0"; exec sleep 1000"#;
+        let mut emulator = Command::new("sh");
+        emulator.args(["-c", done]).arg(&events);
+        let agent = AgentProcess::start_virtual_guest(&mut emulator, &events).unwrap();
+        let stop = AtomicBool::new(false);
+        let watch = WatchTimeouts {
+            first: Nanos::from_secs(60),
+            stall_timeout: Nanos(1),
+            step_limit: Nanos::from_secs(60),
+            stop: &stop,
+        };
+        let test = fixture::job(1).test;
+        let watched = agent.watch(&watch, &mut CellResultBuilder::new(&test), &mut |_| {});
+        let outcome = watched.expect("nobody stops it").outcome;
+        assert!(matches!(outcome, AgentEnd::Done), "{outcome:?}");
+    }
+
+    #[test]
+    fn silent_or_endless_agent_is_hung_and_progressing_agent_is_not() {
+        assert_eq!(
+            stall(false, false, 100),
+            Some(StallKind::Silence(Nanos::from_secs(4)))
+        );
+        assert_eq!(
+            stall(true, false, 100),
+            Some(StallKind::Endless(Nanos::from_secs(60)))
+        );
+        assert_eq!(stall(true, true, 1000), None);
+    }
+}

@@ -1,0 +1,90 @@
+//! Errors reported to the user by kind.
+
+use std::io;
+use std::path::Path;
+
+use guest::GuestError;
+use model::UserDirError;
+use model::wire::machine::FailureKind;
+use storage::ProvisionError;
+
+use crate::remote::connection::ConnectionLost;
+
+/// An error that is the user's to mend: what they said is wrong.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct UsageError(pub String);
+
+/// An error caused by the state of the machine.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct EnvironmentError(pub String);
+
+/// The user asked to stop.
+#[derive(Debug, thiserror::Error)]
+#[error("interrupted")]
+pub struct UserInterrupt;
+
+/// Why a path that an option leads to cannot be used: campaigns are stored as text.
+pub fn not_utf8(option: &str, path: &Path) -> String {
+    let path = path.display();
+    format!("{option} leads to {path}, which is not UTF-8: give another path")
+}
+
+/// An error with its causes, each said once: some repeat the cause themselves.
+pub fn error_chain(error: &anyhow::Error) -> String {
+    let mut text = String::new();
+    for part in error.chain().map(ToString::to_string) {
+        if text.is_empty() {
+            text = part;
+        } else if !text.contains(&part) {
+            text = format!("{text}: {part}");
+        }
+    }
+    text
+}
+
+/// Returns the kind of an error.
+pub fn kind(error: &anyhow::Error) -> FailureKind {
+    error
+        .chain()
+        .find_map(kind_of)
+        .unwrap_or(FailureKind::Internal)
+}
+
+fn kind_of(error: &(dyn std::error::Error + 'static)) -> Option<FailureKind> {
+    let interrupted = matches!(error.downcast_ref(), Some(ProvisionError::Interrupted))
+        || matches!(error.downcast_ref(), Some(GuestError::Interrupted { .. }))
+        || error.is::<UserInterrupt>();
+    if interrupted {
+        return Some(FailureKind::Interrupted);
+    }
+    let not_utf8 = matches!(error.downcast_ref(), Some(UserDirError::NotUtf8(_)));
+    let input = not_utf8 || error.is::<UsageError>() || error.is::<config::CatalogError>();
+    let refused = error.is::<EnvironmentError>()
+        || error.is::<ConnectionLost>()
+        || error.is::<ProvisionError>()
+        || error.is::<storage::DeviceRefusal>()
+        || error.is::<sys::safe_path::UntrustedPath>()
+        || error.is::<GuestError>()
+        || error.is::<crate::MemoryError>()
+        || error.is::<crate::UnsupportedInGuest>()
+        || error.is::<UserDirError>()
+        // The system said no: there is no room, no permission, no such file.
+        || error.is::<io::Error>();
+    match (input, refused) {
+        (true, _) => Some(FailureKind::Usage),
+        (false, true) => Some(FailureKind::Environment),
+        (false, false) => None,
+    }
+}
+
+/// Builds an error of this kind from its text.
+pub fn from_kind(kind: FailureKind, reason: String) -> anyhow::Error {
+    match kind {
+        FailureKind::Usage => UsageError(reason).into(),
+        FailureKind::Environment => EnvironmentError(reason).into(),
+        FailureKind::Interrupted => UserInterrupt.into(),
+        FailureKind::Internal => anyhow::anyhow!(reason),
+    }
+}

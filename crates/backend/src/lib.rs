@@ -1,0 +1,71 @@
+//! Runs cells on this host, over ssh or in guests, and caches their results.
+
+pub mod cache;
+pub mod cell;
+mod guests;
+mod host;
+mod remote;
+
+pub mod kernel_log;
+mod warn_once;
+
+use model::CellResult;
+use model::wire::{AbortReason, CellEvent, CellJob};
+
+pub use cache::blob_store::{BlobStore, DirectoryStore};
+pub use cache::cache_executor::{Cacheable, CachedExecutor};
+pub use cache::cell_cache::{CacheError, CellCache};
+pub use cache::cell_key::CellKey;
+pub use cache::secret::SECRET;
+pub use cell::ending::{CellEnd, GuestEnd, StallKind};
+pub use cell::host_snapshot::HostSnapshot;
+pub use cell::memory::{MemoryCgroup, MemoryError};
+pub use cell::result_builder::CellResultBuilder;
+pub use guests::guest_cell::{
+    DiskLocation, StandaloneGuestCell, UnsupportedInGuest, guest_volume, multi_device,
+};
+pub use guests::guest_executor::GuestExecutor;
+pub use guests::snapshot::SnapshotPool;
+pub use host::host_executor::HostExecutor;
+
+/// Runs one cell.
+pub trait Executor {
+    /// Does the job; `observe` sees each event as it comes, for progress bars.
+    ///
+    /// Whatever happens to the cell is a result.
+    ///
+    /// # Errors
+    /// Only when the user interrupted it or it was withdrawn; everything the cell had started has ended then, too.
+    fn execute(
+        &mut self,
+        job: &CellJob,
+        observe: &mut dyn FnMut(&CellEvent),
+    ) -> Result<CellResult, AbortReason>;
+}
+
+mod aged;
+mod archives;
+pub mod calibration;
+pub mod compatibility;
+mod error;
+pub mod source;
+mod stale_directories;
+
+pub use aged::{AgedImage, AgedImageCache, MOST as MOST_AGED};
+pub use archives::{fetch_archives as bring_archives, required_by as archives_of_suites};
+pub use error::{EnvironmentError, UsageError, UserInterrupt, error_chain, kind, not_utf8};
+pub use guests::resources::{disk_size, parallel_cells, simulated_disk};
+pub use host::campaign_dir::{CALIBRATION, CampaignDir, LockOwner, is_campaign_name, unique_name};
+pub use host::held::{
+    AcquiredResources, acquire_device, check_work_dir, require_root, require_writable,
+};
+pub use host::local::{GuestResources, LocalBackend};
+pub use remote::agent_backend::AgentBackend;
+pub use remote::connection::{AgentTransport, LocalTransport};
+pub use remote::inspect::{
+    MachineInfo, find_stale, inspect_machine, measure, remove_stale, scan_source,
+};
+pub use remote::serve::serve;
+pub use remote::ssh::SshTransport;
+pub use remote::user_prompt::{EraseRequest, UserPrompt};
+pub use stale_directories::{find_stale as find_left_here, remove as remove_left_here};

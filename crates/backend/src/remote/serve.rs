@@ -1,0 +1,371 @@
+//! The agent of a machine: does what an orchestrator asks for, here or at the other end of a connection, and removes
+//! everything when that has gone.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io::{self, BufRead, Write};
+use std::os::unix::fs::FileTypeExt;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use anyhow::Context;
+use campaign::run::{CellBackend as _, CellUpdate, StopFlag};
+use model::wire::machine::{
+    HEARTBEAT_INTERVAL, HostCapabilities, HostReply, HostRequest, MAX_MISSED_HEARTBEATS,
+    MountedDirectory,
+};
+use model::{BackendKind, Campaign};
+use storage::{DeviceRefusal, HostInfo};
+use sys::mounts;
+
+use crate::compatibility::Incompatibilities;
+use crate::error::{self, UsageError, UserInterrupt, not_utf8};
+use crate::host::held::{self, AcquiredResources};
+use crate::host::local::LocalBackend;
+use crate::remote::measure;
+use crate::remote::user_prompt::{EraseRequest, UserPrompt};
+use crate::{archives, source, stale_directories};
+
+/// Answers requests on standard input until it closes or heartbeats are missing for too long.
+///
+/// # Errors
+/// Returns an error if a thread cannot be started or files cannot be removed.
+pub fn serve(stop: &StopFlag) -> anyhow::Result<ExitCode> {
+    let out = Out(Arc::new(Mutex::new(io::stdout())));
+    out.say(&HostReply::Hello {
+        version: model::wire::VERSION,
+    });
+    let requests = listen(stop, &out)?;
+    let mut agent = Agent {
+        stop: Arc::clone(stop),
+        out,
+        requests,
+        campaign: None,
+        held: None,
+        local: None,
+    };
+    while let Ok(request) = agent.requests.recv() {
+        if let Err(error) = agent.answer(request) {
+            agent.out.say(&HostReply::Failed {
+                kind: error::kind(&error),
+                reason: error::error_chain(&error),
+            });
+        }
+    }
+    // The connection is closed, but the files created must still be removed.
+    agent.clear()?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Standard output, from any thread, one line at a time.
+#[derive(Clone)]
+struct Out(Arc<Mutex<io::Stdout>>);
+
+impl Out {
+    fn say(&self, answer: &HostReply) {
+        let mut out = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        // A failed write means that the peer has gone; reading notices that.
+        let _ = out
+            .write_all(answer.to_line().as_bytes())
+            .and_then(|()| out.flush());
+    }
+}
+
+/// Reads requests in a separate thread, so that a stop request takes effect at once. The channel
+/// closes when the peer closes its end.
+fn listen(stop: &StopFlag, out: &Out) -> anyhow::Result<Receiver<HostRequest>> {
+    let (say, requests) = mpsc::channel();
+    let (lines, arrived) = mpsc::channel();
+    thread::Builder::new()
+        .spawn(move || read(&lines))
+        .context("cannot start a thread")?;
+    let (stop, out) = (Arc::clone(stop), out.clone());
+    thread::Builder::new()
+        .spawn(move || pass_on(&arrived, &stop, &say, &out))
+        .context("cannot start a thread")?;
+    Ok(requests)
+}
+
+fn read(lines: &Sender<HostRequest>) {
+    for line in io::stdin().lock().lines() {
+        let request = line.ok().and_then(|line| serde_json::from_str(&line).ok());
+        let Some(request) = request else { return };
+        if lines.send(request).is_err() {
+            return;
+        }
+    }
+}
+
+/// Forwards requests until the peer has gone, and sets the stop flag then.
+///
+/// A peer that sends heartbeats is connected through a network, which may break silently. Silence
+/// is counted in missing heartbeats, so that a suspended machine does not count as disconnected.
+fn pass_on(arrived: &Receiver<HostRequest>, stop: &StopFlag, say: &Sender<HostRequest>, out: &Out) {
+    let (mut pulsing, mut missing) = (false, 0);
+    while missing <= MAX_MISSED_HEARTBEATS {
+        match arrived.recv_timeout(HEARTBEAT_INTERVAL) {
+            Ok(HostRequest::Heartbeat) => {
+                (pulsing, missing) = (true, 0);
+                out.say(&HostReply::Heartbeat);
+            }
+            Ok(HostRequest::Stop) => stop.store(true, Ordering::Relaxed),
+            Ok(request) => {
+                missing = 0;
+                if say.send(request).is_err() {
+                    return;
+                }
+            }
+            Err(RecvTimeoutError::Timeout) => missing += u32::from(pulsing),
+            Err(RecvTimeoutError::Disconnected) => break,
+        }
+    }
+    stop.store(true, Ordering::Relaxed);
+}
+
+/// Number of attempts to claim a device in use, and the pause between them.
+const ATTEMPTS: u32 = 100;
+const PAUSE: Duration = Duration::from_millis(100);
+
+fn is_in_use(error: &anyhow::Error) -> bool {
+    matches!(
+        error.downcast_ref(),
+        Some(
+            DeviceRefusal::Locked { .. }
+                | DeviceRefusal::OpenElsewhere { .. }
+                | DeviceRefusal::Mounted { .. }
+                | DeviceRefusal::Backing { .. }
+                | DeviceRefusal::Busy { .. }
+        )
+    )
+}
+
+/// The agent of a machine, with the state of its campaign.
+struct Agent {
+    stop: StopFlag,
+    out: Out,
+    requests: Receiver<HostRequest>,
+    campaign: Option<Box<Campaign>>,
+    held: Option<AcquiredResources>,
+    local: Option<LocalBackend>,
+}
+
+impl Agent {
+    fn answer(&mut self, request: HostRequest) -> anyhow::Result<()> {
+        match request {
+            HostRequest::Inspect {
+                programs,
+                device,
+                directories,
+            } => {
+                let facts = facts(programs, device.as_deref(), &directories);
+                self.out.say(&HostReply::Inspected(Box::new(facts)));
+            }
+            HostRequest::ScanSource(survey) => {
+                let source = source::survey(&survey, &self.stop)?;
+                self.out.say(&HostReply::SourceScanned(Box::new(source)));
+            }
+            HostRequest::FetchArchives(wanted) => {
+                let say = &mut |text: &str| self.note(text);
+                let held = archives::fetch_local(&wanted, &self.stop, say)?;
+                self.out.say(&HostReply::Archives(held));
+            }
+            HostRequest::Measure(what) => {
+                let taken = measure::measure(&what, self, &self.stop)?;
+                self.out.say(&HostReply::Calibrated(Some(Box::new(taken))));
+            }
+            HostRequest::FindStale { places } => {
+                self.out
+                    .say(&HostReply::StaleDirectories(stale_directories::find_stale(
+                        &places,
+                    )));
+            }
+            HostRequest::RemoveStale {
+                directory,
+                campaign,
+            } => {
+                let campaign = campaign.as_ref().map(|(id, campaign)| (*id, &**campaign));
+                stale_directories::remove(&directory, campaign)?;
+                self.out.say(&HostReply::Cleared);
+            }
+            HostRequest::Acquire {
+                campaign,
+                erase,
+                again,
+            } => {
+                require_kernel(&campaign)?;
+                let held = self.hold(&campaign, erase.as_deref(), again)?;
+                let size = held.device.as_ref().map(storage::ExclusiveDevice::size);
+                let misfits = match again {
+                    true => Vec::new(),
+                    false => {
+                        let misfits = Incompatibilities::of(&campaign, size)?;
+                        held::check_work_dir(&campaign)?;
+                        misfits.lines().collect()
+                    }
+                };
+                let disk = held
+                    .device
+                    .as_ref()
+                    .and_then(|device| device.identity().cloned());
+                (self.held, self.campaign) = (Some(held), Some(campaign));
+                self.out.say(&HostReply::Acquired { disk, misfits });
+            }
+            HostRequest::Prepare { id } => {
+                let held = self.held.take().context("nothing is held")?;
+                let campaign = self.campaign.as_ref().context("there is no campaign")?;
+                let mut local = LocalBackend::kernel(id, campaign, held, self, &self.stop)?;
+                let environment = Box::new(local.environment()?);
+                self.forward(&mut local)?;
+                self.local = Some(local);
+                self.out.say(&HostReply::Prepared(environment));
+            }
+            HostRequest::Calibrate => {
+                let taken = self.local()?.calibrate()?.map(Box::new);
+                self.out.say(&HostReply::Calibrated(taken));
+            }
+            HostRequest::Start { cell, test } => self.local()?.start(&cell, &test),
+            HostRequest::CleanUp => {
+                self.clear()?;
+                self.out.say(&HostReply::Cleared);
+            }
+            // Handled on arrival; ignored if late.
+            HostRequest::Stop | HostRequest::Heartbeat | HostRequest::ConfirmErase => {}
+        }
+        Ok(())
+    }
+
+    /// Claims the resources of a campaign. After a reconnect, retries while the previous agent
+    /// releases them.
+    fn hold(
+        &self,
+        campaign: &Campaign,
+        erase: Option<&Path>,
+        again: bool,
+    ) -> anyhow::Result<AcquiredResources> {
+        let mut tries = if again { ATTEMPTS } else { 0 };
+        loop {
+            match AcquiredResources::acquire(campaign, erase, self) {
+                Err(error) if tries > 0 && is_in_use(&error) => tries -= 1,
+                other => return other,
+            }
+            thread::sleep(PAUSE);
+        }
+    }
+
+    fn local(&mut self) -> anyhow::Result<&mut LocalBackend> {
+        self.local.as_mut().context("nothing is prepared")
+    }
+
+    /// Forwards news of cells from a separate thread until the backend is dropped.
+    fn forward(&self, local: &mut LocalBackend) -> anyhow::Result<()> {
+        let (news, out) = (local.take_updates(), self.out.clone());
+        let forward = move || {
+            for news in news {
+                out.say(&answer(news));
+            }
+        };
+        thread::Builder::new()
+            .spawn(forward)
+            .context("cannot start a thread")?;
+        Ok(())
+    }
+
+    fn clear(&mut self) -> anyhow::Result<()> {
+        self.held = None;
+        self.local.take().map_or(Ok(()), LocalBackend::clear)
+    }
+}
+
+fn facts(
+    programs: BTreeSet<String>,
+    device: Option<&Path>,
+    directories: &[PathBuf],
+) -> HostCapabilities {
+    let machine = HostInfo::inspect();
+    let is_there = |program: &String| machine.programs.have(program);
+    let is_block = |path: &Path| fs::metadata(path).is_ok_and(|m| m.file_type().is_block_device());
+    HostCapabilities {
+        programs: programs.into_iter().filter(is_there).collect(),
+        is_block_device: device.is_some_and(is_block),
+        directories: directories.iter().map(|path| mounted(path)).collect(),
+        root: machine.root,
+        kernel: machine.kernel,
+        filesystems: machine.filesystems,
+        modules: machine.modules,
+        loads_modules: machine.loads_modules,
+        loop_control: machine.loop_control,
+        fuse_device: machine.fuse_device,
+        available_memory: machine.available_memory,
+    }
+}
+
+/// Checks a directory for the `dir` backend. Returns the reason if it cannot compete.
+fn mounted(path: &Path) -> Result<MountedDirectory, String> {
+    let shown = path.display();
+    let found = path
+        .canonicalize()
+        .map_err(|error| format!("{shown}: {error}"))?;
+    if found.to_str().is_none() {
+        return Err(not_utf8("--dir", &found));
+    }
+    match found.is_dir() {
+        true => Ok(MountedDirectory {
+            filesystem: mounts::fs_type_of(&found),
+            path: found,
+        }),
+        false => Err(format!("{shown} is no directory")),
+    }
+}
+
+/// Guests run where the orchestrator is.
+fn require_kernel(campaign: &Campaign) -> Result<(), UsageError> {
+    match campaign.backend {
+        BackendKind::Loop | BackendKind::Dir => Ok(()),
+        BackendKind::Imported => Err(UsageError(
+            "cannot run the campaign: it was measured by another program".into(),
+        )),
+        BackendKind::Vm => Err(UsageError(
+            "guests run on the machine of the orchestrator: leave --host out".into(),
+        )),
+    }
+}
+
+fn answer(news: CellUpdate) -> HostReply {
+    match news {
+        CellUpdate::Event(cell, event) => HostReply::Event { cell, event },
+        CellUpdate::Finished(cell, result) => HostReply::Ended { cell, result },
+        CellUpdate::Aborted(cell, stopped) => HostReply::Stopped { cell, stopped },
+        CellUpdate::ConnectionLost(cell, reason) => HostReply::Stopped {
+            cell,
+            stopped: model::wire::AbortReason::EnvironmentFault(reason),
+        },
+        CellUpdate::Note(text) => HostReply::Note(text),
+    }
+}
+
+impl UserPrompt for Agent {
+    fn note(&self, text: &str) {
+        self.out.say(&HostReply::Note(text.to_owned()));
+    }
+
+    fn image_progress(&self, done: u64, total: u64) {
+        self.out.say(&HostReply::Preparing { done, total });
+    }
+
+    fn confirm_erase(&self, erased: &EraseRequest<'_>) -> anyhow::Result<()> {
+        self.out.say(&HostReply::ConfirmErase {
+            device: erased.device.to_owned(),
+            description: erased.description.to_owned(),
+            content: erased.content.to_owned(),
+        });
+        match self.requests.recv() {
+            Ok(HostRequest::ConfirmErase) => Ok(()),
+            _ => Err(UserInterrupt.into()),
+        }
+    }
+}

@@ -1,0 +1,214 @@
+//! A machine that is reached by OpenSSH's own client, with all that is configured for it: keys, jump hosts, names.
+
+use std::fs::File;
+use std::io::Read;
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use anyhow::Context;
+use sha2::{Digest, Sha256};
+use tempfile::TempDir;
+
+use crate::error::EnvironmentError;
+use crate::remote::connection::AgentTransport;
+
+/// Exit code of ssh if ssh itself failed (ssh(1)).
+const SSH_FAILED: i32 = 255;
+
+/// A host with a copy of this program.
+pub struct SshTransport {
+    /// The destination, as ssh takes it.
+    host: String,
+    /// Directory of the control socket of the shared connection, so that ssh requests a password
+    /// only once.
+    control: TempDir,
+    /// The command there that is this program as root: `sudo -n` before it where the user is another.
+    remote: Vec<String>,
+}
+
+impl SshTransport {
+    /// Creates a host without connecting to it.
+    ///
+    /// # Errors
+    /// Returns an error if the name is not a valid host name.
+    pub fn new(host: &str) -> anyhow::Result<Self> {
+        if host.is_empty() || host.starts_with('-') {
+            return Err(EnvironmentError(format!(
+                "`{host}` is no host: no name of one is empty or begins with `-`"
+            ))
+            .into());
+        }
+        Ok(Self {
+            host: host.to_owned(),
+            control: tempfile::tempdir().context("a directory for ssh's socket")?,
+            remote: Vec::new(),
+        })
+    }
+
+    /// Connects, and copies this program to the host unless it is already present.
+    ///
+    /// # Errors
+    /// Returns an error if ssh fails, root is not available, or the host is not Linux x86_64.
+    pub fn connect_to(host: &str) -> anyhow::Result<Self> {
+        let mut ssh = Self::new(host)?;
+        ssh.connect(Stdio::inherit())?;
+        let kind = ssh.run_script("uname -sm; id -u", Stdio::null())?;
+        let mut lines = kind.lines();
+        let (system, user) = (lines.next().unwrap_or(""), lines.next().unwrap_or(""));
+        if system != "Linux x86_64" {
+            return Err(EnvironmentError(format!(
+                "{host} is {system}, and this program is for Linux x86_64"
+            ))
+            .into());
+        }
+        let program = ssh.copy_program()?;
+        if user != "0" {
+            ssh.run_script("sudo -n true", Stdio::null())
+                .map_err(|error| {
+                    EnvironmentError(format!(
+                        "{error:#}; log in as root, or let this user run sudo without a password"
+                    ))
+                })?;
+            ssh.remote = ["sudo", "-n"].map(str::to_owned).into();
+        }
+        // The shell there takes it apart again.
+        ssh.remote.push(format!("'{program}'"));
+        Ok(ssh)
+    }
+
+    /// Copies this program where the host has no equal one; its path there.
+    fn copy_program(&self) -> anyhow::Result<String> {
+        let own = std::env::current_exe().context("cannot find this program")?;
+        let digest = digest(&own)?;
+        // The name contains the digest, so concurrent copies write equal content and need no lock.
+        let name = format!("fsarena-{}", &digest[..16]);
+        let script = format!(
+            "d=${{XDG_CACHE_HOME:-$HOME/.cache}}/fsarena; p=$d/{name}; \
+             if echo '{digest}  '\"$p\" | sha256sum -c >/dev/null 2>&1; then echo there; else echo missing; fi; echo \"$p\""
+        );
+        let answer = self.run_script(&script, Stdio::null())?;
+        let mut lines = answer.lines();
+        let (state, path) = (lines.next().unwrap_or(""), lines.next().unwrap_or(""));
+        if state != "there" {
+            let program = File::open(&own).context("cannot read this program")?;
+            let script = format!(
+                "umask 077; p='{path}'; mkdir -p \"${{p%/*}}\" && cat >\"$p.$$\" && chmod 700 \"$p.$$\" && mv \"$p.$$\" \"$p\""
+            );
+            self.run_script(&script, program.into())?;
+        }
+        Ok(path.to_owned())
+    }
+
+    /// Runs a shell command on the host with this input and returns its output.
+    ///
+    /// # Errors
+    /// Returns an error if the host cannot be reached or the command fails, with the last line of
+    /// its standard error.
+    pub fn run_script(&self, script: &str, input: Stdio) -> anyhow::Result<String> {
+        let output = self
+            .ssh(&[])
+            .arg(script)
+            .stdin(input)
+            .stderr(Stdio::piped())
+            .output()
+            .context("cannot start ssh: is openssh-client installed?")?;
+        if output.status.success() {
+            return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
+        }
+        let said = String::from_utf8_lossy(&output.stderr);
+        // ssh itself may have been killed.
+        let silent = output.status.to_string();
+        let said = said.lines().last().map_or(silent.as_str(), str::trim);
+        let who = match output.status.code() {
+            Some(SSH_FAILED) => format!("cannot reach {} through ssh", self.host),
+            _ => format!("{} refuses", self.host),
+        };
+        Err(EnvironmentError(format!("{who}: {said}")).into())
+    }
+
+    /// A shell command on the host, ready to be started. Ctrl-C at this terminal does not reach it.
+    pub fn shell(&self, script: &str) -> Command {
+        let mut command = self.ssh(&[]);
+        command.arg(script).process_group(0);
+        command
+    }
+
+    /// Opens the shared connection unless it is open. Errors of ssh are written to `errors`.
+    ///
+    /// # Errors
+    /// Returns an error if the connection cannot be opened.
+    pub fn connect(&self, errors: Stdio) -> anyhow::Result<()> {
+        let mut check = self.ssh(&["-O", "check"]);
+        let is_there = check.stdout(Stdio::null()).stderr(Stdio::null()).status();
+        if is_there.is_ok_and(|status| status.success()) {
+            return Ok(());
+        }
+        // ssh prints its own errors and prompts.
+        let mut master = self.ssh(&["-o", "ControlMaster=yes", "-o", "ControlPersist=60"]);
+        let status = master
+            .arg("true")
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(errors)
+            .status()
+            .context("cannot start ssh: is openssh-client installed?")?;
+        match status.success() {
+            true => Ok(()),
+            false => {
+                Err(EnvironmentError(format!("cannot reach {} through ssh", self.host)).into())
+            }
+        }
+    }
+
+    fn ssh(&self, options: &[&str]) -> Command {
+        let socket: PathBuf = self.control.path().join("socket");
+        let mut command = Command::new("ssh");
+        command
+            .arg("-T")
+            .arg("-o")
+            .arg(format!("ControlPath={}", socket.display()));
+        command.args(["-o", "ServerAliveInterval=5", "-o", "ServerAliveCountMax=3"]);
+        command.args(["-o", "ConnectTimeout=10"]);
+        command.args(options).arg("--").arg(&self.host);
+        command
+    }
+}
+
+impl AgentTransport for SshTransport {
+    fn command(&self) -> anyhow::Result<Command> {
+        self.connect(Stdio::inherit())?;
+        // The agent receives Ctrl-C as a request, because a signal would break the connection.
+        Ok(self.shell(&format!("{} agent --machine", self.remote.join(" "))))
+    }
+
+    fn name(&self) -> String {
+        self.host.clone()
+    }
+
+    fn is_remote(&self) -> bool {
+        true
+    }
+}
+
+impl Drop for SshTransport {
+    fn drop(&mut self) {
+        // If this fails, the shared connection times out.
+        let mut exit = self.ssh(&["-O", "exit"]);
+        let _ = exit.stdout(Stdio::null()).stderr(Stdio::null()).status();
+    }
+}
+
+fn digest(path: &std::path::Path) -> anyhow::Result<String> {
+    let mut hash = Sha256::new();
+    let mut file = File::open(path).context("cannot read this program")?;
+    let mut block = vec![0; 1 << 20];
+    loop {
+        match file.read(&mut block)? {
+            0 => break,
+            count => hash.update(&block[..count]),
+        }
+    }
+    let bytes = hash.finalize();
+    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+}

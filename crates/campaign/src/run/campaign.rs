@@ -1,0 +1,687 @@
+//! One session of a campaign: starts cells, evaluates their results and decides when there are
+//! enough rounds.
+
+use std::cell::Cell as CellOf;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::atomic::Ordering;
+
+use crate::plan::{ActiveCell, Forecast, PastDurations, ThroughputModel, WriteEstimates};
+use model::wire::AbortReason;
+use model::{
+    Bytes, Campaign, Cell, CellId, CellRecord, CellResult, Failure, HostNoise, Nanos, PhaseResult,
+    Status, Test, UseCase,
+};
+use stats::StopReason;
+use sys::clock;
+
+use crate::run::reruns::{self, RerunBudget};
+use crate::run::write_budget::WriteBudget;
+use crate::run::{
+    CampaignProgress, CellBackend, CellUpdate, Observer, ResultSink, StopFlag, rounds,
+};
+
+/// Maximum number of starts of a cell whose machine is lost.
+const MAX_CELL_STARTS: u32 = 2;
+/// Number of parallel cells above which the remaining time is not estimated for every start and end
+/// of a cell.
+const FORECAST_THROTTLE_ABOVE: usize = 1000;
+/// Minimum interval between estimates when many cells run in parallel.
+const MIN_FORECAST_INTERVAL: Nanos = Nanos::from_secs(1);
+
+/// How a campaign ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CampaignEnd {
+    /// Every cell has a result.
+    Complete,
+    /// The user asked to stop, or the backend takes no more in this session; the rest can be run later.
+    Interrupted,
+}
+
+/// Why a campaign ended before that.
+#[derive(Debug, thiserror::Error)]
+pub enum CampaignError<L: std::error::Error, B: std::error::Error> {
+    /// A result could not be kept.
+    #[error("{0}")]
+    Ledger(L),
+    /// The machine could not be looked at, or measured.
+    #[error("{0}")]
+    Backend(B),
+    /// A cell could not run, or its result would be meaningless, for a reason unrelated to its
+    /// filesystem. The campaign can continue once the cause is fixed.
+    #[error("{0}")]
+    EnvironmentFault(String),
+}
+
+/// Write limit of a campaign, and inputs for estimating the remaining time.
+#[derive(Clone, Debug, Default)]
+pub struct RunLimits {
+    /// Maximum bytes written to disks that wear out, over all sessions; `None` if cells write to
+    /// memory.
+    pub written: Option<Bytes>,
+    /// Whether the user has named that limit: a cell that may pass it does not begin.
+    pub named: bool,
+    /// Bytes that each session writes before its first cell.
+    pub preparation: Bytes,
+    /// How fast the machine is taken to be.
+    pub pace: ThroughputModel,
+    /// Durations of cells in earlier campaigns.
+    pub experience: PastDurations,
+    /// Use cases whose answers the budget is spent on, in addition to those of the test categories.
+    pub uses: Vec<UseCase>,
+    /// Whether a machine that does something else ends the campaign.
+    pub exclusive: bool,
+}
+
+/// Runs every planned cell that has no result, and further rounds where the campaign's rule wants them.
+///
+/// Each result is kept before the next cell begins that takes its place. Cells begin in the order of the plan.
+///
+/// # Errors
+/// See [`Error`]. Cells that still run then are ended when the backend is dropped.
+pub fn run<L: ResultSink, B: CellBackend>(
+    ledger: &mut L,
+    backend: &mut B,
+    limits: &RunLimits,
+    observer: &dyn Observer,
+    stop: &StopFlag,
+) -> Result<CampaignEnd, CampaignError<L::Error, B::Error>> {
+    let stored = ledger.load().map_err(CampaignError::Ledger)?;
+    let mut forecast = Forecast::new(&stored.campaign, limits.pace, &limits.experience);
+    forecast.plan(stored.cells.iter().map(|c| &c.cell));
+    let mut finished = BTreeSet::new();
+    for c in &stored.cells {
+        if let Some(result) = &c.result {
+            forecast.record_result(&c.cell, result);
+            finished.insert(c.cell.id);
+        }
+    }
+    let writes = WriteEstimates::from_campaign(&stored.campaign);
+    let earlier = stored.total_cell_time();
+    let mut run = Run {
+        uses: &limits.uses,
+        exclusive: limits.exclusive,
+        begun: clock::now(),
+        earlier: Nanos(earlier.0 / (backend.parallel_cells() as u64).max(1)),
+        blocks: VecDeque::new(),
+        left_out: BTreeSet::new(),
+        is_put_off_told: false,
+        estimated: CellOf::default(),
+        ledger,
+        backend,
+        observer,
+        stop,
+        forecast,
+        finished,
+        written: limits.written.map(|most| {
+            // Each session prepares a new disk.
+            let sessions = stored.environments.len() as u64 + 1;
+            let prepared = limits.preparation.0.saturating_mul(sessions);
+            written(&stored.cells, &writes, prepared, most, limits.named)
+        }),
+        writes,
+        calibrated: stored.calibration.is_some(),
+        again: RerunBudget::from_cells(&stored.cells),
+        running: BTreeMap::new(),
+        campaign: stored.campaign,
+        plan: stored.cells.into_iter().map(|c| c.cell).collect(),
+    };
+    let ended = run.rounds();
+    if let Some(written) = run.written {
+        let (so_far, most) = (written.used(), written.limit());
+        observer.note(&format!("written: {so_far}; the limit is {most}"));
+    }
+    ended
+}
+
+/// Counts the bytes already written and those reserved for cells without a result.
+fn written(
+    cells: &[CellRecord],
+    writes: &WriteEstimates,
+    prepared: u64,
+    most: Bytes,
+    named: bool,
+) -> WriteBudget {
+    let each = cells
+        .iter()
+        .filter_map(|c| Some((&c.cell, c.result.as_ref()?)));
+    let so_far = each.fold(prepared, |sum, (cell, result)| {
+        sum.saturating_add(spent(writes, cell, result).0)
+    });
+    let unfinished = cells.iter().filter(|c| c.result.is_none());
+    let reserved = writes.total(unfinished.map(|c| &c.cell));
+    WriteBudget::new(Bytes(so_far), reserved, most, named)
+}
+
+/// Returns the bytes a cell wrote, including a first run that was replaced.
+fn spent(writes: &WriteEstimates, cell: &Cell, result: &CellResult) -> Bytes {
+    let first = result.first.as_ref();
+    let first = first.map_or(Bytes(0), |first| writes.actual(cell, &first.phases));
+    Bytes(
+        writes
+            .actual(cell, &result.phases)
+            .0
+            .saturating_add(first.0),
+    )
+}
+
+/// A campaign that runs.
+struct Run<'a, L, B> {
+    ledger: &'a mut L,
+    backend: &'a mut B,
+    observer: &'a dyn Observer,
+    stop: &'a StopFlag,
+    campaign: Campaign,
+    plan: Vec<Cell>,
+    finished: BTreeSet<CellId>,
+    running: BTreeMap<CellId, Running>,
+    /// Whether the harness and the raw device were measured.
+    calibrated: bool,
+    /// Bytes written to disks that wear out, if cells write to any.
+    written: Option<WriteBudget>,
+    /// Expected bytes written by each cell.
+    writes: WriteEstimates,
+    /// About how long cells take.
+    forecast: Forecast,
+    /// Which cells are run again.
+    again: RerunBudget,
+    /// The uses whose answers a budget is spent on.
+    uses: &'a [UseCase],
+    /// Whether a machine that does something else ends the campaign.
+    exclusive: bool,
+    /// When this session began, on the clock of [`clock::now`].
+    begun: Nanos,
+    /// Time taken by the cells of earlier sessions.
+    earlier: Nanos,
+    /// Cells of the present round that could settle something, the contenders of a test together; not planned yet.
+    blocks: VecDeque<Vec<Cell>>,
+    /// Suite and name of tests that do not fit into the budget.
+    left_out: BTreeSet<(String, String)>,
+    /// Whether it was said that cells are put off which another host runs.
+    is_put_off_told: bool,
+    /// The latest estimate of the remaining time, and the time at which it was made.
+    estimated: CellOf<Option<(Nanos, (Nanos, Nanos))>>,
+}
+
+/// A cell that runs.
+struct Running {
+    cell: Cell,
+    /// The test, with its repetitions reduced to the remaining write budget.
+    test: Test,
+    /// Number of starts, including those after the machine was lost.
+    attempts: u32,
+    /// The first result, if the cell is running again because of a disturbance.
+    first: Option<CellResult>,
+    /// When it was started, on the clock of [`clock::now`].
+    since: Nanos,
+}
+
+/// Effect of an update on the campaign.
+enum NextStep {
+    /// Continue.
+    GoOn,
+    /// The user asked to stop.
+    Interrupted,
+    /// The campaign must stop for this reason.
+    Withdrawn(String),
+    /// The cell is running on another host; run others first.
+    Later(Cell),
+}
+
+type Outcome<T, L, B> =
+    Result<T, CampaignError<<L as ResultSink>::Error, <B as CellBackend>::Error>>;
+
+impl<L: ResultSink, B: CellBackend> Run<'_, L, B> {
+    fn rounds(&mut self) -> Outcome<CampaignEnd, L, B> {
+        let environment = self.backend.environment().map_err(CampaignError::Backend)?;
+        let begun = self.ledger.begin_session(&environment);
+        begun.map_err(CampaignError::Ledger)?;
+        self.calibrate()?;
+        self.warn_of_budget();
+        loop {
+            let ended = self.planned_cells()?;
+            if ended == CampaignEnd::Interrupted || !self.further_cells()? {
+                return Ok(ended);
+            }
+        }
+    }
+
+    /// Measures, before the first cell, what the harness costs and the raw device can do, and keeps it; once.
+    fn calibrate(&mut self) -> Outcome<(), L, B> {
+        if self.calibrated || self.is_to_stop() {
+            return Ok(());
+        }
+        self.observer.calibrating();
+        let Some(taken) = self.backend.calibrate().map_err(CampaignError::Backend)? else {
+            return Ok(());
+        };
+        let disturbance = taken.disturbance.filter(HostNoise::is_significant);
+        if let Some(disturbance) = disturbance.filter(|_| self.exclusive) {
+            return Err(CampaignError::EnvironmentFault(
+                reruns::exclusive_violation(&disturbance),
+            ));
+        }
+        self.ledger
+            .calibrate(&taken)
+            .map_err(CampaignError::Ledger)?;
+        self.calibrated = true;
+        if let Some(disturbance) = disturbance {
+            self.observer.note(&reruns::noisy_host_hint(&disturbance));
+        }
+        self.observer.calibrated(&taken);
+        Ok(())
+    }
+
+    /// Runs the cells that are planned and have no result.
+    fn planned_cells(&mut self) -> Outcome<CampaignEnd, L, B> {
+        let remaining = crate::plan::remaining(&self.plan, &self.finished);
+        let (taken, left) = remaining
+            .into_iter()
+            .partition::<Vec<_>, _>(|cell| self.backend.can_run(cell));
+        let mut waiting = VecDeque::from(taken);
+        let mut over = NextStep::GoOn;
+        loop {
+            while matches!(over, NextStep::GoOn) && self.has_room() {
+                self.leave_out_what_does_not_fit(&mut waiting);
+                let Some(cell) = waiting.pop_front() else {
+                    break;
+                };
+                over = self.begin(cell);
+            }
+            if self.running.is_empty() {
+                break;
+            }
+            let news = self.backend.next_update();
+            match self.hear(news)? {
+                NextStep::GoOn => {}
+                // The other cells end as if the user had interrupted them.
+                NextStep::Withdrawn(reason) => {
+                    self.stop.store(true, Ordering::Relaxed);
+                    over = NextStep::Withdrawn(reason);
+                }
+                NextStep::Interrupted if matches!(over, NextStep::GoOn) => {
+                    over = NextStep::Interrupted
+                }
+                NextStep::Interrupted => {}
+                NextStep::Later(cell) => waiting.push_back(cell),
+            }
+        }
+        match over {
+            NextStep::Withdrawn(reason) => Err(CampaignError::EnvironmentFault(reason)),
+            NextStep::GoOn if waiting.is_empty() && left.is_empty() => Ok(CampaignEnd::Complete),
+            NextStep::GoOn | NextStep::Interrupted | NextStep::Later(_) => {
+                Ok(CampaignEnd::Interrupted)
+            }
+        }
+    }
+
+    fn has_room(&self) -> bool {
+        self.running.len() < self.backend.queue_depth().max(1) && !self.is_to_stop()
+    }
+
+    fn is_to_stop(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+
+    fn begin(&mut self, cell: Cell) -> NextStep {
+        let test = match self.test_of(&cell) {
+            Ok(test) => test,
+            Err(reason) => return NextStep::Withdrawn(reason),
+        };
+        self.backend.start(&cell, &test);
+        let running = Running {
+            test,
+            attempts: 1,
+            first: None,
+            since: clock::now(),
+            cell: cell.clone(),
+        };
+        self.running.insert(cell.id, running);
+        self.observer.begin(&cell, self.position());
+        NextStep::GoOn
+    }
+
+    /// Returns the test of a cell, with its repetitions reduced to the remaining write budget.
+    /// Returns the reason if even one repetition would exceed the limit.
+    fn test_of(&self, cell: &Cell) -> Result<Test, String> {
+        let mut tests = self.campaign.suites.iter().flat_map(|s| &s.tests);
+        let test = tests.find(|t| t.suite == cell.suite && t.name == cell.test);
+        let test = test.ok_or_else(|| format!("the campaign has no test `{}`", cell.test))?;
+        let Some(written) = self.written else {
+            return Ok(test.clone());
+        };
+        match written.refusal(self.writes.expected(cell)) {
+            Some(reason) => Err(reason),
+            None => Ok(crate::plan::limit_iterations(test, written.remaining())),
+        }
+    }
+
+    fn hear(&mut self, news: CellUpdate) -> Outcome<NextStep, L, B> {
+        let id = match &news {
+            CellUpdate::Note(text) => {
+                self.observer.note(text);
+                return Ok(NextStep::GoOn);
+            }
+            CellUpdate::Event(id, _)
+            | CellUpdate::Finished(id, _)
+            | CellUpdate::Aborted(id, _)
+            | CellUpdate::ConnectionLost(id, _) => *id,
+        };
+        // Ignore late updates of a machine that was given up.
+        let Some(running) = self.running.get(&id) else {
+            return Ok(NextStep::GoOn);
+        };
+        match news {
+            CellUpdate::Note(_) => Ok(NextStep::GoOn),
+            CellUpdate::Event(_, event) => {
+                self.observer.event(&running.cell, &event);
+                Ok(NextStep::GoOn)
+            }
+            CellUpdate::Finished(_, result) => self.ended(id, *result),
+            CellUpdate::Aborted(_, stopped) => self.stopped(id, stopped),
+            CellUpdate::ConnectionLost(_, reason) => self.lost(id, &reason),
+        }
+    }
+
+    fn ended(&mut self, id: CellId, result: CellResult) -> Outcome<NextStep, L, B> {
+        let to_stop = self.is_to_stop();
+        let Some(running) = self.running.get_mut(&id) else {
+            return Ok(NextStep::GoOn);
+        };
+        let result = believed(result, &running.test);
+        if running.first.is_none() && !to_stop && self.again.should_rerun(&result) {
+            self.again.record_rerun();
+            self.observer
+                .note(&reruns::rerun_message(&running.cell, &result));
+            running.first = Some(result);
+            running.since = clock::now();
+            self.backend.start(&running.cell, &running.test);
+            return Ok(NextStep::GoOn);
+        }
+        let result = match running.first.take() {
+            Some(first) => reruns::merge_rerun(first, result),
+            None => result,
+        };
+        self.keep(id, &result)
+    }
+
+    /// Handles a cell that stopped without a result; a first result from before a rerun is kept.
+    fn stopped(&mut self, id: CellId, stopped: AbortReason) -> Outcome<NextStep, L, B> {
+        let first = self.running.get_mut(&id).and_then(|r| r.first.take());
+        let dropped = match first {
+            Some(first) => {
+                self.keep(id, &first)?;
+                None
+            }
+            None => self.drop_cell(id),
+        };
+        Ok(match (stopped, dropped) {
+            (AbortReason::Interrupted, _) => NextStep::Interrupted,
+            (AbortReason::EnvironmentFault(reason), _) => NextStep::Withdrawn(reason),
+            (AbortReason::OtherHost(_), None) => NextStep::GoOn,
+            (AbortReason::OtherHost(host), Some(cell)) => {
+                self.say_who_runs(&cell, &host);
+                NextStep::Later(cell)
+            }
+        })
+    }
+
+    /// Reports the host that runs a postponed cell, once per session.
+    fn say_who_runs(&mut self, cell: &Cell, host: &str) {
+        if !std::mem::replace(&mut self.is_put_off_told, true) {
+            let name = reruns::cell_label(cell);
+            self.observer.note(&format!(
+                "{name}: {host} runs the same cell and shares its result: others go before; so for any more of them"
+            ));
+        }
+    }
+
+    /// Handles a cell with unknown outcome: it runs again, unless it already has a first result.
+    fn lost(&mut self, id: CellId, reason: &str) -> Outcome<NextStep, L, B> {
+        let to_stop = self.is_to_stop();
+        let Some(running) = self.running.get_mut(&id) else {
+            return Ok(NextStep::GoOn);
+        };
+        if let Some(first) = running.first.take() {
+            return self.keep(id, &first);
+        }
+        let name = reruns::cell_label(&running.cell);
+        if to_stop {
+            drop(self.drop_cell(id));
+            return Ok(NextStep::Interrupted);
+        }
+        if running.attempts >= MAX_CELL_STARTS {
+            drop(self.drop_cell(id));
+            let times = format!("{name}: lost {MAX_CELL_STARTS} times: {reason}");
+            return Ok(NextStep::Withdrawn(times));
+        }
+        running.attempts += 1;
+        running.since = clock::now();
+        self.observer
+            .note(&format!("{name}: lost: {reason}; it runs once more"));
+        self.backend.start(&running.cell, &running.test);
+        Ok(NextStep::GoOn)
+    }
+
+    fn drop_cell(&mut self, id: CellId) -> Option<Cell> {
+        let cell = self.running.remove(&id)?.cell;
+        self.observer.cell_aborted(&cell);
+        Some(cell)
+    }
+
+    /// Keeps a result before anything else happens.
+    fn keep(&mut self, id: CellId, result: &CellResult) -> Outcome<NextStep, L, B> {
+        let Some(Running { cell, .. }) = self.running.remove(&id) else {
+            return Ok(NextStep::GoOn);
+        };
+        self.ledger
+            .record(&cell, result)
+            .map_err(CampaignError::Ledger)?;
+        let busy = self.again.noise_increased(result);
+        if let Some(disturbance) = busy.filter(|_| !self.exclusive) {
+            self.observer.note(&reruns::noisy_host_hint(&disturbance));
+        }
+        self.finished.insert(id);
+        self.forecast.record_result(&cell, result);
+        if let Some(written) = self.written.as_mut() {
+            let (expected, spent) = (
+                self.writes.expected(&cell),
+                spent(&self.writes, &cell, result),
+            );
+            if written.add(spent, expected) {
+                self.observer.note(&written.exhausted_message());
+            }
+        }
+        self.observer.end(&cell, result, self.position());
+        Ok(match busy.filter(|_| self.exclusive) {
+            Some(disturbance) => NextStep::Withdrawn(reruns::exclusive_violation(&disturbance)),
+            None => NextStep::GoOn,
+        })
+    }
+
+    fn further_cells(&mut self) -> Outcome<bool, L, B> {
+        match self.campaign.budget {
+            Some(budget) => self.cells_within(budget),
+            None => self.further_round(),
+        }
+    }
+
+    /// Removes the tests at the front that exceed the remaining budget and have no started cells.
+    /// The first test of a campaign runs regardless of its duration.
+    fn leave_out_what_does_not_fit(&mut self, waiting: &mut VecDeque<Cell>) {
+        let Some(budget) = self.campaign.budget else {
+            return;
+        };
+        while let Some(first) = waiting.front() {
+            let is_of_it = |cell: &&Cell| (&cell.suite, &cell.test) == (&first.suite, &first.test);
+            let block: Vec<Cell> = waiting.iter().take_while(is_of_it).cloned().collect();
+            let running = self.running.values().map(|running| &running.cell);
+            let finished = self.plan.iter().filter(|c| self.finished.contains(&c.id));
+            let mut begun = running.chain(finished).peekable();
+            if begun.peek().is_none() || begun.any(|cell| is_of_it(&cell)) {
+                return;
+            }
+            if self.time_of(&block) <= self.left_of(budget) {
+                return;
+            }
+            waiting.drain(..block.len());
+            let test = (block[0].suite.clone(), block[0].test.clone());
+            if self.left_out.insert(test) {
+                self.observer.note(&format!(
+                    "{} does not fit into the remaining budget and is skipped",
+                    block[0].test
+                ));
+            }
+        }
+    }
+
+    /// About how long cells take that the backend runs together.
+    fn time_of(&self, cells: &[Cell]) -> Nanos {
+        let abreast = (self.backend.parallel_cells() as u64).max(1);
+        Nanos(self.forecast.total_time(cells).0 / abreast)
+    }
+
+    /// Warns if the first round would exceed the budget.
+    fn warn_of_budget(&self) {
+        let Some(budget) = self.campaign.budget else {
+            return;
+        };
+        let left = self.position().time_left;
+        if self.finished.is_empty() && left > self.left_of(budget) {
+            self.observer.note(&format!(
+                "one round of all tests takes about {left}, longer than the budget of {budget}: tests that do not fit are skipped; use a longer budget, or fewer contenders or suites (-c, -s), to run all of them"
+            ));
+        }
+    }
+
+    /// Returns the unused part of a budget.
+    fn left_of(&self, budget: Nanos) -> Nanos {
+        let spent = self.earlier.0.saturating_add(clock::since(self.begun).0);
+        Nanos(budget.0.saturating_sub(spent))
+    }
+
+    /// Plans and stores the next cells that could settle an open answer and fit into the budget:
+    /// all such contenders of one test. Returns false if no cells qualify.
+    ///
+    /// The choice depends only on stored results.
+    fn cells_within(&mut self, budget: Nanos) -> Outcome<bool, L, B> {
+        if self.blocks.is_empty() {
+            let results = self.ledger.load().map_err(CampaignError::Ledger)?;
+            let mut blocks = rounds::next(&results, self.uses);
+            // As many as possible get their turn.
+            blocks.sort_by_key(|block| self.time_of(block));
+            self.blocks = blocks.into();
+            let open = self.blocks.make_contiguous();
+            let words = rounds::unresolved_message(results.campaign.rounds, open);
+            self.observer.note(&words);
+        }
+        while let Some(block) = self.blocks.pop_front() {
+            if self.time_of(&block) <= self.left_of(budget) {
+                let planned = u32::try_from(self.plan.len()).unwrap_or(u32::MAX);
+                self.add(crate::plan::renumber_after(planned, block))?;
+                return Ok(true);
+            }
+            if self.blocks.is_empty() {
+                self.observer.note(
+                    "the budget is spent: no further test that could settle an open answer fits",
+                );
+            }
+        }
+        Ok(false)
+    }
+
+    /// Appends cells to the plan and stores them.
+    fn add(&mut self, cells: Vec<Cell>) -> Outcome<(), L, B> {
+        self.ledger
+            .extend_plan(&cells)
+            .map_err(CampaignError::Ledger)?;
+        if let Some(written) = self.written.as_mut() {
+            written.reserve(self.writes.total(&cells));
+        }
+        self.forecast.plan(&cells);
+        self.plan.extend(cells);
+        Ok(())
+    }
+
+    /// Plans and stores one more round if the stopping rule requires it. Returns false if there are
+    /// enough rounds.
+    ///
+    /// The decision depends only on stored results, so it is the same after a kill.
+    fn further_round(&mut self) -> Outcome<bool, L, B> {
+        if self.campaign.stopping_rule.is_none() {
+            return Ok(false);
+        }
+        let results = self.ledger.load().map_err(CampaignError::Ledger)?;
+        let Some(stop) = rounds::stop(&results) else {
+            return Ok(false);
+        };
+        self.observer.note(&rounds::stop_message(&stop));
+        if stop.reason != StopReason::IntervalsWide {
+            return Ok(false);
+        }
+        let planned = u32::try_from(results.cells.len()).unwrap_or(u32::MAX);
+        let cells =
+            crate::plan::further_round(&self.campaign, results.campaign.rounds + 1, planned);
+        self.add(cells)?;
+        Ok(true)
+    }
+
+    fn position(&self) -> CampaignProgress {
+        let (left, next) = self.time_left();
+        CampaignProgress {
+            done: self.finished.len() as u64,
+            total: self.plan.len() as u64,
+            time_left: left,
+            next,
+            written: self.written.map(WriteBudget::used),
+        }
+    }
+
+    /// About how much time is left, and passes until the next cell ends.
+    fn time_left(&self) -> (Nanos, Nanos) {
+        if let Some((estimated, left)) = self.estimated.get()
+            && self.running.len() >= FORECAST_THROTTLE_ABOVE
+            && clock::since(estimated) < MIN_FORECAST_INTERVAL
+        {
+            return left;
+        }
+        // When more cells are submitted than can run, it is unknown which of them are running.
+        let known = self.backend.queue_depth() == self.backend.parallel_cells();
+        let running = self.running.values().filter(|_| known);
+        let going = running.map(|running| ActiveCell {
+            cell: &running.cell,
+            elapsed: clock::since(running.since),
+        });
+        let going: Vec<ActiveCell<'_>> = going.collect();
+        let abreast = self.backend.parallel_cells() as u64;
+        let left = self.forecast.time_left(&going, abreast);
+        self.estimated.set(Some((clock::now(), left)));
+        left
+    }
+}
+
+/// Returns the result if it contains each planned phase exactly once and in order, or else a
+/// crashed result.
+fn believed(result: CellResult, test: &Test) -> CellResult {
+    let planned = test.phases.iter().map(|phase| &phase.name);
+    if planned.eq(result.phases.iter().map(|phase| &phase.phase)) {
+        return result;
+    }
+    let failure = Failure {
+        step: "result".into(),
+        reason: "the agent did not report each planned phase exactly once; all its results are discarded"
+            .into(),
+        ..Failure::default()
+    };
+    let crashed = |phase| PhaseResult {
+        status: Status::Crashed,
+        failure: Some(failure.clone()),
+        ..PhaseResult::not_run(phase)
+    };
+    CellResult {
+        status: Status::Crashed,
+        phases: test.phases.iter().map(crashed).collect(),
+        failure: Some(failure.clone()),
+        first: None,
+        ..result
+    }
+}

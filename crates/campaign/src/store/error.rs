@@ -1,0 +1,274 @@
+//! Errors of the results database, each one line with a hint.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use model::CellId;
+use rusqlite::ErrorCode;
+
+use crate::store::CampaignId;
+
+/// An error of the store.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// The file's directory could not be made.
+    #[error("cannot create the directory {}: {source}", path.display())]
+    Directory {
+        /// The directory.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// The file could not be looked at.
+    #[error("cannot open the database {}: {source}", path.display())]
+    Unreachable {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// The file could not be opened or made.
+    #[error(
+        "cannot open the database {}: {error}; make its directory writable, or give another --db",
+        path.display()
+    )]
+    CannotOpen {
+        /// The file.
+        path: PathBuf,
+        /// Why; no source, as SQLite's errors repeat themselves with every cause.
+        error: rusqlite::Error,
+    },
+    /// There is a directory, a pipe or a device of that name.
+    #[error("{} is no file, and so no database of fsarena: give another --db", path.display())]
+    NotAFile {
+        /// The given path.
+        path: PathBuf,
+    },
+    /// The file was written by a later version of fsarena.
+    #[error(
+        "{} was written by a newer fsarena (schema {found}, this one knows {known}): use that version, or another --db",
+        path.display()
+    )]
+    NewerSchema {
+        /// The file.
+        path: PathBuf,
+        /// Its schema.
+        found: u32,
+        /// The newest schema known here.
+        known: u32,
+    },
+    /// The file is a database of some other program, or no database.
+    #[error("{} is not a database of fsarena: give another --db", path.display())]
+    NotAnFsarenaDatabase {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The content of the database was changed or damaged.
+    #[error(
+        "the {}{} is damaged ({why}): put a sound copy of that file in its place, or name another database with --db",
+        what.as_ref().map_or_else(|| "database ".to_owned(), |what| format!("{what} in ")),
+        path.display()
+    )]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// The damaged part, or `None` if the file as a whole is damaged.
+        what: Option<String>,
+        /// How that shows.
+        why: String,
+    },
+    /// The file or its directory may be read but not written.
+    #[error(
+        "cannot write to the database {}: it or its directory is read-only; make it writable, or give another --db",
+        path.display()
+    )]
+    ReadOnly {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The file is locked by another program for longer than the timeout.
+    #[error("the database {} is locked by another program: try again when that has ended", path.display())]
+    Busy {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The disk is full.
+    #[error(
+        "the disk of the database {} is full: free some space, then run `fsarena resume` (with --db, if it was given)",
+        path.display()
+    )]
+    DiskFull {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The disk fails, or a limit of the process does not let it write.
+    #[error(
+        "cannot read or write the database {}: {error}; see whether the disk fails or is full, and the limit of \
+         file sizes (ulimit -f)",
+        path.display()
+    )]
+    IoError {
+        /// The file.
+        path: PathBuf,
+        /// The error of SQLite.
+        error: rusqlite::Error,
+    },
+    /// SQLite could not allocate memory.
+    #[error("no memory to read the database {}: see the limits of the process (ulimit -v)", path.display())]
+    NoMemory {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The store holds no campaign of this number.
+    #[error("no campaign {0}: `fsarena list campaigns` lists the stored campaigns")]
+    NoCampaign(CampaignId),
+    /// A result came before a session was begun.
+    #[error("campaign {0} has no session: a session begins before its first cell")]
+    NoSession(CampaignId),
+    /// The cell is not part of the campaign's plan.
+    #[error("cell {} is not in the plan of campaign {campaign}", cell.0)]
+    NotPlanned {
+        /// The campaign.
+        campaign: CampaignId,
+        /// The cell.
+        cell: CellId,
+    },
+    /// The cell has a result already; a result is never replaced.
+    #[error(
+        "cell {} of campaign {campaign} has a result already: another fsarena runs or collects it; wait for that, and start \
+         this again", cell.0
+    )]
+    AlreadyRecorded {
+        /// The campaign.
+        campaign: CampaignId,
+        /// The cell.
+        cell: CellId,
+    },
+    /// New cells do not continue the plan, because another program has extended it.
+    #[error(
+        "campaign {campaign} already has {planned} planned cells, which the new cells do not continue"
+    )]
+    NonContiguousPlan {
+        /// The campaign.
+        campaign: CampaignId,
+        /// Cells that are planned.
+        planned: u32,
+    },
+    /// A value cannot be converted to JSON.
+    #[error("cannot store the {what}: {source}")]
+    InvalidJson {
+        /// The kind of value.
+        what: &'static str,
+        /// Why.
+        source: serde_json::Error,
+    },
+    /// SQLite refused because of a bug in fsarena.
+    #[error("the database {}: {error}", path.display())]
+    Sqlite {
+        /// The file.
+        path: PathBuf,
+        /// The error of SQLite.
+        error: rusqlite::Error,
+    },
+}
+
+/// An error before it is attributed to a file.
+#[derive(Debug)]
+pub enum RowError {
+    /// It is known.
+    Known(StoreError),
+    /// SQLite said it.
+    Sqlite(rusqlite::Error),
+    /// Stored data is invalid.
+    Damaged(String),
+    /// A named part of the stored data is invalid.
+    DamagedPart { what: String, why: String },
+}
+
+impl From<StoreError> for RowError {
+    fn from(error: StoreError) -> Self {
+        Self::Known(error)
+    }
+}
+
+impl From<rusqlite::Error> for RowError {
+    fn from(error: rusqlite::Error) -> Self {
+        Self::Sqlite(error)
+    }
+}
+
+impl RowError {
+    /// Adds the name of the affected row, if the error is about one. The keys of the row may
+    /// themselves be damaged.
+    pub fn with_row(self, row: &rusqlite::Result<String>) -> Self {
+        let why = match self {
+            Self::Damaged(why) => why,
+            Self::Sqlite(error) if is_of_a_value(&error) => error.to_string(),
+            other => return other,
+        };
+        match row {
+            Ok(row) => Self::DamagedPart {
+                what: format!("stored {row}"),
+                why,
+            },
+            Err(_) => Self::Damaged(why),
+        }
+    }
+
+    /// Adds the file and a hint.
+    pub fn with_path(self, path: &Path) -> StoreError {
+        let path = path.to_owned();
+        let error = match self {
+            Self::Known(error) => return error,
+            Self::DamagedPart { what, why } => {
+                let what = Some(what);
+                return StoreError::Damaged { path, what, why };
+            }
+            Self::Damaged(why) => return damaged(path, why),
+            Self::Sqlite(error) => error,
+        };
+        if is_of_a_value(&error) {
+            return damaged(path, error.to_string());
+        }
+        let (code, text) = match &error {
+            // Our statements are right, so that tables must be missing.
+            rusqlite::Error::SqlInputError { msg, .. } => (Some(ErrorCode::Unknown), msg.clone()),
+            other => (other.sqlite_error_code(), other.to_string()),
+        };
+        match code {
+            Some(ErrorCode::DatabaseCorrupt | ErrorCode::Unknown) => damaged(path, text),
+            Some(ErrorCode::NotADatabase) => StoreError::NotAnFsarenaDatabase { path },
+            Some(ErrorCode::ReadOnly) => StoreError::ReadOnly { path },
+            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => StoreError::Busy { path },
+            Some(ErrorCode::DiskFull) => StoreError::DiskFull { path },
+            Some(ErrorCode::SystemIoFailure) => StoreError::IoError { path, error },
+            Some(ErrorCode::CannotOpen | ErrorCode::PermissionDenied) => {
+                StoreError::CannotOpen { path, error }
+            }
+            Some(ErrorCode::OutOfMemory) => StoreError::NoMemory { path },
+            _ => StoreError::Sqlite { path, error },
+        }
+    }
+}
+
+/// The file as a whole is damaged. SQLite may quote what it found, of any length.
+fn damaged(path: PathBuf, why: String) -> StoreError {
+    const MAX_ERROR_SIZE: usize = 120;
+    let first = why.lines().next().unwrap_or_default();
+    StoreError::Damaged {
+        path,
+        what: None,
+        why: first.chars().take(MAX_ERROR_SIZE).collect(),
+    }
+}
+
+/// Whether a column held what was never stored there.
+const fn is_of_a_value(error: &rusqlite::Error) -> bool {
+    matches!(
+        error,
+        rusqlite::Error::FromSqlConversionFailure(..)
+            | rusqlite::Error::IntegralValueOutOfRange(..)
+            | rusqlite::Error::InvalidColumnType(..)
+            | rusqlite::Error::Utf8Error(..)
+    )
+}

@@ -1,0 +1,388 @@
+//! Opens the database: checks its path, its format and its integrity, and sets its durability.
+
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rusqlite::{Connection, ErrorCode, MAIN_DB, OpenFlags, Transaction, TransactionBehavior};
+
+use crate::store::error::RowError;
+use crate::store::row::ReadView;
+use crate::store::{StoreError, schema};
+
+/// Timeout while another program holds the database.
+const BUSY: Duration = Duration::from_secs(10);
+/// How every database of SQLite begins. Source: Database File Format, section 1.3.
+const SQLITE: &[u8] = b"SQLite format 3\0";
+/// The database is one thread's at a time, which Rust sees to.
+const NO_MUTEX: OpenFlags = OpenFlags::SQLITE_OPEN_NO_MUTEX;
+
+/// The results database.
+#[derive(Debug)]
+pub struct Store {
+    pub(crate) connection: Connection,
+    path: PathBuf,
+    /// Whether its rows have digests.
+    digests: bool,
+}
+
+impl Store {
+    /// Opens the database for writing. Creates it and its directory if they do not exist, and
+    /// migrates it to the current schema. Checks the content first, so that no data is added to a
+    /// damaged database.
+    ///
+    /// # Errors
+    /// Returns an error if the directory or file cannot be created or written, if the file belongs
+    /// to another program or a newer fsarena, or if it is damaged.
+    pub fn open(path: &Path) -> Result<Self, StoreError> {
+        let path = absolute(path)?;
+        if let Some(parent) = path.parent() {
+            fs::create_dir_all(parent).map_err(|source| StoreError::Directory {
+                path: parent.to_owned(),
+                source,
+            })?;
+        }
+        is_there(&path)?;
+        let connection = writer(&path).map_err(|trouble| trouble.with_path(&path))?;
+        Ok(Self {
+            connection,
+            path,
+            digests: true,
+        })
+    }
+
+    /// Opens a database for reading. It may belong to another user, as after `sudo fsarena run`.
+    /// Returns `None` without creating a file if there is no database yet.
+    ///
+    /// # Errors
+    /// Returns an error if the file cannot be read, or belongs to another program or a newer
+    /// fsarena.
+    pub fn open_read_only(path: &Path) -> Result<Option<Self>, StoreError> {
+        let path = absolute(path)?;
+        if !is_there(&path)? {
+            return Ok(None);
+        }
+        let reader = reader(&path).map_err(|trouble| trouble.with_path(&path))?;
+        Self::of_reader(reader, path)
+    }
+
+    /// Opens a database of another user for reading without creating any files next to it. Data
+    /// that a killed writer left in the write-ahead log is therefore not visible.
+    ///
+    /// # Errors
+    /// Returns the errors of [`Store::open_read_only`].
+    pub fn open_immutable(path: &Path) -> Result<Option<Self>, StoreError> {
+        let path = absolute(path)?;
+        if !is_there(&path)? {
+            return Ok(None);
+        }
+        let reader = that_may_only_read(&path).map_err(|trouble| trouble.with_path(&path))?;
+        Self::of_reader(reader, path)
+    }
+
+    /// The file.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn of_reader(
+        (connection, found): (Connection, u32),
+        path: PathBuf,
+    ) -> Result<Option<Self>, StoreError> {
+        if found == 0 {
+            return Ok(None);
+        }
+        let mut store = Self {
+            connection,
+            path,
+            digests: false,
+        };
+        store.digests = store.read_transaction(|view| schema::has_digests(view.connection))?;
+        Ok(Some(store))
+    }
+
+    /// Reads one state of the database, even while another program records cells.
+    pub(crate) fn read_transaction<T>(
+        &self,
+        read: impl FnOnce(ReadView<'_>) -> Result<T, RowError>,
+    ) -> Result<T, StoreError> {
+        let read = || {
+            let snapshot = self.connection.unchecked_transaction()?;
+            let value = read(ReadView {
+                connection: &snapshot,
+                digests: self.digests,
+            })?;
+            snapshot.finish()?;
+            Ok(value)
+        };
+        read().map_err(|trouble: RowError| trouble.with_path(&self.path))
+    }
+
+    /// Writes all or nothing, in a transaction that locks out other writers from its beginning, so
+    /// that what was checked still holds when it is written.
+    pub(crate) fn write_transaction<T>(
+        &mut self,
+        write: impl FnOnce(&Transaction<'_>) -> Result<T, RowError>,
+    ) -> Result<T, StoreError> {
+        let Self {
+            connection, path, ..
+        } = self;
+        let write = || {
+            let behaviour = TransactionBehavior::Immediate;
+            let transaction = connection.transaction_with_behavior(behaviour)?;
+            let value = write(&transaction)?;
+            transaction.commit()?;
+            Ok(value)
+        };
+        write().map_err(|trouble: RowError| trouble.with_path(path))
+    }
+}
+
+/// Makes the path absolute, so that SQLite does not interpret special names such as `:memory:`.
+fn absolute(path: &Path) -> Result<PathBuf, StoreError> {
+    std::path::absolute(path).map_err(|source| StoreError::Unreachable {
+        path: path.to_owned(),
+        source,
+    })
+}
+
+/// Whether there is a file with something in it. What is no database (a directory, a pipe, another program's
+/// file) is refused: SQLite would take a file of one byte for a new one.
+fn is_there(path: &Path) -> Result<bool, StoreError> {
+    let path = path.to_owned();
+    match fs::metadata(&path) {
+        Ok(metadata) if !metadata.is_file() => return Err(StoreError::NotAFile { path }),
+        Ok(metadata) if metadata.len() == 0 => return Ok(false),
+        Ok(_) => {}
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+        Err(source) => return Err(StoreError::Unreachable { path, source }),
+    }
+    let mut begin = Vec::new();
+    let read = File::open(&path).and_then(|file| {
+        let mut file = file.take(SQLITE.len() as u64);
+        file.read_to_end(&mut begin)
+    });
+    match read {
+        Ok(_) if begin == SQLITE => Ok(true),
+        Ok(_) => Err(StoreError::NotAnFsarenaDatabase { path }),
+        Err(source) => Err(StoreError::Unreachable { path, source }),
+    }
+}
+
+fn connect(address: impl AsRef<Path>, flags: OpenFlags) -> rusqlite::Result<Connection> {
+    let connection = Connection::open_with_flags(address, flags | NO_MUTEX)?;
+    connection.busy_timeout(BUSY)?;
+    connection.pragma_update(None, "cell_size_check", true)?;
+    Ok(connection)
+}
+
+fn writer(path: &Path) -> Result<Connection, RowError> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
+    let mut connection = connect(path, flags)?;
+    if connection.is_readonly(MAIN_DB)? {
+        let path = path.to_owned();
+        return Err(StoreError::ReadOnly { path }.into());
+    }
+    // Checked first, because it refuses foreign files before they are changed.
+    if schema::check(&connection, path)? > 0 {
+        require_sound(&connection)?;
+    }
+    schema::migrate(&mut connection, path)?;
+    // A write-ahead log lets a report be made while a campaign writes; FULL flushes it at every
+    // commit, so that a cell that was recorded outlives a power failure too.
+    write_ahead(&connection)?;
+    connection.pragma_update(None, "synchronous", "FULL")?;
+    connection.pragma_update(None, "foreign_keys", true)?;
+    Ok(connection)
+}
+
+/// Looks the whole file through: its pages, its indices, its rows, and whether they belong together.
+fn require_sound(connection: &Connection) -> Result<(), RowError> {
+    let said: String = connection.query_row("PRAGMA integrity_check(1)", [], |row| row.get(0))?;
+    if said != "ok" {
+        // The preceding lines name the affected part of the database.
+        let why = said.lines().last().unwrap_or_default();
+        return Err(RowError::Damaged(why.to_owned()));
+    }
+    // Of phases and measurements there are many; they are derived, and never read back.
+    for table in ["session", "planned_cell", "cell"] {
+        let mut stray = connection.prepare(&format!(
+            "SELECT 1 FROM pragma_foreign_key_check('{table}')"
+        ))?;
+        if stray.exists([])? {
+            let why = format!("rows of its table {table} belong to nothing");
+            return Err(RowError::Damaged(why));
+        }
+    }
+    Ok(())
+}
+
+/// Enables the write-ahead log. SQLite ignores its timeout here, so this function retries.
+fn write_ahead(connection: &Connection) -> rusqlite::Result<()> {
+    let start = Instant::now();
+    loop {
+        match connection.pragma_update(None, "journal_mode", "WAL") {
+            Err(error)
+                if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy)
+                    && start.elapsed() < BUSY =>
+            {
+                thread::sleep(Duration::from_millis(1));
+            }
+            other => return other,
+        }
+    }
+}
+
+/// A connection that does not write, with the database's schema.
+fn reader(path: &Path) -> Result<(Connection, u32), RowError> {
+    match that_could_write(path) {
+        Ok(Some(found)) => Ok(found),
+        Ok(None) => that_may_only_read(path),
+        Err(RowError::Sqlite(error)) if lacks_a_log(&error) => that_may_only_read(path),
+        Err(trouble) => Err(trouble),
+    }
+}
+
+/// Whether the file may be written but not its log, for want of permission or room in its directory.
+fn lacks_a_log(error: &rusqlite::Error) -> bool {
+    use ErrorCode::{CannotOpen, DiskFull, SystemIoFailure};
+    let code = error.sqlite_error_code();
+    matches!(code, Some(CannotOpen | DiskFull | SystemIoFailure))
+}
+
+/// Opens a database so that the log of a killed writer can be read, which requires write
+/// permission. Returns `None` if the file is not writable.
+fn that_could_write(path: &Path) -> Result<Option<(Connection, u32)>, RowError> {
+    let connection = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+    if connection.is_readonly(MAIN_DB)? {
+        return Ok(None);
+    }
+    connection.pragma_update(None, "query_only", true)?;
+    let found = schema::check(&connection, path)?;
+    Ok(Some((connection, found)))
+}
+
+fn that_may_only_read(path: &Path) -> Result<(Connection, u32), RowError> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
+    let connection = connect(read_only(path), flags)?;
+    connection.pragma_update(None, "trusted_schema", false)?;
+    require_tables(&connection, path)?;
+    let found = schema::check(&connection, path)?;
+    Ok((connection, found))
+}
+
+/// Refuses a foreign database that would run code when it is read: a view may never end.
+fn require_tables(connection: &Connection, path: &Path) -> Result<(), RowError> {
+    let others = "SELECT count(*) FROM sqlite_schema \
+                  WHERE type = 'view' OR type = 'table' AND (sql LIKE '%virtual%' OR sql LIKE '%generated%')";
+    let others: u32 = connection.query_row(others, [], |row| row.get(0))?;
+    match others {
+        0 => Ok(()),
+        _ => {
+            let path = path.to_owned();
+            Err(StoreError::NotAnFsarenaDatabase { path }.into())
+        }
+    }
+}
+
+/// The address of a file that may not be written.
+fn read_only(path: &Path) -> String {
+    let mut log = path.as_os_str().to_owned();
+    log.push("-wal");
+    // With an empty log there is no writer; SQLite would nevertheless try to write to the log,
+    // which it may not.
+    let mode = match fs::metadata(&log) {
+        Ok(log) if log.len() > 0 => "mode=ro",
+        _ => "immutable=1",
+    };
+    format!("file:{}?{mode}", escaped(path))
+}
+
+/// A path as part of an address. Source: RFC 3986, section 2.1.
+fn escaped(path: &Path) -> String {
+    let mut text = String::new();
+    for &byte in path.as_os_str().as_bytes() {
+        match byte {
+            b'/' | b'.' | b'-' | b'_' => text.push(char::from(byte)),
+            _ if byte.is_ascii_alphanumeric() => text.push(char::from(byte)),
+            _ => text += &format!("%{byte:02X}"),
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn made() -> (tempfile::TempDir, PathBuf) {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("50 % ünï?.db#1");
+        Store::open(&path).unwrap();
+        (directory, path)
+    }
+
+    #[test]
+    fn reads_read_only_databases_with_any_name() {
+        let (_directory, path) = made();
+        for writer_is_alive in [true, false] {
+            let writer = Store::open(&path).unwrap();
+            let writer = writer_is_alive.then_some(writer);
+            let (connection, found) = that_may_only_read(&path).unwrap();
+            assert!(found > 0);
+            let refused = connection.execute("DELETE FROM campaign", []);
+            let code = refused.unwrap_err().sqlite_error_code();
+            assert_eq!(code, Some(ErrorCode::ReadOnly));
+            drop(writer);
+        }
+    }
+
+    #[test]
+    fn a_reader_cannot_write() {
+        let (_directory, path) = made();
+        let store = Store::open_read_only(&path).unwrap().unwrap();
+        let sql = "INSERT INTO session (campaign, started, environment) VALUES (1, 1, '{}')";
+        let refused = store.connection.execute(sql, []).unwrap_err();
+        assert_eq!(refused.sqlite_error_code(), Some(ErrorCode::ReadOnly));
+    }
+
+    #[test]
+    fn reports_a_database_locked_by_another_program() {
+        let (_directory, path) = made();
+        let mut store = Store::open(&path).unwrap();
+        let other = Connection::open(&path).unwrap();
+        other.execute_batch("BEGIN EXCLUSIVE").unwrap();
+        store.connection.busy_timeout(Duration::ZERO).unwrap();
+        let error = store.write_transaction(|_| Ok(())).unwrap_err();
+        assert!(matches!(error, StoreError::Busy { .. }), "{error}");
+        // The log allows reading at the same time.
+        assert_eq!(store.latest().unwrap(), None);
+    }
+
+    #[test]
+    fn a_full_disk_leaves_no_partial_data() {
+        let (_directory, path) = made();
+        let mut store = Store::open(&path).unwrap();
+        let pages: u32 = store
+            .connection
+            .pragma_query_value(None, "page_count", |row| row.get(0))
+            .unwrap();
+        store
+            .connection
+            .pragma_update(None, "max_page_count", pages)
+            .unwrap();
+        let error = store
+            .write_transaction(|transaction| {
+                let large = "CREATE TABLE large (x); INSERT INTO large VALUES (zeroblob(1000000))";
+                Ok(transaction.execute_batch(large)?)
+            })
+            .unwrap_err();
+        assert!(matches!(error, StoreError::DiskFull { .. }), "{error}");
+        assert!(error.to_string().contains("free some"), "{error}");
+        drop(store);
+        assert_eq!(Store::open(&path).unwrap().campaigns().unwrap(), []);
+    }
+}

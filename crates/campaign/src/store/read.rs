@@ -1,0 +1,229 @@
+//! Reading back what was stored, as the types it was stored from.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use model::{
+    Calibration, Campaign, CampaignResults, Cell, CellId, CellRecord, CellResult, Environment,
+    Nanos, RequestLogChunk,
+};
+use rusqlite::{Connection, OptionalExtension, Row};
+use serde::de::DeserializeOwned;
+
+use crate::store::error::RowError;
+use crate::store::row::{CALIBRATION, CAMPAIGN, CELL, IMPORTED, PLANNED_CELL, ReadView, SESSION};
+use crate::store::{CampaignId, Store, StoreError, schema};
+
+impl Store {
+    /// Loads a campaign with all its results, without request logs of disks.
+    ///
+    /// # Errors
+    /// Returns an error if the campaign does not exist or is damaged.
+    pub fn load(&self, id: CampaignId) -> Result<CampaignResults, StoreError> {
+        self.read_transaction(|view| {
+            let (started, mut campaign) = definition(view, id)?;
+            let cells = cells(view, id)?;
+            add_rounds(&mut campaign, &cells);
+            let results = CampaignResults {
+                id: id.0,
+                started,
+                campaign,
+                environments: environments(view, id)?,
+                calibration: calibration(view, id)?,
+                cells,
+            };
+            results.validate().map_err(RowError::Damaged)?;
+            Ok(results)
+        })
+    }
+
+    /// Returns the request log of the simulated disks of a cell; empty if it had none.
+    ///
+    /// # Errors
+    /// Returns an error if the campaign does not exist or is damaged.
+    pub fn journal(
+        &self,
+        id: CampaignId,
+        cell: CellId,
+    ) -> Result<Vec<RequestLogChunk>, StoreError> {
+        self.read_transaction(|view| {
+            require(view.connection, id)?;
+            let rest = "WHERE campaign = ?1 AND cell = ?2";
+            let found = CELL.select(view, rest, [id.0, cell.0.into()], |row| {
+                let result: CellResult = parse(row, "result")?;
+                Ok(result.journal)
+            })?;
+            Ok(found.into_iter().flatten().collect())
+        })
+    }
+
+    /// The cells of a campaign that have a result.
+    ///
+    /// # Errors
+    /// When there is no such campaign or SQLite refuses.
+    pub fn finished_cells(&self, id: CampaignId) -> Result<BTreeSet<CellId>, StoreError> {
+        self.read_transaction(|view| {
+            require(view.connection, id)?;
+            let sql = "SELECT cell FROM cell WHERE campaign = ?1";
+            let mut query = view.connection.prepare(sql)?;
+            let cells = query.query_map([id.0], |row| row.get(0).map(CellId))?;
+            Ok(cells.collect::<Result<_, _>>()?)
+        })
+    }
+
+    /// Returns the elapsed time of each cell with a result, by contender and test.
+    ///
+    /// # Errors
+    /// Returns an error if the campaign does not exist or SQLite refuses.
+    pub fn elapsed(
+        &self,
+        id: CampaignId,
+    ) -> Result<BTreeMap<(String, String), Vec<Nanos>>, StoreError> {
+        self.read_transaction(|view| {
+            require(view.connection, id)?;
+            let sql = "SELECT contender, test, elapsed FROM cell JOIN planned_cell \
+                       USING (campaign, cell) WHERE campaign = ?1 ORDER BY cell";
+            let mut query = view.connection.prepare(sql)?;
+            let mut rows = query.query([id.0])?;
+            let mut cells: BTreeMap<(String, String), Vec<Nanos>> = BTreeMap::new();
+            while let Some(row) = rows.next()? {
+                let name = (row.get("contender")?, row.get("test")?);
+                cells.entry(name).or_default().push(time(row, "elapsed")?);
+            }
+            Ok(cells)
+        })
+    }
+
+    /// Returns the most recent campaign, or `None` if no campaign is stored.
+    ///
+    /// # Errors
+    /// Returns an error if SQLite refuses.
+    pub fn latest(&self) -> Result<Option<CampaignId>, StoreError> {
+        self.read_transaction(|view| {
+            let sql = "SELECT max(id) FROM campaign";
+            let id: Option<i64> = view.connection.query_row(sql, [], |row| row.get(0))?;
+            Ok(id.map(CampaignId))
+        })
+    }
+
+    /// Returns true if the campaign was imported.
+    ///
+    /// # Errors
+    /// Returns an error if SQLite refuses or the database is damaged.
+    pub fn is_imported(&self, id: CampaignId) -> Result<bool, StoreError> {
+        self.read_transaction(|view| {
+            if !schema::has_table(view.connection, "imported")? {
+                return Ok(false);
+            }
+            let found = IMPORTED.select(view, "WHERE campaign = ?1", [id.0], |_| Ok(()))?;
+            Ok(!found.is_empty())
+        })
+    }
+
+    /// Returns the most recent calibration of any campaign, if any.
+    ///
+    /// # Errors
+    /// Returns an error if SQLite refuses or the database is damaged.
+    pub fn last_calibration(&self) -> Result<Option<Calibration>, StoreError> {
+        self.read_transaction(|view| {
+            if !schema::has_table(view.connection, "calibration")? {
+                return Ok(None);
+            }
+            let sql = "SELECT campaign FROM calibration ORDER BY taken DESC LIMIT 1";
+            let latest = view.connection.query_row(sql, [], |row| row.get(0));
+            match latest.optional()? {
+                Some(id) => calibration(view, CampaignId(id)),
+                None => Ok(None),
+            }
+        })
+    }
+}
+
+/// The definition never changes; rounds that were added are in the plan.
+pub fn add_rounds(campaign: &mut Campaign, cells: &[CellRecord]) {
+    if campaign.stopping_rule.is_some() || campaign.budget.is_some() {
+        let planned = cells.iter().map(|stored| stored.cell.round).max();
+        campaign.rounds = campaign.rounds.max(planned.unwrap_or(0));
+    }
+}
+
+/// Whether there is such a campaign.
+pub fn require(connection: &Connection, id: CampaignId) -> Result<(), RowError> {
+    let sql = "SELECT EXISTS (SELECT 1 FROM campaign WHERE id = ?1)";
+    match connection.query_row(sql, [id.0], |row| row.get(0))? {
+        true => Ok(()),
+        false => Err(StoreError::NoCampaign(id).into()),
+    }
+}
+
+/// Returns the start time and the definition of a campaign.
+pub fn definition(view: ReadView<'_>, id: CampaignId) -> Result<(Nanos, Campaign), RowError> {
+    let found = CAMPAIGN.select(view, "WHERE id = ?1", [id.0], |row| {
+        Ok((time(row, "started")?, parse(row, "definition")?))
+    })?;
+    let mut found = found.into_iter();
+    found
+        .next()
+        .ok_or_else(|| StoreError::NoCampaign(id).into())
+}
+
+/// On what its sessions began, in order.
+pub fn environments(view: ReadView<'_>, id: CampaignId) -> Result<Vec<Environment>, RowError> {
+    let rest = "WHERE campaign = ?1 ORDER BY id";
+    SESSION.select(view, rest, [id.0], |row| parse(row, "environment"))
+}
+
+/// The campaign's calibration. A database of an older version that may only be read has no table
+/// for it.
+pub fn calibration(view: ReadView<'_>, id: CampaignId) -> Result<Option<Calibration>, RowError> {
+    if !schema::has_table(view.connection, "calibration")? {
+        return Ok(None);
+    }
+    let rest = "WHERE campaign = ?1";
+    let found = CALIBRATION.select(view, rest, [id.0], |row| parse(row, "calibration"))?;
+    Ok(found.into_iter().next())
+}
+
+fn cells(view: ReadView<'_>, id: CampaignId) -> Result<Vec<CellRecord>, RowError> {
+    let rest = "WHERE campaign = ?1 ORDER BY cell";
+    let planned = PLANNED_CELL.select(view, rest, [id.0], planned)?;
+    let results = CELL.select(view, rest, [id.0], |row| {
+        let mut result: CellResult = parse(row, "result")?;
+        // Larger than all other data and rarely needed: see `journal`.
+        result.journal = Vec::new();
+        Ok((CellId(row.get("cell")?), result))
+    })?;
+    let mut results: BTreeMap<CellId, CellResult> = results.into_iter().collect();
+    let stored = planned.into_iter().map(|cell| CellRecord {
+        result: results.remove(&cell.id),
+        cell,
+    });
+    Ok(stored.collect())
+}
+
+/// A cell of a plan.
+pub fn planned(row: &Row<'_>) -> Result<Cell, RowError> {
+    let seed: String = row.get("seed")?;
+    let seed = seed
+        .parse()
+        .map_err(|_| RowError::Damaged("its seed is no number".into()))?;
+    Ok(Cell {
+        id: CellId(row.get("cell")?),
+        contender: row.get("contender")?,
+        suite: row.get("suite")?,
+        test: row.get("test")?,
+        round: row.get("round")?,
+        seed,
+    })
+}
+
+/// A column of nanoseconds.
+pub fn time(row: &Row<'_>, column: &str) -> rusqlite::Result<Nanos> {
+    let n: i64 = row.get(column)?;
+    Ok(Nanos(u64::try_from(n).unwrap_or(0)))
+}
+
+/// A column of JSON.
+pub fn parse<T: DeserializeOwned>(row: &Row<'_>, column: &str) -> Result<T, RowError> {
+    let text: String = row.get(column)?;
+    serde_json::from_str(&text).map_err(|error| RowError::Damaged(error.to_string()))
+}

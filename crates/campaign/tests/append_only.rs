@@ -1,0 +1,145 @@
+//! No statement of any program changes what is stored: it may leave our settings of a connection out, as the
+//! sqlite3 shell does.
+
+mod common;
+
+use std::path::Path;
+
+use campaign::store::Store;
+use model::Nanos;
+use rusqlite::types::Value;
+use rusqlite::{Connection, params_from_iter};
+
+const TABLES: [&str; 7] = [
+    "campaign",
+    "calibration",
+    "session",
+    "planned_cell",
+    "cell",
+    "phase",
+    "measurement",
+];
+
+/// A database with rows in each table.
+fn fill(path: &Path) {
+    let mut store = Store::open(path).unwrap();
+    let cells = common::cells(4);
+    let campaign = common::campaign();
+    let id = store.begin_campaign(&campaign, &cells, Nanos(7)).unwrap();
+    store
+        .begin_session(id, &common::environment(1), Nanos(8))
+        .unwrap();
+    store.calibrate(id, &common::calibration()).unwrap();
+    let result = common::result(&["seek"]);
+    store.record(id, &cells[0], &result).unwrap();
+}
+
+/// A connection as another program has it.
+fn plain(path: &Path) -> Connection {
+    let connection = Connection::open(path).unwrap();
+    let settings = "PRAGMA recursive_triggers = OFF; PRAGMA foreign_keys = OFF;";
+    connection.execute_batch(settings).unwrap();
+    connection
+}
+
+fn columns(connection: &Connection, table: &str) -> Vec<String> {
+    let sql = "SELECT name FROM pragma_table_info(?1)";
+    let mut query = connection.prepare(sql).unwrap();
+    let names = query.query_map([table], |row| row.get(0)).unwrap();
+    names.map(Result::unwrap).collect()
+}
+
+/// Every value of every row, with its table.
+fn content(connection: &Connection) -> Vec<(&'static str, Vec<Value>)> {
+    let mut all = Vec::new();
+    for table in TABLES {
+        let count = columns(connection, table).len();
+        let sql = format!("SELECT * FROM {table}");
+        let mut query = connection.prepare(&sql).unwrap();
+        let values = |row: &rusqlite::Row<'_>| (0..count).map(|i| row.get(i)).collect();
+        let rows = query.query_map([], values).unwrap();
+        all.extend(rows.map(|row| (table, row.unwrap())));
+    }
+    all
+}
+
+#[test]
+fn no_statement_can_change_or_remove_stored_rows() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("results.db");
+    fill(&path);
+    let connection = plain(&path);
+    let before = content(&connection);
+    for table in TABLES {
+        assert!(
+            before.iter().any(|(of, _)| *of == table),
+            "{table} is empty"
+        );
+        let columns = columns(&connection, table);
+        let first = &columns[0];
+        for statement in [
+            format!("DELETE FROM {table}"),
+            format!("UPDATE {table} SET {first} = {first}"),
+            format!("UPDATE OR REPLACE {table} SET {first} = {first} + 1"),
+            format!("REPLACE INTO {table} SELECT * FROM {table}"),
+            format!("INSERT OR REPLACE INTO {table} SELECT * FROM {table}"),
+            format!("INSERT OR IGNORE INTO {table} SELECT * FROM {table}"),
+            format!(
+                "INSERT INTO {table} SELECT * FROM {table} WHERE true
+                 ON CONFLICT DO UPDATE SET {first} = {first}"
+            ),
+        ] {
+            let error = connection.execute(&statement, []).unwrap_err().to_string();
+            assert!(error.contains("append-only"), "{statement}: {error}");
+        }
+    }
+    assert_eq!(content(&connection), before);
+}
+
+/// A row cannot be replaced through any of its unique keys, including the primary key.
+#[test]
+fn a_row_is_not_replaced_by_another_of_its_keys() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("results.db");
+    fill(&path);
+    let connection = plain(&path);
+    let before = content(&connection);
+    for statement in [
+        "REPLACE INTO planned_cell SELECT campaign, cell + 100, contender, suite, test, round, seed, digest
+         FROM planned_cell",
+        "REPLACE INTO cell (rowid, campaign, cell, session, status, started, elapsed, result, digest)
+         SELECT rowid, campaign, cell + 100, session, status, started, elapsed, result, digest FROM cell",
+    ] {
+        let error = connection.execute(statement, []).unwrap_err().to_string();
+        assert!(error.contains("append-only"), "{statement}: {error}");
+    }
+    assert_eq!(content(&connection), before);
+}
+
+#[test]
+fn a_row_without_its_digest_is_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("results.db");
+    fill(&path);
+    let connection = plain(&path);
+    for (table, mut row) in content(&connection) {
+        let columns = columns(&connection, table);
+        let Some(digest) = columns.iter().position(|column| column == "digest") else {
+            continue;
+        };
+        // Values that differ from the keys of all rows.
+        for value in &mut row {
+            if let Value::Integer(number) = value {
+                *number += 1000;
+            }
+        }
+        let places = vec!["?"; columns.len()].join(", ");
+        let sql = format!("INSERT INTO {table} VALUES ({places})");
+        for wrong in [Value::Null, Value::Blob(vec![0; 31])] {
+            row[digest] = wrong;
+            let refused = connection.execute(&sql, params_from_iter(row.clone()));
+            let error = refused.unwrap_err().to_string();
+            assert!(error.contains("digest"), "{table}: {error}");
+        }
+    }
+}

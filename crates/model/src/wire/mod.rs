@@ -1,0 +1,419 @@
+//! Messages between the orchestrator and the agent of a cell. [`machine`] has the messages to the
+//! agent of a whole machine.
+//!
+//! The orchestrator writes one [`Job`] as a line of JSON to the agent's standard input and keeps
+//! that end open: when it closes, the agent ends. The agent writes [`Event`]s, a line of JSON each,
+//! to its standard output. There is no other communication, whether the agent is a child process or
+//! PID 1 of a guest with a serial port. No I/O happens here.
+
+pub mod machine;
+
+use std::path::{Path, PathBuf};
+
+use crate::{
+    AgeingResult, AgeingSpec, Bytes, CellId, CommandRecord, Commands, CopyFileIn, CopyTreeIn,
+    DiskWriteState, DriverKind, Features, FragmentationStats, GenerateTree, KernelMemoryUse,
+    MountId, Nanos, Op, PhaseResult, RequestLogChunk, Sampling, SeededRng, SourceInventory, Test,
+    TreeSpec,
+};
+use serde::{Deserialize, Serialize};
+
+/// Version of these messages; an agent refuses a job of any other.
+pub const VERSION: u32 = 2;
+
+/// First line that an agent writes on the console of its guest. Earlier lines are about the
+/// machine, later lines about the cell.
+pub const CONSOLE_MARK: &str = "fsarena: the cell begins";
+
+/// Start marker of the stacks that an agent without progress prints on the console of its guest:
+/// first those of the agent's threads, then those of kernel threads.
+pub const STACKS_BEGIN: &str = "fsarena: nothing moves; everything is here";
+/// The end of that.
+pub const STACKS_END: &str = "fsarena: nothing moves; that was all";
+
+/// Job of an agent: one test on one new filesystem.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CellJob {
+    /// [`VERSION`] of the writer.
+    pub version: u32,
+    /// The cell it belongs to.
+    pub cell: CellId,
+    /// Where to work.
+    pub target: WorkTarget,
+    /// Source of the files that the test copies, if the campaign has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<SourceMount>,
+    /// Directory with the archives that commands unpack.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub archives: Option<PathBuf>,
+    /// Test to run.
+    pub test: Test,
+    /// How the filesystem is aged before the first phase; it is fresh where absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub age: Option<AgeingParams>,
+    /// Use of an aged state by the job, if any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub aged: Option<AgedImageAction>,
+    /// From which every random choice comes.
+    pub seed: u64,
+    /// Time without an event after which the agent prints all stacks on the console. Absent if the
+    /// watcher can read the stacks itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stacks_after: Option<Nanos>,
+    /// How the processor is sampled; it is not where absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sampling: Option<Sampling>,
+}
+
+/// How an agent ages a filesystem.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct AgeingParams {
+    /// Distributions and target fill.
+    pub age: AgeingSpec,
+    /// From which sizes, directories and order come: the same for all tests and contenders of a round.
+    pub seed: u64,
+}
+
+impl AgeingParams {
+    /// Returns the ageing of all cells in a round of a campaign. It is the same for every contender
+    /// and test.
+    pub fn for_round(age: &AgeingSpec, campaign_seed: u64, round: u32) -> Self {
+        let mut rng = SeededRng::substream(campaign_seed, &format!("age in round {round}"));
+        Self {
+            age: age.clone(),
+            seed: rng.next_u64(),
+        }
+    }
+}
+
+/// Use of an aged state by a job.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum AgedImageAction {
+    /// Make and age the filesystem, unmount and check it; no phase of the test is done.
+    #[serde(rename = "make")]
+    Create,
+    /// The device holds it: mount it and go straight to the test.
+    #[serde(rename = "use")]
+    Restore(Box<AgedImageInfo>),
+}
+
+/// Properties of an aged state, recorded when it was created.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct AgedImageInfo {
+    /// Result of ageing.
+    pub record: AgeingResult,
+    /// Memory use of the filesystem after its first mount.
+    pub mounted: Option<KernelMemoryUse>,
+}
+
+/// Storage on which an agent works.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum WorkTarget {
+    /// A device on which the agent makes and mounts the filesystem.
+    Volume(Box<Volume>),
+    /// An empty directory of a filesystem that is mounted already.
+    Directory {
+        /// The directory; the agent never leaves it.
+        path: PathBuf,
+        /// Directory of the contender, which contains `path`.
+        top: PathBuf,
+        /// Mount that must contain it, checked before and after each phase.
+        mount: MountId,
+    },
+}
+
+/// A device and how to turn it into a mounted filesystem.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Volume {
+    /// The block device; absent for filesystems without one (tmpfs).
+    pub device: Option<PathBuf>,
+    /// Span over several devices, if any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub span: Option<MultiDevice>,
+    /// Expected states of the devices passed to the filesystem, in order, as fsarena left them.
+    /// Empty in a guest, whose disks no other process can use.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub states: Vec<DiskWriteState>,
+    /// Total size of the devices.
+    pub size: Bytes,
+    /// An existing directory to mount on.
+    pub mountpoint: PathBuf,
+    /// Driver of the filesystem.
+    pub driver: DriverKind,
+    /// Command lines with every placeholder filled in.
+    pub commands: Commands,
+}
+
+/// Second disk or directory from which a cell copies.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SourceMount {
+    /// Location of the source.
+    pub place: SourceLocation,
+    /// Prefix of the name of each tree and file, if fsarena has filled the source ([`planted`]).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prefix: Option<String>,
+    /// Expected contents of a user's source.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub contents: Option<SourceInventory>,
+}
+
+/// Location of a source.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SourceLocation {
+    /// A directory.
+    Directory {
+        /// Its path.
+        path: PathBuf,
+        /// Mountpoint for a bind mount, if the agent has private mounts.
+        at: Option<PathBuf>,
+        /// Which directory it has to be.
+        identity: MountId,
+    },
+    /// A block device that takes no writes.
+    Device {
+        /// The device.
+        device: PathBuf,
+        /// Major and minor number.
+        number: (u64, u64),
+        /// An existing directory to mount on.
+        at: PathBuf,
+    },
+    /// A disk of a guest, which the agent fills first.
+    #[serde(rename = "made")]
+    Generated(Box<GeneratedSource>),
+}
+
+/// A disk of a guest that the agent makes a source of.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct GeneratedSource {
+    /// The disk and its filesystem.
+    pub volume: Volume,
+    /// Kernel name of the filesystem.
+    pub kind: String,
+    /// From which its content comes: the same in all rounds.
+    pub seed: u64,
+}
+
+/// How what an operation copies in is put into a source that fsarena fills: a tree, of one file where the operation
+/// copies a file. Nothing for all others.
+pub fn generated_tree(op: &Op, prefix: &str) -> Option<Op> {
+    let (name, spec) = match op {
+        Op::CopyTreeIn(CopyTreeIn { tree, spec, .. }) => (tree, *spec),
+        Op::CopyFileIn(CopyFileIn { file, size, .. }) => {
+            let one = TreeSpec {
+                files: 1,
+                directories: 0,
+                bytes: *size,
+                smallest: *size,
+                largest: *size,
+            };
+            (file, one)
+        }
+        _ => return None,
+    };
+    let tree = format!("{prefix}{name}");
+    Some(Op::GenerateTree(GenerateTree { tree, spec }))
+}
+
+/// Returns the prefix of the names that a test copies from a source filled by fsarena. It is unique
+/// per test.
+pub fn source_prefix(test: &Test) -> String {
+    format!("{}.", test.name)
+}
+
+/// Several devices below one filesystem.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum MultiDevice {
+    /// The filesystem takes them all; the volume's device is the first.
+    Pool(Vec<PathBuf>),
+    /// Stripe assembled into the volume's device before the job: by the agent in a guest, or on a
+    /// host by the process that starts the agent.
+    Stripe(Vec<PathBuf>),
+}
+
+impl MultiDevice {
+    /// The devices, in their order.
+    pub fn members(&self) -> &[PathBuf] {
+        match self {
+            Self::Pool(members) | Self::Stripe(members) => members,
+        }
+    }
+}
+
+impl Volume {
+    /// Returns the devices of this machine that contain the volume.
+    pub fn devices(&self) -> impl Iterator<Item = &Path> {
+        let members = self.span.as_ref().map(MultiDevice::members);
+        self.either(members)
+    }
+
+    /// Returns the devices passed to the filesystem: all members of a pool, otherwise the single
+    /// device.
+    pub fn mkfs_devices(&self) -> impl Iterator<Item = &Path> {
+        let pool = match &self.span {
+            Some(MultiDevice::Pool(members)) => Some(&members[..]),
+            Some(MultiDevice::Stripe(_)) | None => None,
+        };
+        self.either(pool)
+    }
+
+    fn either<'a>(&'a self, several: Option<&'a [PathBuf]>) -> impl Iterator<Item = &'a Path> {
+        let own = self.device.iter().filter(move |_| several.is_none());
+        several
+            .into_iter()
+            .flatten()
+            .chain(own)
+            .map(PathBuf::as_path)
+    }
+}
+
+/// Report of an agent.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "event", rename_all = "kebab-case")]
+pub enum CellEvent {
+    /// The first event: the agent is up.
+    Hello {
+        /// [`VERSION`] of the agent.
+        version: u32,
+    },
+    /// A step or phase begins.
+    Begin {
+        /// Its name.
+        step: String,
+    },
+    /// Something moved since the last event: operations were done or the device worked.
+    Progress {
+        /// The step or phase that runs.
+        step: String,
+        /// Operations done so far.
+        done: u64,
+        /// Number of planned operations, if known.
+        total: Option<u64>,
+    },
+    /// A program of the filesystem has ended.
+    Step(CommandRecord),
+    /// The filesystem was mounted for the first time, by no phase: what it holds in memory.
+    Mounted(KernelMemoryUse),
+    /// The filesystem was aged.
+    Aged(AgeingResult),
+    /// A phase has ended.
+    Phase(Box<PhaseResult>),
+    /// Every request of simulated disks since the last such event.
+    Journal(RequestLogChunk),
+    /// Fragmentation of the files that exist after a phase.
+    Layout {
+        /// The phase.
+        phase: String,
+        /// The pieces.
+        layout: FragmentationStats,
+    },
+    /// Features of the mounted filesystem.
+    Features(Features),
+    /// A step other than a phase has failed; later steps were skipped.
+    Failed {
+        /// Whether the filesystem or its driver died, rather than said no.
+        crashed: bool,
+        /// What happened.
+        failure: crate::Failure,
+    },
+    /// The cell cannot run, or its result is meaningless, for a reason other than the filesystem:
+    /// another process uses the device, or the directory is now on another filesystem. It gets no
+    /// result.
+    #[serde(rename = "withdrawn")]
+    EnvironmentFault {
+        /// Why, in one line.
+        reason: String,
+    },
+    /// The agent has cleaned up and is about to end.
+    Done,
+}
+
+impl CellEvent {
+    /// The event as a line, with its end of line.
+    pub fn to_line(&self) -> String {
+        line(self)
+    }
+}
+
+impl CellJob {
+    /// The job as a line, with its end of line.
+    pub fn to_line(&self) -> String {
+        line(self)
+    }
+}
+
+/// Reason a cell was aborted. The cell runs again on resume.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum AbortReason {
+    /// The user asked to stop.
+    Interrupted,
+    /// It could not be run, or means nothing, for this reason, which is not the filesystem's.
+    #[serde(rename = "withdrawn")]
+    EnvironmentFault(String),
+    /// This host runs the same cell and will share its result. The cell is requested again after
+    /// all others.
+    #[serde(rename = "elsewhere")]
+    OtherHost(String),
+}
+
+fn line<T: Serialize>(message: &T) -> String {
+    let mut line = serde_json::to_string(message).expect("messages hold only what JSON can say");
+    line.push('\n');
+    line
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_event_is_one_line_and_reads_back() {
+        let event = CellEvent::Failed {
+            crashed: true,
+            failure: crate::Failure {
+                step: "write".into(),
+                reason: "two\nlines, \"quotes\" and \u{202e}marks".into(),
+                ..Default::default()
+            },
+        };
+        let line = event.to_line();
+        assert_eq!(line.matches('\n').count(), 1);
+        assert_eq!(serde_json::from_str::<CellEvent>(&line).unwrap(), event);
+    }
+
+    #[test]
+    fn all_that_is_aged_in_a_round_has_one_seed_and_rounds_have_others() {
+        let age = AgeingSpec {
+            profile: crate::AgeProfile {
+                name: "p".into(),
+                title: String::new(),
+                source: String::new(),
+                churn: crate::Churn::Rewrite,
+                turnover: 1,
+                batch: 1,
+                sizes: Vec::new(),
+                ages: Vec::new(),
+                depths: Vec::new(),
+            },
+            fill: crate::PerMille(500),
+            operations: None,
+            layout: None,
+        };
+        let seed = |campaign, round| AgeingParams::for_round(&age, campaign, round).seed;
+        assert_eq!(seed(7, 1), seed(7, 1));
+        assert_ne!(seed(7, 1), seed(7, 2));
+        assert_ne!(seed(7, 1), seed(8, 1));
+    }
+
+    #[test]
+    fn a_line_that_is_no_message_is_an_error_and_no_panic() {
+        for junk in ["", "{", "{\"event\":\"nonsense\"}", "null"] {
+            assert!(serde_json::from_str::<CellEvent>(junk).is_err(), "{junk}");
+        }
+    }
+}
