@@ -21,7 +21,7 @@ use model::{
     Calibration, Campaign, CampaignResults, Cell, CellResult, Environment, Nanos, SeededRng, Test,
 };
 use report::{DocumentOptions, ReportFormat, render};
-use sys::clock;
+use sys::io::clock;
 
 /// Options of `hosts`.
 #[derive(Debug, Args)]

@@ -28,7 +28,7 @@ use clap::{Args, Parser, Subcommand};
 use comparison::{Benchmark, RowResult, RunOptions, Verdict};
 use model::Bytes;
 use scratch::{FsType, Image};
-use sys::namespace;
+use sys::mount::namespace;
 
 /// Where the generated part of the document begins and ends.
 const BEGIN: &str = "<!-- table: begin -->";

@@ -15,7 +15,7 @@ use model::{Bytes, SeededRng};
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use serde::{Deserialize, Serialize};
 use storage::LoopDevice;
-use sys::caches;
+use sys::io::caches;
 
 use crate::peers;
 

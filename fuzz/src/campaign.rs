@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use config::{Settings, campaign_file};
+use config::Settings;
+use config::settings::campaign_file;
 use model::{
     BackendKind, Bytes, Campaign, Contender, DiskCache, Nanos, ResultSelector, SizeProfile, Suite,
     percentage,

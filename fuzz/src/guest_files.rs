@@ -1,6 +1,7 @@
 //! External files for guests: programs, libraries, kernels, and a user-defined mirror.
 
-use guest::{check_mirror, elf, payload};
+use guest::build::elf;
+use guest::{check_mirror, payload};
 
 /// Parses a file as a program and as a kernel, and its text as a mirror.
 pub fn run(input: &[u8]) {

@@ -4,8 +4,11 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt;
 
 use backend::cell::memory;
-use storage::{environment, host_memory, swap_files, sysfs};
-use sys::{block, kmsg, mounts, process, usage};
+use storage::host::{environment, host_memory, sysfs};
+use storage::swap_files;
+use sys::mount::mounts;
+use sys::process::usage;
+use sys::{block, kmsg, process};
 
 /// Parses one file with each of the parsers.
 pub fn run(input: &[u8]) {

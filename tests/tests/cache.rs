@@ -24,10 +24,10 @@ phase = [
 ]
 "#;
 
-/// One campaign and one test: a second agent at the same time would drop the caches of the first.
+/// Needs the machine for itself: a cold phase of any other campaign drops the page cache.
 #[test]
 fn the_device_is_read_when_cold_and_not_when_warm() {
-    let sandbox = Sandbox::new();
+    let sandbox = Sandbox::exclusive();
     sandbox.add_suite("temperature", SUITE);
     let mut command = sandbox.campaign(&["ext4", "xfs"], "temperature");
     run(command.args(["--size", "320MiB"])).assert_code(0);

@@ -7,7 +7,6 @@ mod advise;
 mod age;
 mod attacks;
 mod bonnie_calls;
-mod cache;
 mod calibrate;
 mod campaign_file;
 mod circumstances;

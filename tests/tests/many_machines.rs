@@ -2,6 +2,7 @@
 //! while its nodes, its controller and fsarena itself are killed. Each cell counts once and has the
 //! same result as on one machine.
 
+use std::cell::Cell;
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
@@ -138,6 +139,8 @@ fn slurm_failures_do_not_change_results() {
         let running = format!("RUNNING {node} ");
         move |slurm: &Slurm| slurm.queue().contains(&running)
     };
+    // A node that is drained finishes its cell, so that both nodes have results.
+    slurm.wait_for(&format!("n2 runs a cell\n{}", said()), runs_on("n2"));
     slurm.wait_for(&format!("n1 runs a cell\n{}", said()), runs_on("n1"));
     slurm.kill("n1");
     assert!(
@@ -572,9 +575,13 @@ impl OnHosts {
 
     /// Waits until a host runs a cell; which.
     fn host_at_work(&self) -> usize {
-        let at_work = || self.workers().iter().position(|all| !all.is_empty());
-        wait_for("a worker runs", || at_work().is_some(), || self.said());
-        at_work().expect("a cell takes longer than to look twice")
+        let found = Cell::new(None);
+        let is_found = || {
+            found.set(self.workers().iter().position(|all| !all.is_empty()));
+            found.get().is_some()
+        };
+        wait_for("a worker runs", is_found, || self.said());
+        found.get().expect("a worker runs")
     }
 
     /// The campaign ends with every cell, and has lost none.
@@ -596,10 +603,16 @@ impl OnHosts {
 fn ssh_hosts_share_the_cells_and_a_killed_worker_loses_none() {
     let sandbox = sandbox();
     let mut on = OnHosts::start(&sandbox, "50%");
-    on.host_at_work();
-    for worker in on.workers().concat() {
-        let _ = kill(Pid::from_raw(worker), Signal::SIGKILL);
-    }
+    let is_killed = |worker: &i32| kill(Pid::from_raw(*worker), Signal::SIGKILL).is_ok();
+    let is_any_killed = || {
+        on.workers()
+            .concat()
+            .iter()
+            .filter(|w| is_killed(w))
+            .count()
+            > 0
+    };
+    wait_for("a worker is killed", is_any_killed, || on.said());
     on.ends(&sandbox);
     let mut by = hosts(&on.directory);
     assert_eq!(by.len(), 3, "two cells and a check: {by:?}");

@@ -4,7 +4,7 @@
 use std::time::{Duration, Instant};
 
 use model::{Nanos, Pressure};
-use sys::pressure;
+use sys::block::pressure;
 
 /// Factor by which a busy machine may exceed a promised time.
 const BUSY_FACTOR: u32 = 20;

@@ -183,8 +183,8 @@ fn watch_of_a_stopped_campaign_names_the_resume_command() {
     let mut terminal = watch(&sandbox, &[]);
     terminal.wait_for("now: gate");
     succeed(Command::new("kill").args(["-INT", &campaign.id().to_string()]));
-    waiting.release();
     assert_eq!(campaign.wait().expect("it is a child").code(), Some(130));
+    drop(waiting);
     terminal.wait_for(SCREEN[1]);
     let (code, left) = terminal.end();
     assert_eq!(code, Some(0), "{left}");

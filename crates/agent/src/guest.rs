@@ -4,6 +4,11 @@
 //! The actual agent is started as on a host, so that its namespace contains only the agent and its
 //! drivers, which are not confused with kernel threads.
 
+pub(crate) mod hang_report;
+pub(crate) mod request_log;
+pub(crate) mod shared_memory;
+pub(crate) mod shell;
+
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -13,10 +18,10 @@ use std::time::Duration;
 use model::Nanos;
 use nix::fcntl::{FcntlArg, fcntl};
 use nix::unistd::{dup2_stdin, dup2_stdout};
-use sys::clock;
+use sys::io::clock;
 
-use crate::shared_memory::SharedMemory;
-use crate::{hang_report, isolation};
+use crate::guest::shared_memory::SharedMemory;
+use crate::sandbox::isolation;
 
 /// Directory of module files, with a list of them in load order and their parameters.
 const MODULES: &str = "/modules";

@@ -4,25 +4,11 @@
 //! namespaces, so that its exit removes all its mounts and processes. It reads one [`model::wire::Job`]
 //! and writes [`model::wire::Event`]s; it stores and judges no results.
 
-mod command;
-mod command_runner;
-mod cpu_profile;
-mod event_writer;
+mod cell;
 mod guest;
-mod hang_report;
-mod heartbeat;
-mod isolation;
-mod iterations;
-mod kernel_memory;
-mod kernel_symbols;
-mod program_output;
-mod request_log;
+mod observe;
 mod sandbox;
-mod session;
-mod shared_memory;
-mod shell;
 mod source;
-mod volume;
 
 use std::io::{self, BufRead, Read};
 use std::path::PathBuf;
@@ -32,13 +18,13 @@ use std::thread;
 use model::Failure;
 use model::wire::{CellEvent, CellJob, SourceLocation, WorkTarget};
 
-use crate::event_writer::EventWriter;
-use crate::kernel_memory::KernelMemoryProbe;
+use crate::observe::event_writer::EventWriter;
+use crate::observe::kernel_memory::KernelMemoryProbe;
 use crate::sandbox::SandboxedRunner;
 
 pub use guest::run_guest_init;
-pub use isolation::spawn_isolated;
-pub use shell::{SHELL_READY, run_shell};
+pub use guest::shell::{SHELL_READY, run_shell};
+pub use sandbox::isolation::spawn_isolated;
 pub use source::{STEP as SOURCE_STEP, survey};
 
 /// Exit code of an agent whose orchestrator went away.
@@ -67,7 +53,7 @@ pub fn serve(restricted: bool) -> io::Result<ExitCode> {
         events.send(&CellEvent::Done);
         return Ok(ExitCode::SUCCESS);
     }
-    isolation::enter_namespaces()?;
+    crate::sandbox::isolation::enter_namespaces()?;
     if job.version != model::wire::VERSION {
         let theirs = job.version;
         return Err(io::Error::other(format!(
@@ -96,10 +82,10 @@ fn begin<'a>(
     job: &'a CellJob,
     events: &EventWriter,
     restricted: bool,
-) -> io::Result<session::Session<'a>> {
+) -> io::Result<crate::cell::session::Session<'a>> {
     let runner = match &job.target {
         WorkTarget::Volume(volume) if restricted => {
-            let path = command::search_path();
+            let path = crate::sandbox::command::search_path();
             let programs = std::env::split_paths(&path);
             let places = [Some(volume.mountpoint.clone()), job.archives.clone()];
             let used: Vec<PathBuf> = programs.chain(places.into_iter().flatten()).collect();
@@ -110,12 +96,12 @@ fn begin<'a>(
     };
     thread::Builder::new().spawn(end_with_orchestrator)?;
     if let Some(silence) = job.stacks_after {
-        hang_report::watch(events.clone(), silence)?;
+        crate::guest::hang_report::watch(events.clone(), silence)?;
     }
     // An unrestricted agent runs in a guest with its own kernel, except for a directory target.
     let own_kernel = !restricted && matches!(job.target, WorkTarget::Volume(_));
     let footprint = KernelMemoryProbe::baseline(job, own_kernel);
-    session::Session::new(job, events.clone(), runner, footprint)
+    crate::cell::session::Session::new(job, events.clone(), runner, footprint)
 }
 
 /// Reads the location of a user's source from standard input and writes a summary of its contents
@@ -124,8 +110,8 @@ fn begin<'a>(
 /// # Errors
 /// Returns an error if the location does not exist, cannot be read, or the process is not root.
 pub fn serve_survey() -> io::Result<ExitCode> {
-    sys::namespace::set_pdeathsig()?;
-    sys::namespace::unshare()?;
+    sys::mount::namespace::set_pdeathsig()?;
+    sys::mount::namespace::unshare()?;
     let mut line = String::new();
     io::stdin().lock().read_line(&mut line)?;
     let place: SourceLocation = serde_json::from_str(&line)?;
@@ -140,6 +126,6 @@ fn end_with_orchestrator() {
     let mut rest = Vec::new();
     // End of file and read errors both mean that the orchestrator has disconnected.
     let _ = io::stdin().lock().read_to_end(&mut rest);
-    isolation::kill_namespace();
+    crate::sandbox::isolation::kill_namespace();
     std::process::exit(ORPHANED);
 }

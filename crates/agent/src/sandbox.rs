@@ -4,6 +4,10 @@
 //!
 //! A guest needs no sandbox because it is one itself.
 
+pub(crate) mod command;
+pub(crate) mod command_runner;
+pub(crate) mod isolation;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io;
@@ -24,9 +28,9 @@ use nix::sys::signal::{Signal, kill, killpg};
 use nix::sys::wait::{Id, WaitPidFlag, waitid};
 use nix::unistd::Pid;
 use seccompiler::{BpfProgram, SeccompAction, SeccompFilter};
-use sys::{block, process, sandbox, usage};
-
-use crate::isolation;
+use sys::mount::sandbox;
+use sys::process::usage;
+use sys::{block, process};
 
 /// Working directory of programs. It is empty, so that no relative name matches a file.
 pub const EMPTY: &str = "/run/fsarena-empty";

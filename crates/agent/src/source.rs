@@ -11,11 +11,11 @@ use std::sync::Arc;
 
 use model::wire::{GeneratedSource, SourceLocation, Volume};
 use model::{Op, SourceInventory, SyncAtEnd, Test};
-use sys::{mount_id, read_only_mount};
+use sys::mount::{mount_id, read_only_mount};
 use workload::{CellWorkspace, IoMode, OpError, PhaseMeter, Progress, ScannedSource, ThreadStats};
 
+use crate::cell::volume::{MountedVolume, StepResult};
 use crate::sandbox::SandboxedRunner;
-use crate::volume::{MountedVolume, StepResult};
 
 /// Mounts an existing source at its path in the cell; sources created by the cell follow later.
 /// Must be called before restrictions apply and before `/run`, which contains mounted disks of

@@ -9,7 +9,8 @@ use crate::HostSnapshot;
 use anyhow::Context;
 use model::{Bytes, Calibration, Nanos, RawDevicePerformance, SizeProfile};
 use storage::{DeviceMeter, ExclusiveDevice, LoopDevice, MeterSchedule, ProvisionError};
-use sys::{block_claim, clock};
+use sys::block::block_claim;
+use sys::io::clock;
 
 use crate::error;
 

@@ -65,7 +65,7 @@ fn kind_of(error: &(dyn std::error::Error + 'static)) -> Option<FailureKind> {
         || error.is::<ConnectionLost>()
         || error.is::<ProvisionError>()
         || error.is::<storage::DeviceRefusal>()
-        || error.is::<sys::safe_path::UntrustedPath>()
+        || error.is::<sys::fs::safe_path::UntrustedPath>()
         || error.is::<GuestError>()
         || error.is::<crate::MemoryError>()
         || error.is::<crate::UnsupportedInGuest>()

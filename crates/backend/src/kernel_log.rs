@@ -8,7 +8,7 @@ pub mod kernel_crash;
 
 use std::path::Path;
 
-use model::kernel_log::{self, LogLine, strip_level};
+use model::result::kernel_log::{self, LogLine, strip_level};
 use model::wire::{CellJob, WorkTarget};
 use model::{Attribution, KernelEvent, Op};
 

@@ -41,8 +41,8 @@ pub fn needs_source(test: &Test) -> bool {
 
 /// Cells see a source without what is mounted in it, and would find other files there.
 fn refuse_mounts_below(path: &Path) -> anyhow::Result<()> {
-    let below = |mount: &sys::mounts::Mount| mount.on != path && mount.on.starts_with(path);
-    match sys::mounts::all()?.into_iter().find(below) {
+    let below = |mount: &sys::mount::mounts::Mount| mount.on != path && mount.on.starts_with(path);
+    match sys::mount::mounts::all()?.into_iter().find(below) {
         Some(mount) => Err(UsageError(format!(
             "--source {}: contains a mount, {}; name a directory without mounts, or unmount it",
             path.display(),

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use model::wire::machine::StaleDirectory;
 use model::{Bytes, Campaign, CampaignId};
-use sys::safe_path::SafeDir;
+use sys::fs::safe_path::SafeDir;
 
 use crate::error::EnvironmentError;
 use crate::host::campaign_dir::{CALIBRATION, CampaignDir, is_campaign_name};

@@ -10,6 +10,13 @@
 //! log/                    output of workers, if it is kept
 //! ```
 
+pub(crate) mod collected;
+pub(crate) mod ranges;
+pub mod result_diff;
+pub(crate) mod result_file;
+pub(crate) mod results;
+pub(crate) mod share;
+
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{Read, Seek, SeekFrom, Write};
@@ -18,8 +25,8 @@ use std::path::{Path, PathBuf};
 use guest::{Guest, GuestCopy, GuestError};
 use model::{Campaign, Cell, CellId, DistributedPlan, Environment, Nanos};
 use serde::{Deserialize, Serialize};
-use sys::plain_file;
-use sys::safe_path::{SafeDir, default_mode};
+use sys::fs::plain_file;
+use sys::fs::safe_path::{SafeDir, default_mode};
 
 use crate::{BatchError, Digest};
 

@@ -82,7 +82,7 @@ pub enum BatchError {
     },
     /// Other users could modify the directory.
     #[error(transparent)]
-    Untrusted(#[from] sys::safe_path::UntrustedPath),
+    Untrusted(#[from] sys::fs::safe_path::UntrustedPath),
     /// The guest cannot be carried there, or is not what it was.
     #[error(transparent)]
     Guest(#[from] guest::GuestError),

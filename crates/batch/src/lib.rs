@@ -11,26 +11,20 @@
 //!
 //! This crate does not run cells itself.
 
-mod collected;
 mod digest;
-mod directory;
+pub mod directory;
 mod error;
 #[cfg(test)]
 mod fixture;
 pub mod hosts;
-mod ranges;
-pub mod result_diff;
-mod result_file;
-mod results;
-mod share;
 pub mod slurm;
 
-pub use collected::CollectBackend;
 pub use digest::Digest;
+pub use directory::collected::CollectBackend;
+pub use directory::ranges::ranges;
+pub use directory::results::{HostMismatch, RejectedFile, ResultDirectory, ResultState};
+pub use directory::share::WorkerShare;
 pub use directory::{
     Batch, BatchEntry, BatchPlan, CopyGuest, EntryRange, PlanInput, Program, RunKind,
 };
 pub use error::BatchError;
-pub use ranges::ranges;
-pub use results::{HostMismatch, RejectedFile, ResultDirectory, ResultState};
-pub use share::WorkerShare;

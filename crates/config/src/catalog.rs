@@ -1,5 +1,14 @@
 //! The catalog: built-in entries, and user files that add or override entries.
 
+pub(crate) mod age_file;
+pub(crate) mod defaults_file;
+pub(crate) mod disk_file;
+pub(crate) mod document;
+pub(crate) mod filesystem_file;
+pub(crate) mod machine_file;
+pub(crate) mod uses_file;
+pub(crate) mod virtual_time_file;
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -9,15 +18,14 @@ use model::{
     VirtualTimeMachine,
 };
 
-use crate::defaults_file::{Defaults, ProfileDefaults, position};
-use crate::disk_file::DiskEntry;
-use crate::document::{NameRegistry, TomlSource};
-use crate::study_file::{self, StudySource, StudyText};
+use crate::CatalogError;
+use crate::catalog::defaults_file::{Defaults, ProfileDefaults, position};
+use crate::catalog::disk_file::DiskEntry;
+use crate::catalog::document::{NameRegistry, TomlSource};
+
+use crate::study::study_file::{self, StudySource, StudyText};
+use crate::suite::suite_file;
 use crate::text_file::read_regular_file;
-use crate::{
-    CatalogError, age_file, disk_file, filesystem_file, machine_file, suite_file, uses_file,
-    virtual_time_file,
-};
 
 static BUILTIN: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../catalog");
 

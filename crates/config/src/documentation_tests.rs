@@ -2,11 +2,12 @@
 
 use model::{CacheState, Op, SizeProfile, SyncAtEnd};
 
-use crate::document::TomlSource;
-use crate::{
-    Catalog, age_file, campaign_file, disk_file, filesystem_file, machine_file, study_file,
-    suite_file, uses_file,
-};
+use crate::Catalog;
+use crate::catalog::document::TomlSource;
+use crate::catalog::{age_file, disk_file, filesystem_file, machine_file, uses_file};
+use crate::settings::campaign_file;
+use crate::study::study_file;
+use crate::suite::suite_file;
 
 const FILESYSTEM: &str = include_str!("../../../docs/adding-a-filesystem.md");
 const SUITE: &str = include_str!("../../../docs/adding-a-suite.md");

@@ -3,8 +3,9 @@
 use model::SizeProfile;
 use proptest::prelude::*;
 
-use crate::document::TomlSource;
-use crate::{age_file, disk_file, filesystem_file, suite_file, uses_file};
+use crate::catalog::document::TomlSource;
+use crate::catalog::{age_file, disk_file, filesystem_file, uses_file};
+use crate::suite::suite_file;
 
 const FILESYSTEM: &str = include_str!("../../../catalog/filesystems/zfs-fuse.toml");
 const SUITE: &str = include_str!("../../../catalog/suites/bonnie.toml");

@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
-use config::{Catalog, DirectoryContender, RoundSettings, campaign_file};
+use config::settings::campaign_file;
+use config::{Catalog, DirectoryContender, RoundSettings};
 use model::{AgeingSpec, BackendKind, Bytes, Nanos, PerMille, SizeProfile};
 use proptest::prelude::*;
 

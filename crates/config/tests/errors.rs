@@ -2,7 +2,8 @@
 
 use std::fmt::Write as _;
 
-use config::{Catalog, campaign_file};
+use config::Catalog;
+use config::settings::campaign_file;
 
 /// Compares with the recorded lines; the texts they belong to are in this file.
 macro_rules! assert_told {

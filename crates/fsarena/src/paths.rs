@@ -11,7 +11,7 @@ use backend::{AgentTransport, LocalTransport, SshTransport};
 use campaign::store::{CampaignId, Store};
 use config::Catalog;
 use model::{SizeProfile, UserDir, UserDirError};
-use sys::safe_path::{SafeDir, UntrustedPath};
+use sys::fs::safe_path::{SafeDir, UntrustedPath};
 
 use crate::args::cli::GlobalArgs;
 use crate::output::exit::{EnvironmentError, UsageError};

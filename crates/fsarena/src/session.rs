@@ -14,7 +14,7 @@ use guest::Guest;
 use model::wire::machine::FailureKind;
 use model::{BackendKind, Bytes, Campaign, Cell, DiskIdentity, Environment, UseCase};
 use storage::ExclusiveDevice;
-use sys::clock;
+use sys::io::clock;
 
 use crate::commands::run as run_command;
 use crate::output::erase_question::{EraseConfirmation, EraseConsent};

@@ -16,7 +16,7 @@ use model::{
     TraceStats,
 };
 use sha2::{Digest, Sha256};
-use sys::safe_path::{SafeDir, default_mode};
+use sys::fs::safe_path::{SafeDir, default_mode};
 use trace::{Trace, TraceSummary};
 
 use crate::args::cli::GlobalArgs;

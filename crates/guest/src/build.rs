@@ -1,21 +1,41 @@
 //! Builds a guest from packages: kernel, modules, programs and the base archive, in a new
 //! directory. Equal packages give equal bytes.
 
+pub(crate) mod build_dir;
+pub(crate) mod build_index;
+pub(crate) mod disk_module;
+pub(crate) mod dkms;
+pub(crate) mod driver;
+pub mod elf;
+pub(crate) mod get_or_build;
+pub(crate) mod kernel;
+pub(crate) mod manifest;
+pub(crate) mod mirrors;
+pub(crate) mod package_selection;
+pub(crate) mod packages;
+pub(crate) mod program_tree;
+pub(crate) mod rebuild;
+pub(crate) mod recipe;
+pub(crate) mod source;
+pub(crate) mod user_kernel;
+
 use std::fs::{self, File};
 use std::io::{self, BufWriter};
 use std::path::{Path, PathBuf};
 use std::{slice, thread};
 
-use crate::archive::Archive;
-use crate::build_dir::BuildDir;
+use crate::boot::archive::Archive;
+use crate::boot::modules::Modules;
+use crate::build::build_dir::BuildDir;
+use crate::build::package_selection::{PackageSelection, TOOLS};
+use crate::build::packages::Package;
+use crate::build::packages::single_file;
+use crate::build::program_tree::ProgramTree;
+use crate::build::rebuild::Rebuild;
+
 use crate::files::{create, create_directory, write};
-use crate::modules::Modules;
-use crate::package_selection::{PackageSelection, TOOLS};
-use crate::packages::{self, Package, single_file};
 use crate::process_runner::spawn_scoped;
-use crate::program_tree::ProgramTree;
-use crate::rebuild::Rebuild;
-use crate::{GuestError, Recipe, dkms, driver, kernel, rebuild, source};
+use crate::{GuestError, Recipe};
 
 /// The kernel, an ELF file.
 pub const KERNEL: &str = "vmlinux";

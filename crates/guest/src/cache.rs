@@ -7,9 +7,10 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use model::{UserDir, UserDirError};
-use sys::safe_path::{SafeDir, is_trusted};
+use sys::fs::safe_path::{SafeDir, is_trusted};
 
-use crate::{GuestError, build_dir};
+use crate::GuestError;
+use crate::build::build_dir;
 
 /// Returns the user's cache directory for fsarena (`$XDG_CACHE_HOME/fsarena`).
 ///

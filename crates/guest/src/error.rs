@@ -4,7 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use model::Bytes;
-use sys::safe_path::UntrustedPath;
+use sys::fs::safe_path::UntrustedPath;
 
 /// Why a guest could not be made.
 #[derive(Debug, thiserror::Error)]

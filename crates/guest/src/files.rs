@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use nix::fcntl::OFlag;
 use nix::unistd::{Gid, Uid};
-use sys::safe_path::SafeDir;
+use sys::fs::safe_path::SafeDir;
 
 use crate::GuestError;
 

@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use model::{Bytes, Commands, DriverKind, Filesystem, FilesystemFacts, Requirements};
 
+use crate::build::manifest::Manifest;
+use crate::build::program_tree::ProgramTree;
 use crate::build::{BASE, KERNEL, MACHINE_MODULES, MODULES};
-use crate::manifest::Manifest;
-use crate::program_tree::ProgramTree;
 use crate::{Guest, Recipe};
 
 /// Returns a filesystem that needs one module, one package and one program.

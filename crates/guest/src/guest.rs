@@ -7,16 +7,18 @@ use std::sync::atomic::AtomicBool;
 use model::{DiskModel, Filesystem, Requirements};
 use serde::{Deserialize, Serialize};
 
+use crate::boot::memory_disk;
+use crate::boot::modules::Modules;
+use crate::build::driver::{DRIVER, NULL_BLK};
+use crate::build::manifest::{Manifest, damaged, differs, unreadable};
+use crate::build::packages::single_file;
+use crate::build::program_tree::{MissingLibrary, ProgramTree};
+use crate::build::recipe;
+use crate::build::user_kernel::UserKernel;
 use crate::build::{
     KERNEL, MACHINE_MODULES, MODULES, PROGRAMS, STRIPE_MODULE, TOOL_NAMES, programs_dir,
 };
-use crate::driver::{DRIVER, NULL_BLK};
-use crate::manifest::{Manifest, damaged, differs, unreadable};
-use crate::modules::Modules;
-use crate::packages::single_file;
-use crate::program_tree::{MissingLibrary, ProgramTree};
-use crate::user_kernel::UserKernel;
-use crate::{GuestError, Recipe, hash, memory_disk, recipe};
+use crate::{GuestError, Recipe, hash};
 
 /// A guest that has been built: kernel, modules and programs, without the agent.
 #[derive(Clone, Debug)]

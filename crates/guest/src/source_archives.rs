@@ -11,9 +11,9 @@ use std::sync::atomic::AtomicBool;
 
 use model::{Bytes, CachedArchive, SourceArchive};
 
-use crate::build_dir::BuildDir;
-use crate::mirrors::{self, AptListKind};
-use crate::packages::{self, Apt, Package};
+use crate::build::build_dir::BuildDir;
+use crate::build::mirrors::{self, AptListKind};
+use crate::build::packages::{self, Apt, Package};
 use crate::{GuestError, cache, files, hash};
 
 /// Directory of the archives in the cache.

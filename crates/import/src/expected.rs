@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 
 use model::{Metric, WorkloadCategory};
 
+use crate::InputFormat;
 use crate::campaign_builder::group;
+use crate::formats::{bonnie, filebench_file, iozone, mdtest};
 use crate::names::UniqueNames;
-use crate::text::option;
-use crate::{InputFormat, bonnie, filebench_file, iozone, mdtest};
+use crate::parse::text::option;
 
 /// A phase that the output of a program will have.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -124,11 +125,11 @@ fn of_fio(arguments: &[&str]) -> Result<Vec<ExpectedPhase>, String> {
         .iter()
         .zip(groups(&jobs))
         .map(|((name, options), group)| {
-            let parameters = crate::fio::parameters(|key| options.get(key).copied());
+            let parameters = crate::formats::fio::parameters(|key| options.get(key).copied());
             let mode = ["rw", "readwrite"].iter().find_map(|key| options.get(key));
             (*name, group, parameters, (*name, mode.copied()))
         });
-    let jobs = crate::fio::split_jobs(threads).into_iter();
+    let jobs = crate::formats::fio::split_jobs(threads).into_iter();
     let jobs = jobs.filter_map(|(differs_in, threads)| Some((differs_in, *threads.first()?)));
     let mut all = Vec::new();
     for (differs_in, (name, mode)) in jobs {
@@ -155,7 +156,7 @@ fn of_fio(arguments: &[&str]) -> Result<Vec<ExpectedPhase>, String> {
             } else {
                 Metric::Throughput
             };
-            let group = crate::fio::group(side, is_random);
+            let group = crate::formats::fio::group(side, is_random);
             let phase = names.unique(&called, &differs_in);
             all.push(ExpectedPhase {
                 phase,

@@ -148,7 +148,7 @@ fn of_json(text: &str) -> Option<InputFormat> {
 fn of_line(line: &str) -> Option<InputFormat> {
     let words: Vec<&str> = line.split_whitespace().take(5).collect();
     let begins = |with: &[&str]| words.starts_with(with);
-    if crate::bonnie::is_result(line) {
+    if crate::formats::bonnie::is_result(line) {
         Some(InputFormat::Bonnie)
     } else if begins(&["Iozone:"])
         || begins(&["kB", "reclen"])

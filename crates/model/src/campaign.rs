@@ -1,5 +1,7 @@
 //! A campaign: contenders, tests, rounds and the environment.
 
+pub(crate) mod cell;
+
 use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;

@@ -1,5 +1,12 @@
 //! A filesystem of the catalog: how to make, mount, unmount and check one.
 
+pub(crate) mod contender;
+pub(crate) mod contender_group;
+pub(crate) mod contender_overrides;
+pub(crate) mod facts;
+pub(crate) mod features;
+pub(crate) mod mount_identity;
+
 use std::collections::BTreeMap;
 use std::num::NonZeroU64;
 

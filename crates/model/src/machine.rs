@@ -1,5 +1,11 @@
 //! The machine that a guest is, and the disks that it can have: its parts are part of every result.
 
+pub(crate) mod calibration;
+pub(crate) mod disk_identity;
+pub(crate) mod disk_model;
+pub(crate) mod environment;
+pub(crate) mod host_noise;
+
 use std::fmt;
 use std::str::FromStr;
 

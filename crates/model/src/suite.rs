@@ -1,5 +1,12 @@
 //! Suites, tests and phases, as resolved for one profile: no placeholder is left in them.
 
+pub(crate) mod excluded_phase;
+pub(crate) mod source;
+pub(crate) mod source_archive;
+pub(crate) mod sweep;
+pub(crate) mod use_case;
+pub(crate) mod workload_category;
+
 use std::collections::BTreeMap;
 use std::fmt;
 

@@ -8,8 +8,8 @@
 use model::{Feature, WorkloadCategory};
 use serde::{Deserialize, Serialize};
 
+use crate::estimate::interval::median;
 use crate::scores::use_scores::ExcludedResult;
-use crate::statistics::interval::median;
 use crate::{Candidate, Rank, RobustEstimate, ShortlistState, UseCaseScores};
 
 /// The share of the weight that has to be tested for an advice.

@@ -7,6 +7,7 @@
 mod advice;
 mod analysis;
 mod comparisons;
+mod estimate;
 mod explanation;
 #[cfg(any(test, feature = "fixture"))]
 pub mod fixture;
@@ -14,7 +15,6 @@ pub mod inference;
 mod outcomes;
 mod results;
 mod scores;
-mod statistics;
 mod unresolved;
 mod validity;
 
@@ -44,6 +44,10 @@ pub use comparisons::regression_search::{
 pub use comparisons::setting_diff::{
     IncomparableCampaigns, SettingChange, differ_only_by_host, differ_only_by_seed,
 };
+pub use estimate::concordance::tau_b;
+pub use estimate::estimate::{RobustEstimate, UNSTEADY_ABOVE};
+pub use estimate::interval::{Interval, median, median_interval};
+pub use estimate::knee::{ENOUGH, Knee};
 pub use explanation::{
     DiskCounter, ElapsedComponent, ExplainedSide, Explanation, FunctionTimes, explain,
 };
@@ -73,10 +77,6 @@ pub use scores::use_scores::{
     Candidate, ExcludedResult, ExclusionReason, SuitesByGroup, UseCaseScores, WeightedCategory,
 };
 pub use scores::win_counts::WinCounts;
-pub use statistics::concordance::tau_b;
-pub use statistics::estimate::{RobustEstimate, UNSTEADY_ABOVE};
-pub use statistics::interval::{Interval, median, median_interval};
-pub use statistics::knee::{ENOUGH, Knee};
 pub use unresolved::Pair;
 pub use validity::disturbed::DisturbedCell;
 pub use validity::drift::Drift;

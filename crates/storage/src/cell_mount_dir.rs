@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use model::CellId;
 use nix::unistd::geteuid;
-use sys::safe_path::{SafeDir, UntrustedPath};
+use sys::fs::safe_path::{SafeDir, UntrustedPath};
 
 use crate::ProvisionError;
 

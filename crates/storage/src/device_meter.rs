@@ -12,9 +12,9 @@ use std::path::Path;
 use model::{Bytes, Nanos, RawDevicePerformance, RepeatedValue, SeededRng};
 use nix::errno::Errno;
 use nix::fcntl::{FcntlArg, OFlag, fcntl};
-use sys::aligned::AlignedBuffer;
-use sys::clock;
-use sys::uring::{Completion, Ring};
+use sys::fs::aligned::AlignedBuffer;
+use sys::io::clock;
+use sys::io::uring::{Completion, Ring};
 
 use crate::ProvisionError;
 

@@ -39,7 +39,7 @@ pub enum ProvisionError {
     },
     /// A directory is not safe from others.
     #[error(transparent)]
-    Untrusted(#[from] sys::safe_path::UntrustedPath),
+    Untrusted(#[from] sys::fs::safe_path::UntrustedPath),
     /// A device is in use, or none that can be used.
     #[error(transparent)]
     Refused(#[from] crate::DeviceRefusal),

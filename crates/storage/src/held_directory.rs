@@ -5,7 +5,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use model::MountId;
-use sys::mount_id;
+use sys::mount::mount_id;
 
 use crate::{DeviceRefusal, ProvisionError};
 

@@ -3,6 +3,12 @@
 //! Written completely once, so that results exclude the time the underlying filesystem needs to
 //! allocate blocks. Removed only on request: a resumed campaign continues with the same blocks.
 
+pub(crate) mod loop_attachment;
+pub(crate) mod loop_device;
+pub(crate) mod loop_node;
+pub(crate) mod raid0;
+pub(crate) mod space;
+
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::ops::ControlFlow;
@@ -12,7 +18,7 @@ use std::path::{Path, PathBuf};
 use model::{Bytes, SeededRng};
 use nix::fcntl::{PosixFadviseAdvice, posix_fadvise};
 
-use crate::{DeviceRefusal, ProvisionError, space};
+use crate::{DeviceRefusal, ProvisionError};
 
 /// Bytes written at a time.
 pub const CHUNK: usize = 1 << 20;

@@ -1,5 +1,9 @@
 //! `figures.csv`: the figures of a study as printed, one per row.
 
+pub(crate) mod consistency;
+pub(crate) mod csv;
+pub(crate) mod imported;
+
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -7,7 +11,7 @@ use config::{CatalogError, Publication};
 use model::{Direction, Metric, Unit};
 use serde::Serialize;
 
-use crate::csv::records;
+use crate::figures::csv::records;
 
 /// The columns, in their order.
 const COLUMNS: [&str; 14] = [

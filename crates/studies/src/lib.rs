@@ -5,30 +5,24 @@
 //! [`Claim::judge`] judges them by any [`Evidence`]: the printed figures ([`Published`]) or later
 //! measurements ([`Measured`]). This crate is pure.
 
-mod campaign_evidence;
-mod consistency;
-mod csv;
-mod evaluate;
-mod evidence;
+mod claims;
 mod figures;
-mod imported;
 pub mod language;
-mod published_evidence;
 mod replication;
 mod study;
-mod truth;
-mod verdict;
 
-pub use campaign_evidence::CampaignEvidence;
-pub use evaluate::evaluate;
-pub use evidence::{Comparison, Evidence, FigureRef, MeasuredNumber, ObservedValue, Ranking};
+pub use claims::campaign_evidence::CampaignEvidence;
+pub use claims::evaluate::evaluate;
+pub use claims::evidence::{
+    Comparison, Evidence, FigureRef, MeasuredNumber, ObservedValue, Ranking,
+};
+pub use claims::published_evidence::PublishedEvidence;
+pub use claims::verdict::{
+    ClaimVerdict, DecidingValues, DisplayValue, HoldsInCount, UnknownReason, Verdict, abbreviate,
+};
 pub use figures::{FigureSpec, FigureStatus, FigureTable, FigureValue, StudyContender};
-pub use published_evidence::PublishedEvidence;
 pub use replication::{
     Leader, ReplicatedClaim, ReplicatedContender, ReplicatedFigure, ReplicatedValue, Replication,
     SetupDifference,
 };
 pub use study::{AxisPosition, Caveat, Claim, MappedPhase, PhaseMapping, Study};
-pub use verdict::{
-    ClaimVerdict, DecidingValues, DisplayValue, HoldsInCount, UnknownReason, Verdict, abbreviate,
-};

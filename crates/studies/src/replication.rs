@@ -9,8 +9,8 @@ use model::{Bytes, Campaign, CampaignResults, Clock, Direction, SizeProfile};
 use serde::Serialize;
 use stats::{Analysis, tau_b};
 
-use crate::evidence::{Evidence, FigureRef, ObservedValue};
-use crate::imported::parse_size_prefix;
+use crate::claims::evidence::{Evidence, FigureRef, ObservedValue};
+use crate::figures::imported::parse_size_prefix;
 use crate::{CampaignEvidence, Claim, ClaimVerdict, FigureSpec, PublishedEvidence, Study};
 
 /// A study and a campaign, side by side.

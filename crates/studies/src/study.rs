@@ -4,11 +4,11 @@ use config::{CatalogError, NamedEntry, Publication, SpannedText, did_you_mean};
 use model::{Bytes, Op, Phase, SweepAxis, check_name};
 use serde::Serialize;
 
-use crate::consistency::Check;
-use crate::evaluate::evaluate;
+use crate::claims::evaluate::evaluate;
+use crate::claims::verdict::ClaimVerdict;
 use crate::figures::FigureTable;
+use crate::figures::consistency::Check;
 use crate::language::{RESERVED, Statement, Vocabulary, parse, parse_cells};
-use crate::verdict::ClaimVerdict;
 use crate::{Evidence, PublishedEvidence};
 
 /// A published comparison.

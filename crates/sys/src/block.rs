@@ -1,5 +1,10 @@
 //! Counters of a block device.
 
+pub mod block_claim;
+pub mod loopdev;
+pub mod pressure;
+pub mod raid0;
+
 use std::fs;
 use std::io;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};

@@ -5,7 +5,7 @@ use std::io::{self, ErrorKind, Read, Seek, SeekFrom};
 use std::os::unix::fs::OpenOptionsExt;
 
 use model::Nanos;
-use model::kernel_log::LogLine;
+use model::result::kernel_log::LogLine;
 
 /// A place in the kernel log (`/dev/kmsg`); reading yields what was logged since.
 #[derive(Debug)]

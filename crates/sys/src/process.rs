@@ -1,5 +1,9 @@
 //! Processes from `/proc`: parents, children, states and kernel stacks.
 
+pub mod kernel_memory;
+pub mod sampler;
+pub mod usage;
+
 use std::ffi::OsStr;
 use std::fs;
 use std::io;

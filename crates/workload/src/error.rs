@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use model::SyscallError;
 
-use crate::corruption::Corruption;
+use crate::data::corruption::Corruption;
 
 /// An operation that failed, with all that is needed to say why.
 #[derive(Debug)]

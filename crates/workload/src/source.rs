@@ -14,12 +14,12 @@ use nix::dir::Dir;
 use nix::errno::Errno;
 use nix::fcntl::{AtFlags, OFlag, OpenHow, ResolveFlag, openat2};
 use nix::sys::stat::{FileStat, SFlag, fstat, fstatat};
-use sys::caches;
+use sys::io::caches;
 use twox_hash::XxHash64;
 
+use crate::data::shape::{TreeFile, TreeLayout};
 use crate::error::OpError;
-use crate::shape::{TreeFile, TreeLayout};
-use crate::thread_stats::ThreadStats;
+use crate::measure::thread_stats::ThreadStats;
 
 /// A source as found when it was opened.
 #[derive(Debug)]
@@ -290,7 +290,7 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::meter::PhaseMeter;
+    use crate::measure::meter::PhaseMeter;
 
     fn tally() -> ThreadStats {
         ThreadStats::new(None, Arc::default(), PhaseMeter::start(None, None))

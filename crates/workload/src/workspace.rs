@@ -7,14 +7,14 @@ use std::sync::Arc;
 
 use model::Exec;
 
+use crate::data::expected_content::ExpectedFile;
+use crate::data::pattern::Pattern;
+use crate::data::shape::TreeLayout;
 use crate::error::OpError;
-use crate::expected_content::ExpectedFile;
-use crate::mixed::DynamicFileSet;
+use crate::files::mixed::DynamicFileSet;
+use crate::files::path_buffer::PathBuffer;
+use crate::files::set::FileSet;
 use crate::ops::{RemovedSet, RoleTotals};
-use crate::path_buffer::PathBuffer;
-use crate::pattern::Pattern;
-use crate::set::FileSet;
-use crate::shape::TreeLayout;
 use crate::source::ScannedSource;
 
 /// A tree made by planting or by copying.

@@ -56,7 +56,7 @@ fn a_sparse_file_of_any_size_is_not_held_in_memory() {
     let Op::Io(job) = random(AccessPattern::Seek { write_share: 0.1 }, WRITES) else {
         unreachable!("it is a job")
     };
-    if sys::uring::Ring::new(1, 4096).is_ok() {
+    if sys::io::uring::Ring::new(1, 4096).is_ok() {
         let engine = IoEngine::IoUring;
         let deep = Io {
             engine,

@@ -17,7 +17,7 @@ use model::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use storage::{IMAGE_CHUNK, Image, ImageFill, ProvisionError};
-use sys::caches;
+use sys::io::caches;
 
 use crate::aged::hexadecimal;
 

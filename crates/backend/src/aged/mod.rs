@@ -18,8 +18,8 @@ use model::wire::{AbortReason, AgedImageInfo, AgeingParams};
 use model::{AgeingResult, Bytes, CellResult, Contender, Nanos, Status};
 use nix::fcntl::{Flock, FlockArg};
 use storage::{Image, ImageFill, ProvisionError};
-use sys::clock;
-use sys::safe_path::{SafeDir, UntrustedPath};
+use sys::fs::safe_path::{SafeDir, UntrustedPath};
+use sys::io::clock;
 
 use crate::error;
 use file::{AgedImageHeader, check_stop};

@@ -7,7 +7,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 use nix::fcntl::OFlag;
-use sys::safe_path::{SafeDir, UntrustedPath, default_mode};
+use sys::fs::safe_path::{SafeDir, UntrustedPath, default_mode};
 
 use crate::cache::cell_key::CellKey;
 

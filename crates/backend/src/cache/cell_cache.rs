@@ -10,7 +10,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use model::{CellResult, Test};
-use sys::safe_path::UntrustedPath;
+use sys::fs::safe_path::UntrustedPath;
 
 use crate::cache::blob_store::{BlobStore, DirectoryStore};
 use crate::cache::cell_claim::{CellClaims, ClaimState, ClaimTimeouts};

@@ -17,7 +17,7 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
-use sys::clock;
+use sys::io::clock;
 
 use crate::cache::blob_store::BlobStore;
 use crate::cache::cell_key::CellKey;

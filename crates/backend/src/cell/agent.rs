@@ -15,8 +15,9 @@ use model::Nanos;
 use model::wire::{AbortReason, CellEvent, CellJob};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
+use sys::io::clock;
+use sys::process;
 use sys::process::Process;
-use sys::{clock, process};
 
 use crate::cell::ending::StallKind;
 use crate::cell::events;

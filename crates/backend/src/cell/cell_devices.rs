@@ -10,7 +10,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use nix::unistd::Pid;
-use sys::{device_filter, mounts, process};
+use sys::mount::{device_filter, mounts};
+use sys::process;
 
 /// Suffix of the name of such groups, after the number of their process.
 const NAME: &str = "fsarena-devices";

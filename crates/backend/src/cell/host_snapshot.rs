@@ -3,8 +3,9 @@
 use std::thread;
 
 use model::{HostNoise, Nanos, Pressure};
-use sys::usage::{self, CpuTotals};
-use sys::{clock, pressure};
+use sys::block::pressure;
+use sys::io::clock;
+use sys::process::usage::{self, CpuTotals};
 
 /// The machine at a moment.
 pub struct HostSnapshot {

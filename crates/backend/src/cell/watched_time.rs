@@ -4,7 +4,7 @@
 //! the watched process.
 
 use model::Nanos;
-use sys::clock;
+use sys::io::clock;
 
 /// Longest plausible gap between two readings on a very busy machine. The time above it does not
 /// count as a wait.

@@ -16,7 +16,9 @@ use model::wire::{AbortReason, CellEvent, CellJob};
 use model::{
     Bytes, CellId, CellResult, Failure, KernelEvent, Nanos, ProgramRequirements, Status, Test,
 };
-use sys::{clock, memfd, process};
+use sys::fs::memfd;
+use sys::io::clock;
+use sys::process;
 
 use crate::cache::cache_executor::Cacheable;
 use crate::cache::cell_key::{self, CellKey};

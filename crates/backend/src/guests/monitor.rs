@@ -10,7 +10,7 @@ use model::Nanos;
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use serde_json::{Value, json};
-use sys::clock;
+use sys::io::clock;
 
 /// Interval between queries of the number of executed instructions.
 const INSTRUCTION_POLL_INTERVAL: Nanos = Nanos(250_000_000);

@@ -20,7 +20,8 @@ use std::time::Duration;
 
 use model::Nanos;
 use serde_json::{Value, json};
-use sys::{clock, memfd};
+use sys::fs::memfd;
+use sys::io::clock;
 
 use crate::cache::cell_key::CellKey;
 use crate::guests::monitor::{GuestProgress, QmpMonitor};

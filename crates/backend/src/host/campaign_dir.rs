@@ -10,7 +10,7 @@ use std::time::Duration;
 use model::{Campaign, CampaignId, CellId};
 use nix::fcntl::{Flock, FlockArg};
 use storage::{DeviceRefusal, Raid0Array};
-use sys::safe_path::{SafeDir, UntrustedPath};
+use sys::fs::safe_path::{SafeDir, UntrustedPath};
 
 use crate::archives;
 use crate::error::EnvironmentError;

@@ -6,7 +6,7 @@ use std::path::Path;
 use model::{BackendKind, Bytes, Campaign};
 use nix::unistd::{AccessFlags, access};
 use storage::{ExclusiveDevice, Image, PinnedDirectory, describe_storage};
-use sys::safe_path::SafeDir;
+use sys::fs::safe_path::SafeDir;
 
 use crate::error::EnvironmentError;
 use crate::guests::resources as guests;

@@ -9,7 +9,7 @@ use std::sync::atomic::AtomicBool;
 
 use model::wire::{AbortReason, CellEvent, CellJob, SourceLocation, WorkTarget};
 use model::{CellResult, Nanos};
-use sys::clock;
+use sys::io::clock;
 use sys::kmsg::KernelLog;
 
 use crate::Executor;

@@ -15,7 +15,7 @@ use model::{
     Sampling, Status, Test,
 };
 use storage::{DeviceRefusal, ProvisionError};
-use sys::clock;
+use sys::io::clock;
 
 use crate::aged::{self, AgedImageCache, AgedImageRequest, AgedStart};
 use crate::calibration::{self, CalibrationEffort};

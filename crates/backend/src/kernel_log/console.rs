@@ -1,7 +1,7 @@
 //! Converts the console output of a guest's kernel to lines of a kernel log. Pure.
 
 use model::Nanos;
-use model::kernel_log::LogLine;
+use model::result::kernel_log::LogLine;
 use model::wire::CONSOLE_MARK;
 
 use crate::kernel_log::hung_tasks;

@@ -21,7 +21,7 @@ use model::wire::machine::{
 };
 use model::{BackendKind, Campaign};
 use storage::{DeviceRefusal, HostInfo};
-use sys::mounts;
+use sys::mount::mounts;
 
 use crate::compatibility::Incompatibilities;
 use crate::error::{self, UsageError, UserInterrupt, not_utf8};

@@ -16,8 +16,8 @@ use model::wire::AbortReason;
 use model::{Calibration, Cell, CellId, Environment, Test};
 
 use super::scheduler::{HostState, MAX_LOSSES, Scheduler, TaskEnd};
-use crate::collected::ended;
-use crate::result_file::MAX_RESULT_FILE_SIZE;
+use crate::directory::collected::ended;
+use crate::directory::result_file::MAX_RESULT_FILE_SIZE;
 use crate::{Batch, BatchError, EntryRange, ResultDirectory, ResultState, RunKind};
 
 /// Interval between checks for Ctrl-C.

@@ -13,7 +13,7 @@ use model::{Calibration, Cell, CellId, Environment, Test};
 use super::arrays::{self, Array, ArrayTask};
 use super::cluster::{Cluster, SlurmError, Submission};
 use super::queue;
-use crate::collected::ended;
+use crate::directory::collected::ended;
 use crate::{Batch, ResultDirectory, ResultState, RunKind};
 
 /// Interval between checks of the queue and the directory.

@@ -8,7 +8,8 @@ use model::Bytes;
 
 use super::arrays::{Array, ClusterLimits};
 use super::queue::{self, Node, QueuedTask};
-use crate::{BatchError, ranges};
+use crate::BatchError;
+use crate::directory::ranges::ranges;
 
 /// The package of Debian's that brings the commands.
 const PACKAGE: &str = "slurm-client";

@@ -12,7 +12,7 @@ use model::{
     Status, Test, UseCase,
 };
 use stats::StopReason;
-use sys::clock;
+use sys::io::clock;
 
 use crate::run::reruns::{self, RerunBudget};
 use crate::run::write_budget::WriteBudget;

@@ -2,7 +2,7 @@
 
 use crate::store::{CampaignId, Store, StoreError};
 use model::{Calibration, CampaignResults, Cell, CellResult, Environment};
-use sys::clock;
+use sys::io::clock;
 
 /// Stores the plan and the results of one campaign. Data stored by a call survives a kill.
 pub trait ResultSink {

@@ -235,7 +235,8 @@ mod tests {
                     "until_width = \"5%\""
                 };
                 let text = format!("contenders = [\"ext4\"]\n{rule}\n{key} = {value}\n");
-                let filed = config::campaign_file::parse(&text, "c.toml", &catalog).is_ok();
+                let filed =
+                    config::settings::campaign_file::parse(&text, "c.toml", &catalog).is_ok();
                 if typed != filed {
                     differ.push(format!("{option}: {typed}, in a file: {filed}"));
                 }

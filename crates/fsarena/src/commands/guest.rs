@@ -17,8 +17,8 @@ use model::{Campaign, Filesystem, SizeProfile, Suite};
 use serde_json::json;
 use sha2::{Digest, Sha256};
 use storage::{GuestContents, HostInfo, MissingRequirement};
-use sys::plain_file;
-use sys::safe_path::SafeDir;
+use sys::fs::plain_file;
+use sys::fs::safe_path::SafeDir;
 
 use crate::args::cli::GlobalArgs;
 use crate::args::guest_args::{BuildOptions, GuestAction, GuestArgs};

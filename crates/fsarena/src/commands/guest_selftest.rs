@@ -10,14 +10,15 @@ use std::sync::Arc;
 
 use anyhow::Context;
 use backend::{DiskLocation, Executor, StandaloneGuestCell};
-use batch::result_diff::{NamedValue, ResultDiff, difference, values};
+use batch::directory::result_diff::{NamedValue, ResultDiff, difference, values};
 use clap::ValueEnum;
 use config::Catalog;
 use guest::{Clock, Guest};
 use model::{Bytes, CellResult, Nanos, SizeProfile, Status, Test};
 use nix::unistd::Pid;
 use serde_json::json;
-use sys::{caches, process};
+use sys::io::caches;
+use sys::process;
 use tempfile::TempDir;
 
 use crate::args::cli::GlobalArgs;

@@ -12,7 +12,7 @@ use campaign::run::{CellBackend as _, StopFlag};
 use guest::Guest;
 use model::{BackendKind, Campaign, CampaignId, Clock, Environment};
 use serde_json::json;
-use sys::clock;
+use sys::io::clock;
 
 use crate::args::batch_args::PlanArgs;
 use crate::args::cli::GlobalArgs;

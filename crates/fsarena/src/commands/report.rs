@@ -9,7 +9,7 @@ use campaign::store::{CampaignId, Store};
 use model::CampaignResults;
 use report::{DocumentOptions, ReportFormat};
 use stats::Analysis;
-use sys::safe_path;
+use sys::fs::safe_path;
 
 use crate::args::cli::GlobalArgs;
 use crate::args::report_args::ReportArgs;

@@ -13,7 +13,7 @@ use report::{IndexEntry, Site, StudyEntry, campaign_file};
 use serde_json::{Value, json};
 use stats::{AnalysedCampaign, history};
 use studies::Replication;
-use sys::safe_path::{self, SafeDir};
+use sys::fs::safe_path::{self, SafeDir};
 
 use crate::args::cli::GlobalArgs;
 use crate::args::report_args::SiteArgs;

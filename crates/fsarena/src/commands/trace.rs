@@ -9,7 +9,7 @@ use model::{
     TraceStats, check_name,
 };
 use serde_json::json;
-use sys::clock;
+use sys::io::clock;
 use trace::{ImportFormat, Trace, TraceSummary};
 
 use crate::args::cli::GlobalArgs;

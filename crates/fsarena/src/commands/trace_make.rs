@@ -8,7 +8,7 @@ use std::process::{Command, ExitCode};
 use anyhow::Context;
 use nix::unistd::geteuid;
 use serde_json::json;
-use sys::safe_path::{SafeDir, default_mode};
+use sys::fs::safe_path::{SafeDir, default_mode};
 use trace::{Trace, TraceSummary};
 
 use crate::args::cli::GlobalArgs;

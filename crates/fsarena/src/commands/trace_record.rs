@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use record::{Ending, RecordError};
-use sys::clock;
+use sys::io::clock;
 
 use crate::args::cli::GlobalArgs;
 use crate::args::trace_args::RecordArgs;

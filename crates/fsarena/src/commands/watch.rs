@@ -11,7 +11,7 @@ use campaign::plan::Forecast;
 use campaign::store::{CampaignFollower, CampaignId, CampaignSummary, Store, StoreError};
 use model::{Campaign, Nanos};
 use stats::analyse;
-use sys::clock;
+use sys::io::clock;
 
 use crate::args::cli::{GlobalArgs, WatchArgs};
 use crate::commands::run as run_command;

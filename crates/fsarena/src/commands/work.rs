@@ -13,7 +13,7 @@ use batch::{Batch, BatchEntry, BatchError, EntryRange, RunKind, WorkerShare};
 use campaign::run::{CampaignEnd, CampaignError, RunLimits, StopFlag};
 use guest::Guest;
 use model::{Campaign, CampaignId};
-use sys::clock;
+use sys::io::clock;
 
 use crate::args::batch_args::WorkArgs;
 use crate::args::cli::GlobalArgs;

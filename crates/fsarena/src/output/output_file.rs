@@ -7,7 +7,7 @@ use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 
 use anyhow::Context;
-use sys::safe_path::{self, SafeDir};
+use sys::fs::safe_path::{self, SafeDir};
 
 use crate::output::exit::{EnvironmentError, UsageError};
 

@@ -11,7 +11,7 @@ use config::Catalog;
 use model::{
     BackendKind, Campaign, Clock, Contender, CopySource, DiskModel, GuestConfig, Nanos, Suite,
 };
-use sys::clock;
+use sys::io::clock;
 
 use crate::args::cli::GlobalArgs;
 use crate::args::run_args::RunArgs;

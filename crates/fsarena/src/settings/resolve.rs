@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-use config::{Catalog, DirectoryContender, ProfileDefaults, Settings, StudySource, campaign_file};
+use config::settings::campaign_file;
+use config::{Catalog, DirectoryContender, ProfileDefaults, Settings, StudySource};
 use model::{BackendKind, Bytes, Campaign, Contender, GuestConfig, SizeProfile, Suite, Test};
 use nix::unistd::geteuid;
 

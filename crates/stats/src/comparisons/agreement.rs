@@ -20,9 +20,9 @@ use crate::comparisons::difference::{
     AnalysedCampaign, CompareFilter, IncomparableTest, common_rows, matched,
 };
 use crate::comparisons::setting_diff::{self, IncomparableCampaigns, SettingChange};
+use crate::estimate::concordance::KendallCounts;
 use crate::inference::ComparisonResult;
 use crate::results::costs::RankedCosts;
-use crate::statistics::concordance::KendallCounts;
 use crate::{Margin, ResultRow};
 
 /// Agreement of two campaigns on the same pairs.

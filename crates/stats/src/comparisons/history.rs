@@ -11,7 +11,7 @@ use model::{CampaignResults, Contender, Direction, Metric, Nanos, Phase, ResultS
 use serde::{Deserialize, Serialize};
 
 use crate::comparisons::setting_diff::{clock, contender_differences, host};
-use crate::statistics::change_points::change_points;
+use crate::estimate::change_points::change_points;
 use crate::{AnalysedCampaign, ResultRow, RobustEstimate, median};
 
 /// A campaign's value.
@@ -414,7 +414,7 @@ mod tests {
         assert_eq!(fast.points[change.at].campaign, 6);
         assert_eq!(change.worse, Some(true), "throughput went down");
         assert!((change.after / change.before - 0.8).abs() < 1e-3);
-        assert!(change.p <= crate::statistics::change_points::ALPHA);
+        assert!(change.p <= crate::estimate::change_points::ALPHA);
     }
 
     #[test]

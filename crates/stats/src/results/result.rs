@@ -9,8 +9,8 @@ use std::collections::BTreeMap;
 use model::{CacheState, Metric};
 use serde::{Deserialize, Serialize};
 
-use crate::statistics::interval::median;
-use crate::statistics::outlier;
+use crate::estimate::interval::median;
+use crate::estimate::outlier;
 use crate::{OVERHEAD_ABOVE, Rank, RobustEstimate, RoundOutcome};
 
 /// Result of one planned round.

@@ -6,7 +6,7 @@ use model::{Bytes, CampaignResults, Metric, Op, SweepAxis, Test};
 use serde::{Deserialize, Serialize};
 
 use crate::ResultRow;
-use crate::statistics::knee::{Knee, knee};
+use crate::estimate::knee::{Knee, knee};
 
 /// A sweep.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

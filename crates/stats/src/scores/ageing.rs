@@ -8,9 +8,9 @@ use std::collections::BTreeSet;
 use model::{AgeingSpec, CampaignResults, Contender, Direction, Metric, Phase, WorkloadCategory};
 use serde::{Deserialize, Serialize};
 
+use crate::estimate::interval::median;
 use crate::inference::{BlockDesign, ComparisonResult, PairedResult, compare_pairs, overall};
 use crate::results::paired::{ComparisonKey, design_within_campaign, paired_costs};
-use crate::statistics::interval::median;
 use crate::{ComparisonVerdict, Margin, ResultRow};
 
 /// Cost of age in a campaign; empty if no contender competes both fresh and aged.

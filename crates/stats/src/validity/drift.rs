@@ -14,7 +14,7 @@
 use model::{Direction, Metric};
 use serde::{Deserialize, Serialize};
 
-use crate::statistics::kendall;
+use crate::estimate::kendall;
 use crate::{RankingState, ResultRow};
 
 /// Maximum probability of reporting a drift that does not exist.

@@ -6,8 +6,8 @@
 use model::{CampaignResults, Contender};
 use serde::{Deserialize, Serialize};
 
+use crate::estimate::interval::median;
 use crate::results::costs::RankedCosts;
-use crate::statistics::interval::median;
 use crate::{Margin, ResultRow};
 
 /// Two contenders that are the same.

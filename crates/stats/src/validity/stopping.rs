@@ -13,7 +13,7 @@
 use model::{CampaignResults, Metric, StoppingRule};
 use serde::{Deserialize, Serialize};
 
-use crate::statistics::interval::WANTED_CONFIDENCE;
+use crate::estimate::interval::WANTED_CONFIDENCE;
 use crate::{CellCounts, Completeness, ResultRow, RobustEstimate};
 
 /// Why no round is added, or that one is.

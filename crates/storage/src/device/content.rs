@@ -18,7 +18,7 @@ use model::SeededRng;
 use nix::errno::Errno;
 use nix::fcntl::{PosixFadviseAdvice, posix_fadvise};
 use nix::unistd::{Whence, lseek};
-use sys::clock;
+use sys::io::clock;
 
 use super::signatures::{self, FAR_VOLUMES, FORMATS};
 

@@ -7,10 +7,12 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
-use sys::{block_claim, mounts, process};
+use sys::block::block_claim;
+use sys::mount::mounts;
+use sys::process;
 
 use super::DeviceRefusal;
-use crate::sysfs::{self, DeviceId, LoopEntry};
+use crate::host::sysfs::{self, DeviceId, LoopEntry};
 
 /// Number of attempts to claim a device that is temporarily claimed by another process.
 const CLAIM_ATTEMPTS: u32 = 20;

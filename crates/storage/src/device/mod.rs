@@ -23,9 +23,9 @@ use std::time::Duration;
 use model::{Bytes, DiskIdentity, DiskWriteState};
 use nix::errno::Errno;
 use nix::fcntl::{Flock, FlockArg, OFlag};
-use sys::block_claim::{self, DiskChange};
+use sys::block::block_claim::{self, DiskChange};
 
-use crate::sysfs::{self, DeviceId};
+use crate::host::sysfs::{self, DeviceId};
 
 pub use content::{DeviceContent, ScanCoverage, scan};
 pub use in_use::swap_files;

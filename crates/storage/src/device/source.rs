@@ -9,7 +9,7 @@ use model::Bytes;
 use nix::fcntl::{Flock, FlockArg};
 
 use super::{absent, in_use, is_block, lock, resolve};
-use crate::sysfs::DeviceId;
+use crate::host::sysfs::DeviceId;
 use crate::{LoopDevice, ProvisionError};
 
 /// A device for reading only, held so that no other program writes to it.

@@ -10,7 +10,7 @@ mod vocabulary;
 
 use serde::Serialize;
 
-use crate::evaluate::range;
+use crate::claims::evaluate::range;
 
 pub use parser::{parse, parse_cells, parse_paths};
 pub use vocabulary::{RESERVED, Vocabulary};

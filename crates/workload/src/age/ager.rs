@@ -10,7 +10,7 @@ use crate::age::population::Population;
 use crate::age::sampler::AgeSampler;
 use crate::age::target::{AgedFile, AgeingTarget};
 use crate::error::OpError;
-use crate::thread_stats::Progress;
+use crate::measure::thread_stats::Progress;
 
 /// Permitted deviation from the wanted fill, as a share of the capacity: half of
 /// [`Age::TOLERANCE`].

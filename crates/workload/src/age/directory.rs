@@ -6,14 +6,14 @@ use std::path::{Path, PathBuf};
 
 use model::{PerMille, SeededRng, SpaceUsage};
 use nix::sys::statvfs::statvfs;
-use sys::caches;
-use sys::extents::extents;
+use sys::fs::extents::extents;
+use sys::io::caches;
 
 use crate::age::AGE_DIRECTORY;
 use crate::age::target::{AgedFile, AgeingTarget};
 use crate::error::{OpContext, OpError};
-use crate::fragmentation::{BLOCK, score};
-use crate::meter::statfs;
+use crate::measure::fragmentation::{BLOCK, score};
+use crate::measure::meter::statfs;
 
 /// Size of the random, incompressible file content, in bytes. Each file starts at a different
 /// offset in it.

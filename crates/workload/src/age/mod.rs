@@ -19,7 +19,7 @@ use model::{AgeingResult, AgeingSpec};
 use crate::age::ager::Ager;
 use crate::age::directory::OpenDirectory;
 use crate::error::OpError;
-use crate::thread_stats::Progress;
+use crate::measure::thread_stats::Progress;
 
 /// Version of the ager: another one does something else with the same age and seed.
 pub const AGER_VERSION: u32 = 1;
@@ -38,9 +38,9 @@ pub fn age(
     progress: &Progress,
     begin: &mut dyn FnMut(),
 ) -> Result<AgeingResult, OpError> {
-    let begun = sys::clock::now();
+    let begun = sys::io::clock::now();
     let mut ground = OpenDirectory::new(root, seed);
     let mut record = Ager::new(age, seed, &mut ground, progress, begin).run()?;
-    record.elapsed = sys::clock::since(begun);
+    record.elapsed = sys::io::clock::since(begun);
     Ok(record)
 }

@@ -13,7 +13,7 @@ use proptest::prelude::*;
 use crate::age::ager::Ager;
 use crate::age::target::{AgedFile, AgeingTarget};
 use crate::error::OpError;
-use crate::thread_stats::Progress;
+use crate::measure::thread_stats::Progress;
 
 /// A profile with sizes from nothing to 1 MiB, and more young files than old ones.
 pub fn profile(churn: Churn) -> AgeProfile {

@@ -7,8 +7,8 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use nix::errno::Errno;
-use sys::aligned::{AlignedBuffer, direct_alignment};
-use sys::mounts;
+use sys::fs::aligned::{AlignedBuffer, direct_alignment};
+use sys::mount::mounts;
 
 use crate::error::{OpContext, OpError};
 use crate::io::target::{IoFile, OpenMode};

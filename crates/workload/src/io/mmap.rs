@@ -2,7 +2,7 @@
 //! that it cannot provide is an error like any other, by the name of the call `mmap`.
 
 use nix::errno::Errno;
-use sys::mapping::Mapping;
+use sys::fs::mapping::Mapping;
 
 use crate::error::{OpContext, OpError};
 use crate::io::SyncIo;

@@ -2,18 +2,18 @@
 //! requests in flight: data to write, expected data, and timing.
 
 use model::Nanos;
-use sys::aligned::AlignedBuffer;
-use sys::clock;
+use sys::fs::aligned::AlignedBuffer;
+use sys::io::clock;
 
-use crate::arrivals::ArrivalProcess;
-use crate::corruption::Corruption;
+use crate::data::corruption::Corruption;
+use crate::data::expected_content::{ExpectedFile, GenerationPolicy};
+use crate::data::pattern::Pattern;
 use crate::error::OpError;
-use crate::expected_content::{ExpectedFile, GenerationPolicy};
 use crate::io::SyncIo;
 use crate::io::target::IoFile;
-use crate::pattern::Pattern;
-use crate::requests::{IoDirection, IoRequest, RequestStream};
-use crate::thread_stats::ThreadStats;
+use crate::measure::thread_stats::ThreadStats;
+use crate::request::arrivals::ArrivalProcess;
+use crate::request::requests::{IoDirection, IoRequest, RequestStream};
 
 /// A clock that can be waited on; another one in tests.
 pub trait WaitClock {
@@ -200,8 +200,8 @@ pub fn count(tally: &mut ThreadStats, request: &IoRequest, verify: VerifyMode) {
 mod tests {
     use super::*;
     use crate::io::target::OpenMode;
-    use crate::meter::PhaseMeter;
-    use crate::requests::IoPlan;
+    use crate::measure::meter::PhaseMeter;
+    use crate::request::requests::IoPlan;
     use model::{AccessPattern, Bytes, Io};
     use std::cell::Cell;
     use std::collections::VecDeque;

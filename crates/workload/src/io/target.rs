@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use nix::fcntl::OFlag;
 
-use crate::corruption::{Corruption, CorruptionKind};
+use crate::data::corruption::{Corruption, CorruptionKind};
 use crate::error::{OpContext, OpError};
 
 /// An open file with the context for its errors.

@@ -5,8 +5,8 @@ use std::sync::{Barrier, OnceLock};
 use model::Nanos;
 
 use crate::error::OpError;
+use crate::measure::thread_stats::ThreadStats;
 use crate::parallel::run_parallel;
-use crate::thread_stats::ThreadStats;
 
 /// Work of each thread, and work of the calling thread on behalf of all.
 pub struct ThreadWork<Prepare, Open, Work, End, Close> {
@@ -144,8 +144,8 @@ where
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::meter::PhaseMeter;
-    use crate::thread_stats::Progress;
+    use crate::measure::meter::PhaseMeter;
+    use crate::measure::thread_stats::Progress;
     use std::sync::Arc;
     use std::sync::atomic::{AtomicU32, Ordering};
 

@@ -4,16 +4,16 @@
 
 use model::Nanos;
 use nix::errno::Errno;
-use sys::clock;
-use sys::uring::{Completion, Ring};
+use sys::io::clock;
+use sys::io::uring::{Completion, Ring};
 
-use crate::arrivals::ArrivalProcess;
+use crate::data::pattern::Pattern;
 use crate::error::OpError;
 use crate::io::sync_loop::{self, ThreadJob};
 use crate::io::target::IoFile;
-use crate::pattern::Pattern;
-use crate::requests::{IoDirection, IoRequest};
-use crate::thread_stats::ThreadStats;
+use crate::measure::thread_stats::ThreadStats;
+use crate::request::arrivals::ArrivalProcess;
+use crate::request::requests::{IoDirection, IoRequest};
 
 /// Creates a ring for requests of up to `longest` bytes.
 ///

@@ -8,9 +8,9 @@ use std::path::Path;
 use model::{Bytes, SyncAtEnd};
 
 use crate::error::{OpContext, OpError};
-use crate::meter::statfs;
+use crate::measure::meter::statfs;
+use crate::measure::thread_stats::ThreadStats;
 use crate::ops::data;
-use crate::thread_stats::ThreadStats;
 use crate::workspace::CellWorkspace;
 
 /// Copies one file.

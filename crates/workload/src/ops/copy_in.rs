@@ -12,13 +12,13 @@ use model::{Bytes, SyncAtEnd};
 use nix::errno::Errno;
 use twox_hash::XxHash64;
 
+use crate::data::expected_content::{ExpectedFile, block_checksum};
+use crate::data::pattern::BLOCK;
 use crate::error::{OpContext, OpError};
-use crate::expected_content::{ExpectedFile, block_checksum};
+use crate::measure::thread_stats::ThreadStats;
 use crate::ops::copy::require_inodes;
 use crate::ops::data;
-use crate::pattern::BLOCK;
 use crate::source::{ScannedSource, SourceTree, failed};
-use crate::thread_stats::ThreadStats;
 use crate::workspace::{CellWorkspace, PlantedTree};
 
 /// Copies a tree and records a checksum of each file as read, so that copies can be verified.
@@ -216,7 +216,7 @@ mod tests {
     };
 
     use super::*;
-    use crate::corruption::CorruptionKind;
+    use crate::data::corruption::CorruptionKind;
     use crate::ops::{perform, undo};
 
     const BLOCKS: Bytes = Bytes::kib(10);
@@ -472,7 +472,7 @@ mod tests {
     #[test]
     fn a_source_with_more_entries_than_inodes_is_unsupported() {
         let Places { ws, _both, .. } = places();
-        let free = crate::meter::statfs(ws.root()).unwrap();
+        let free = crate::measure::meter::statfs(ws.root()).unwrap();
         if free.inodes > 0 {
             assert!(matches!(
                 require_inodes(&ws, u64::MAX),

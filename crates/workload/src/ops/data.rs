@@ -7,10 +7,10 @@ use std::path::Path;
 
 use model::SyncAtEnd;
 
-use crate::corruption::{Corruption, CorruptionKind};
+use crate::data::corruption::{Corruption, CorruptionKind};
+use crate::data::pattern::{BlockIdentity, Pattern};
 use crate::error::{OpContext, OpError};
-use crate::pattern::{BlockIdentity, Pattern};
-use crate::thread_stats::ThreadStats;
+use crate::measure::thread_stats::ThreadStats;
 use crate::workspace::CellWorkspace;
 
 /// Opens a file that must not exist yet.

@@ -4,13 +4,13 @@ use model::op::{
     Create, Exec, FallocateMode, FileContent, Io, Metadata, OpExecutor, StreamUnit, TreeSpec,
 };
 use model::{AccessPattern, Bytes, Mix, Replay, SyncAtEnd};
-use sys::caches;
+use sys::io::caches;
 
 use crate::error::{OpContext, OpError};
+use crate::measure::thread_stats::ThreadStats;
 use crate::ops::open_file::{self, OpenFile};
 use crate::ops::sets::VisitOptions;
 use crate::ops::{IoMode, copy, copy_in, data, job, mix, read_files, replay, sets, stream, tree};
-use crate::thread_stats::ThreadStats;
 use crate::workspace::CellWorkspace;
 
 /// Environment in which an operation of a phase runs.

@@ -6,22 +6,22 @@ use std::ops::Range;
 use std::path::PathBuf;
 
 use model::{AccessPattern, FileSharing, Io, IoEngine, Nanos, SyncAtEnd};
-use sys::aligned::AlignedBuffer;
-use sys::{caches, clock};
+use sys::fs::aligned::AlignedBuffer;
+use sys::io::{caches, clock};
 
-use crate::arrivals::ArrivalProcess;
+use crate::data::expected_content::{ExpectedFile, GenerationPolicy};
+use crate::data::pattern::{BLOCK, Pattern};
 use crate::error::{OpContext, OpError};
-use crate::expected_content::{ExpectedFile, GenerationPolicy};
 use crate::io::mmap::MmapIo;
 use crate::io::null::NullIo;
 use crate::io::sync::SyncFileIo;
 use crate::io::sync_loop::{self, ExpectedData, IoBuffers, SystemClock, ThreadJob, VerifyMode};
 use crate::io::target::{IoFile, OpenMode};
 use crate::io::{direct, threads, uring};
+use crate::measure::thread_stats::ThreadStats;
 use crate::ops::IoMode;
-use crate::pattern::{BLOCK, Pattern};
-use crate::requests::{IoDirection, IoPlan, RequestStream};
-use crate::thread_stats::ThreadStats;
+use crate::request::arrivals::ArrivalProcess;
+use crate::request::requests::{IoDirection, IoPlan, RequestStream};
 use crate::workspace::{CellWorkspace, thread_file_name};
 
 /// Where buffers begin: what any file wants for direct I/O.
@@ -187,7 +187,7 @@ impl Planned<'_> {
 
     fn requests(&self, thread: u32) -> RequestStream {
         // A different seed for each file, so that jobs on two files differ.
-        let seed = self.seed ^ crate::pattern::file_id(&self.job.file);
+        let seed = self.seed ^ crate::data::pattern::file_id(&self.job.file);
         self.file_of(thread).plan.of_thread(thread, seed)
     }
 
@@ -432,12 +432,12 @@ impl Planned<'_> {
 #[derive(Debug)]
 struct Prepared<'p> {
     memory: IoBuffers<'p>,
-    ring: Option<sys::uring::Ring>,
+    ring: Option<sys::io::uring::Ring>,
 }
 
 /// Calls `each` for the written ranges, merged if adjacent.
 fn for_each_range(
-    requests: impl Iterator<Item = crate::requests::IoRequest>,
+    requests: impl Iterator<Item = crate::request::requests::IoRequest>,
     mut each: impl FnMut(Range<u64>),
 ) {
     let mut ranges: Vec<Range<u64>> = Vec::new();

@@ -11,11 +11,11 @@ use model::{
 };
 use proptest::prelude::*;
 
-use crate::corruption::CorruptionKind;
+use crate::data::corruption::CorruptionKind;
 use crate::error::OpError;
-use crate::meter::PhaseMeter;
+use crate::measure::meter::PhaseMeter;
+use crate::measure::thread_stats::ThreadStats;
 use crate::ops::{IoMode, perform, undo};
-use crate::thread_stats::ThreadStats;
 use crate::workspace::CellWorkspace;
 
 struct Scratch {

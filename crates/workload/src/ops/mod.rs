@@ -22,7 +22,7 @@ mod undo;
 use model::{CacheState, Op, SyncAtEnd};
 
 use crate::error::OpError;
-use crate::thread_stats::ThreadStats;
+use crate::measure::thread_stats::ThreadStats;
 use crate::workspace::CellWorkspace;
 use executor::PhaseExecutor;
 
@@ -77,7 +77,7 @@ pub fn perform(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::corruption::CorruptionKind;
+    use crate::data::corruption::CorruptionKind;
     use model::{
         AccessPattern, Bytes, CacheState, CopyFile, CopyTree, Create, EntryKind, FileSharing,
         FindInTree, GenerateTree, Io, LatencyBucket, ListTree, Metadata, MetadataAction, Nanos,

@@ -9,10 +9,10 @@ use model::{Bytes, SyncAtEnd};
 use nix::errno::Errno;
 use nix::fcntl::{FallocateFlags, copy_file_range, fallocate};
 
+use crate::data::expected_content::ExpectedFile;
+use crate::data::pattern::BLOCK;
 use crate::error::{OpContext, OpError};
-use crate::expected_content::ExpectedFile;
 use crate::ops::data;
-use crate::pattern::BLOCK;
 use crate::workspace::CellWorkspace;
 
 /// A file that is open.
@@ -89,7 +89,7 @@ impl OpenFile {
 
     /// Makes another file share its space.
     pub fn clone_to(&self, ws: &mut CellWorkspace, to: &Self) -> Result<(), OpError> {
-        let outcome = sys::reflink::ficlone(&self.file, &to.file);
+        let outcome = sys::fs::reflink::ficlone(&self.file, &to.file);
         to.judge(ws, "FICLONE", outcome)
     }
 

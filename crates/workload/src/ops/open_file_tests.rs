@@ -10,8 +10,8 @@ use model::{AccessPattern, Bytes, CopyFileRange, Fallocate, Io, Op, Reflink, Syn
 use tempfile::TempDir;
 
 use crate::error::OpError;
+use crate::measure::thread_stats::ThreadStats;
 use crate::ops::{perform, undo};
-use crate::thread_stats::ThreadStats;
 use crate::workspace::CellWorkspace;
 
 const SIZE: u64 = 1 << 20;

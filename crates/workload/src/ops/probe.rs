@@ -15,7 +15,7 @@ use nix::fcntl::{FallocateFlags, OFlag, fallocate};
 use nix::sys::stat::Mode;
 use nix::sys::statfs::{FUSE_SUPER_MAGIC, statfs};
 use nix::unistd::mkfifo;
-use sys::clock;
+use sys::io::clock;
 
 use crate::OpError;
 use crate::error::OpContext;
@@ -236,7 +236,7 @@ fn shared_mmap(place: &Path) -> Seen {
         .truncate(true)
         .open(&path)?;
     file.write_all(&[0; PAGE])?;
-    sys::mapping::write_via_mmap(&file, b"mapped")?;
+    sys::fs::mapping::write_via_mmap(&file, b"mapped")?;
     let mut bytes = [0; 6];
     File::open(&path)?.read_exact(&mut bytes)?;
     unless(&bytes == b"mapped", "other bytes came back")

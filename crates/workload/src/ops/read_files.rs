@@ -5,8 +5,8 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use crate::error::{OpContext, OpError};
-use crate::thread_stats::ThreadStats;
-use crate::visit_order::VisitOrder;
+use crate::files::visit_order::VisitOrder;
+use crate::measure::thread_stats::ThreadStats;
 use crate::workspace::CellWorkspace;
 
 /// Bytes per request.

@@ -21,12 +21,12 @@ use base64::prelude::BASE64_STANDARD;
 use model::{Nanos, Replay, SyncAtEnd};
 use nix::sys::stat;
 use rustix::fs::{Mode, OFlags};
-use sys::{caches, clock};
+use sys::io::{caches, clock};
 use trace::{HandleId, ReplayPlan, ReplayThread, Syscall, Trace};
 
 use crate::error::{OpContext, OpError};
 use crate::io::threads::{self, ThreadWork};
-use crate::thread_stats::ThreadStats;
+use crate::measure::thread_stats::ThreadStats;
 use crate::workspace::CellWorkspace;
 use call::Buffers;
 use dependencies::ReplayProgress;

@@ -7,13 +7,13 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use model::{Bytes, StreamUnit, SyncAtEnd};
-use sys::caches;
+use sys::io::caches;
 
+use crate::data::expected_content::ExpectedFile;
+use crate::data::pattern::BLOCK;
 use crate::error::{OpContext, OpError};
-use crate::expected_content::ExpectedFile;
+use crate::measure::thread_stats::ThreadStats;
 use crate::ops::data;
-use crate::pattern::BLOCK;
-use crate::thread_stats::ThreadStats;
 use crate::workspace::CellWorkspace;
 
 /// The C library's own size of a buffer (`BUFSIZ` of glibc), used where the file names no smaller one.
@@ -184,7 +184,7 @@ fn fill(from: &mut impl Read, record: &mut [u8]) -> std::io::Result<u64> {
 }
 
 fn too_short(path: &Path, offset: u64, size: u64) -> OpError {
-    use crate::corruption::{Corruption, CorruptionKind};
+    use crate::data::corruption::{Corruption, CorruptionKind};
     OpError::Corrupt {
         path: path.to_owned(),
         corruption: Corruption {

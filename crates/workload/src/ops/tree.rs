@@ -8,12 +8,12 @@ use std::path::Path;
 use model::TreeSpec;
 use twox_hash::XxHash64;
 
-use crate::corruption::{Corruption, CorruptionKind};
+use crate::data::corruption::{Corruption, CorruptionKind};
+use crate::data::pattern::{BlockIdentity, file_id};
+use crate::data::shape::TreeLayout;
 use crate::error::{OpContext, OpError};
+use crate::measure::thread_stats::ThreadStats;
 use crate::ops::data;
-use crate::pattern::{BlockIdentity, file_id};
-use crate::shape::TreeLayout;
-use crate::thread_stats::ThreadStats;
 use crate::workspace::{CellWorkspace, PlantedTree};
 
 /// Bytes per request when a tree is planted or verified.

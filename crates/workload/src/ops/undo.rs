@@ -7,11 +7,11 @@ use std::sync::Arc;
 use model::op::{FsChange, ObjectKind};
 use model::{Bytes, Op, SyncAtEnd};
 
+use crate::data::expected_content::ExpectedFile;
 use crate::error::{OpContext, OpError};
-use crate::expected_content::ExpectedFile;
-use crate::meter::PhaseMeter;
+use crate::measure::meter::PhaseMeter;
+use crate::measure::thread_stats::ThreadStats;
 use crate::ops::{copy_in, data, replay, sets, tree};
-use crate::thread_stats::ThreadStats;
 use crate::workspace::{CellWorkspace, PlantedTree};
 
 /// Bytes per request when a file that was removed is written again.

@@ -16,13 +16,13 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use model::op::Role;
 use model::{Mix, Nanos, PhaseResult, RoleResult, SyncAtEnd};
-use sys::{caches, clock};
+use sys::io::{caches, clock};
 
-use crate::arrivals::ArrivalProcess;
 use crate::error::{OpContext, OpError};
+use crate::files::visit_order::split_evenly;
 use crate::io::threads;
-use crate::thread_stats::{ThreadStats, ThreadTotals};
-use crate::visit_order::split_evenly;
+use crate::measure::thread_stats::{ThreadStats, ThreadTotals};
+use crate::request::arrivals::ArrivalProcess;
 use crate::workspace::CellWorkspace;
 use targets::{MixTargets, OpenTargets};
 use worker::{ThreadOutcome, Worker};

@@ -7,17 +7,17 @@ use std::sync::Mutex;
 use model::op::MixStep;
 use model::{EntryKind, Mix};
 use nix::unistd::close;
-use sys::caches;
+use sys::io::caches;
 
 use super::RoleThread;
 use super::worker::ThreadOutcome;
-use crate::corruption::{Corruption, CorruptionKind};
+use crate::data::corruption::{Corruption, CorruptionKind};
+use crate::data::expected_content::{ExpectedFile, GenerationPolicy};
+use crate::data::pattern::BLOCK;
 use crate::error::{OpContext, OpError};
-use crate::expected_content::{ExpectedFile, GenerationPolicy};
+use crate::files::mixed::{DynamicFileSet, ThreadFiles};
 use crate::io::sync_loop::VerifyMode;
 use crate::io::target::{IoFile, OpenMode as How};
-use crate::mixed::{DynamicFileSet, ThreadFiles};
-use crate::pattern::BLOCK;
 use crate::workspace::CellWorkspace;
 
 /// Maximum bytes per request when a whole file of a set is read or written, as in filebench

@@ -10,20 +10,20 @@ use model::{Nanos, SeededRng};
 use nix::fcntl::{AtFlags, OFlag, PosixFadviseAdvice, posix_fadvise};
 use nix::sys::stat::fstatat;
 use nix::unistd::{UnlinkatFlags, close, fdatasync, fsync, unlinkat};
-use sys::aligned::AlignedBuffer;
-use sys::clock;
+use sys::fs::aligned::AlignedBuffer;
+use sys::io::clock;
 
 use super::RoleThread;
 use super::targets::{MixTargets, OpenTargets, REQUEST, TargetFile};
-use crate::corruption::{Corruption, CorruptionKind};
+use crate::data::corruption::{Corruption, CorruptionKind};
+use crate::data::pattern::{BlockIdentity, Pattern, file_id};
 use crate::error::{OpContext, OpError};
+use crate::files::mixed::{DynamicFileSet, FileSlot, ThreadFiles};
+use crate::files::visit_order::split_evenly;
 use crate::io::sync::read_exact;
 use crate::io::sync_loop::{ExpectedData, VerifyMode};
-use crate::mixed::{DynamicFileSet, FileSlot, ThreadFiles};
+use crate::measure::thread_stats::ThreadStats;
 use crate::ops::sets::{EntryCursor, open_entry};
-use crate::pattern::{BlockIdentity, Pattern, file_id};
-use crate::thread_stats::ThreadStats;
-use crate::visit_order::split_evenly;
 
 /// Where buffers begin.
 const BUFFER_ALIGN: usize = 4096;

@@ -11,14 +11,14 @@ use rustix::fs::{
     RenameFlags, SeekFrom, Timespec, Timestamps, XattrFlags,
 };
 use rustix::io::{Errno, Result, pread, pwrite};
-use sys::aligned::AlignedBuffer;
-use sys::caches;
-use sys::mapping::Mapping;
+use sys::fs::aligned::AlignedBuffer;
+use sys::fs::mapping::Mapping;
+use sys::io::caches;
 use trace::{HandleId, OpenFlags, Syscall, Trace};
 
 use super::lane::ReplayContext;
 use super::paths::confine_link_target;
-use crate::pattern::{BlockIdentity, Pattern};
+use crate::data::pattern::{BlockIdentity, Pattern};
 
 /// The most that is read or written in one call; what is longer takes several.
 const MAX_CALL_SIZE: u64 = 8 << 20;

@@ -5,7 +5,7 @@ use std::os::fd::OwnedFd;
 use std::sync::RwLock;
 
 use model::Nanos;
-use sys::clock;
+use sys::io::clock;
 use trace::{ReplayPlan, Syscall, Trace};
 
 use super::call::Buffers;
@@ -13,7 +13,7 @@ use super::dependencies::ReplayProgress;
 use super::paths::PathTable;
 use super::{due, verdict, wait_until};
 use crate::error::OpError;
-use crate::thread_stats::ThreadStats;
+use crate::measure::thread_stats::ThreadStats;
 
 /// State shared by all lanes.
 #[derive(Debug)]

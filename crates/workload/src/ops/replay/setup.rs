@@ -6,12 +6,12 @@ use std::path::Path;
 
 use nix::sys::stat::Mode;
 use nix::unistd::mkfifo;
-use sys::caches;
+use sys::io::caches;
 use trace::{EntryKind, Trace};
 
 use super::paths::{PathTable, confine_link_target};
+use crate::data::pattern::{BlockIdentity, Pattern};
 use crate::error::{OpContext, OpError};
-use crate::pattern::{BlockIdentity, Pattern};
 
 /// Bytes per request.
 const REQUEST: usize = 1 << 20;

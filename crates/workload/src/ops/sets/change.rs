@@ -8,14 +8,14 @@ use model::EntryKind;
 use nix::fcntl::{AtFlags, renameat};
 use nix::sys::stat::{FchmodatFlags, Mode, fchmodat, fstatat};
 use nix::unistd::truncate as truncate_path;
-use sys::xattr_set;
+use sys::fs::xattr_set;
 
 use super::{EntryCursor, VisitOptions, classify_error, directories, workers};
 use crate::error::{OpContext, OpError};
-use crate::path_buffer::PathBuffer;
-use crate::set::{FileSet, SetEntry};
-use crate::thread_stats::ThreadStats;
-use crate::visit_order::VisitProgress;
+use crate::files::path_buffer::PathBuffer;
+use crate::files::set::{FileSet, SetEntry};
+use crate::files::visit_order::VisitProgress;
+use crate::measure::thread_stats::ThreadStats;
 use crate::workspace::CellWorkspace;
 
 /// The attribute that is set. Every filesystem with attributes has those of users.

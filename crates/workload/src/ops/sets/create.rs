@@ -7,13 +7,13 @@ use std::os::unix::fs::FileExt;
 use model::{Create, EntryKind};
 use nix::fcntl::OFlag;
 use nix::sys::stat::{Mode, mkdirat};
-use sys::dir_fd;
+use sys::fs::dir_fd;
 
 use super::{EntryCursor, directories, workers};
+use crate::data::pattern::Pattern;
 use crate::error::{OpContext, OpError};
-use crate::pattern::Pattern;
-use crate::set::{FileSet, SetEntry};
-use crate::thread_stats::ThreadStats;
+use crate::files::set::{FileSet, SetEntry};
+use crate::measure::thread_stats::ThreadStats;
 use crate::workspace::CellWorkspace;
 
 /// Bytes per request, at most.

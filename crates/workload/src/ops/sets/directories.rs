@@ -10,11 +10,11 @@ use model::Nanos;
 use nix::errno::Errno;
 use nix::sys::stat::{Mode, mkdirat};
 use nix::unistd::{UnlinkatFlags, unlinkat};
-use sys::clock;
+use sys::io::clock;
 
 use super::EntryCursor;
 use crate::error::{OpContext, OpError};
-use crate::set::FileSet;
+use crate::files::set::FileSet;
 
 /// Maximum time for a FUSE driver to process a close after it was notified. Until then, libfuse
 /// keeps a removed file under a hidden name, and its directory is not empty.

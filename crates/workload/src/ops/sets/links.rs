@@ -9,8 +9,8 @@ use nix::unistd::{linkat, symlinkat};
 
 use super::{EntryCursor, VisitOptions, classify_error, directories, workers};
 use crate::error::{OpContext, OpError};
-use crate::set::{FileSet, LinkTargets};
-use crate::thread_stats::ThreadStats;
+use crate::files::set::{FileSet, LinkTargets};
+use crate::measure::thread_stats::ThreadStats;
 use crate::workspace::CellWorkspace;
 
 /// Makes the links. Where the filesystem has none, the new set is remembered as impossible, so that

@@ -6,8 +6,8 @@ use nix::sys::stat::Mode;
 
 use super::{EntryCursor, VisitOptions, workers};
 use crate::error::{OpContext, OpError};
-use crate::thread_stats::ThreadStats;
-use crate::visit_order::split_evenly;
+use crate::files::visit_order::split_evenly;
+use crate::measure::thread_stats::ThreadStats;
 use crate::workspace::CellWorkspace;
 
 /// Lists each directory once; every name found is an operation, and their number must be right.

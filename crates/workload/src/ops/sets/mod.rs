@@ -26,9 +26,9 @@ use nix::sys::stat::Mode;
 use nix::unistd::fsync;
 
 use crate::error::{OpContext, OpError};
-use crate::path_buffer::PathBuffer;
-use crate::set::{FileSet, SetEntry};
-use crate::thread_stats::ThreadStats;
+use crate::files::path_buffer::PathBuffer;
+use crate::files::set::{FileSet, SetEntry};
+use crate::measure::thread_stats::ThreadStats;
 use crate::workspace::CellWorkspace;
 
 pub use create::{create, open as open_entry};

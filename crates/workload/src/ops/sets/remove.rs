@@ -1,13 +1,13 @@
 //! Removes the entries of a set, and its directories after the last entry.
 
 use model::EntryKind;
-use sys::dir_fd;
+use sys::fs::dir_fd;
 
 use super::{EntryCursor, VisitOptions, directories, workers};
 use crate::error::{OpContext, OpError};
-use crate::set::FileSet;
-use crate::thread_stats::ThreadStats;
-use crate::visit_order::VisitProgress;
+use crate::files::set::FileSet;
+use crate::files::visit_order::VisitProgress;
+use crate::measure::thread_stats::ThreadStats;
 use crate::workspace::CellWorkspace;
 
 /// A removed set, with the part that was removed.

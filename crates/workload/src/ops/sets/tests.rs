@@ -11,8 +11,8 @@ use model::{
 };
 use tempfile::TempDir;
 
+use crate::files::path_buffer::PathBuffer;
 use crate::ops::{perform, undo};
-use crate::path_buffer::PathBuffer;
 use crate::{CellWorkspace, OpError, PhaseMeter, ThreadStats};
 
 /// A directory, what is in it, and the operations on one set.

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use nix::fcntl::{OFlag, renameat};
 use nix::unistd::close;
-use sys::clock;
+use sys::io::clock;
 
 use super::change::{renamed, set_size};
 use super::create::{self, EntryWriter};
@@ -16,9 +16,9 @@ use super::links::LinkWriter;
 use super::remove::RemovedSet;
 use super::{EntryCursor, classify_error};
 use crate::error::{OpContext, OpError};
-use crate::path_buffer::PathBuffer;
-use crate::set::FileSet;
-use crate::visit_order::VisitOrder;
+use crate::files::path_buffer::PathBuffer;
+use crate::files::set::FileSet;
+use crate::files::visit_order::VisitOrder;
 use crate::workspace::CellWorkspace;
 
 /// Removes a set and everything in it.

@@ -5,13 +5,13 @@ use std::os::unix::fs::FileExt;
 
 use model::EntryKind;
 use nix::fcntl::OFlag;
-use sys::dir_fd;
+use sys::fs::dir_fd;
 
 use super::{EntryCursor, VisitOptions, create, workers};
-use crate::corruption::{Corruption, CorruptionKind};
+use crate::data::corruption::{Corruption, CorruptionKind};
 use crate::error::{OpContext, OpError};
-use crate::set::SetEntry;
-use crate::thread_stats::ThreadStats;
+use crate::files::set::SetEntry;
+use crate::measure::thread_stats::ThreadStats;
 use crate::workspace::CellWorkspace;
 
 /// Bytes per request when a file is read.

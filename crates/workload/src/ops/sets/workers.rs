@@ -4,9 +4,9 @@ use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::error::OpError;
+use crate::files::visit_order::VisitOrder;
+use crate::measure::thread_stats::ThreadStats;
 use crate::parallel::run_parallel;
-use crate::thread_stats::ThreadStats;
-use crate::visit_order::VisitOrder;
 
 /// One step of an order.
 #[derive(Clone, Copy, Debug)]

@@ -1,0 +1,6 @@
+//! One cell from inside: mkfs, mount, phases, unmount, fsck.
+
+pub(crate) mod iterations;
+pub(crate) mod program_output;
+pub(crate) mod session;
+pub(crate) mod volume;

@@ -1,0 +1,240 @@
+//! Measures one phase: sets the cache state, runs the operation or step, and classifies errors.
+
+use model::op::VolumeStep;
+use model::wire::WorkTarget;
+use model::{
+    Bytes, CacheState, Failure, Iteration, Nanos, Op, Phase, PhaseResult, ProbeFeature, ProbeResult,
+};
+use sys::io::{caches, clock};
+use workload::{IoMode, OpError, PhaseMeter, ThreadStats};
+
+use super::{PhaseError, Session};
+use crate::cell::iterations::Iterations;
+use crate::cell::volume::MountedVolume;
+
+/// Whether to record the programs of a remount. Between passes of a phase, the same lines would
+/// repeat.
+#[derive(Clone, Copy)]
+enum RemountReporting {
+    On,
+    Off,
+}
+
+impl Session<'_> {
+    pub(super) fn attempt(
+        &mut self,
+        phase: &Phase,
+        result: &mut PhaseResult,
+    ) -> Result<(), PhaseError> {
+        if let Op::ProbeFeature(ProbeFeature { feature }) = phase.op {
+            let found = workload::probe(feature, self.workspace.root());
+            let found = found.map_err(|error| self.judge(&error))?;
+            self.features.0.insert(feature, found.clone());
+            return match found {
+                ProbeResult::Yes | ProbeResult::UpTo(_) => Ok(()),
+                ProbeResult::No(reason) => Err(PhaseError::Unsupported(reason)),
+            };
+        }
+        if let Some(step) = phase.op.info().step() {
+            return self.measure_step(step, result);
+        }
+        if let Op::RoleResult(role) = &phase.op {
+            result.cache = self.began_with;
+            let found = workload::role_result(&self.workspace, role, result);
+            return found.map_err(|error| self.judge(&error));
+        }
+        if let Op::External(_) = &phase.op {
+            let read = self.printed.write(&phase.name, result);
+            return read.map_err(PhaseError::Unsupported);
+        }
+        result.cache = self.prepare_cache(phase.cache, RemountReporting::On)?;
+        self.began_with = result.cache;
+        self.measure_operation(phase, result)
+    }
+
+    /// Sets the cache state that a phase requests and returns the actual one.
+    fn prepare_cache(
+        &mut self,
+        wanted: CacheState,
+        remounts: RemountReporting,
+    ) -> Result<CacheState, PhaseError> {
+        if wanted == CacheState::Cold {
+            self.look_at_layout();
+        }
+        match (wanted, &mut self.volume) {
+            (CacheState::Cold, Some(volume)) if volume.has_device() => {
+                let mut outcome = volume.remount_cold();
+                if let (Ok(records), RemountReporting::Off) = (&mut outcome, remounts) {
+                    records.clear();
+                }
+                self.records(outcome)
+                    .map_err(|failure| PhaseError::Failed {
+                        crashed: false,
+                        failure,
+                    })?;
+                Ok(CacheState::Cold)
+            }
+            // A filesystem in memory cannot have a cold cache.
+            (CacheState::Cold, Some(_)) => Ok(CacheState::Warm),
+            (CacheState::Cold, None) | (CacheState::FadviseDontNeed, _) => {
+                for file in self.workspace.content_files() {
+                    // A file that an earlier phase could not keep is found missing by this one.
+                    let _ = caches::drop_file_cache(&file);
+                }
+                if let Some(source) = self.workspace.source() {
+                    source.drop_cache();
+                }
+                Ok(CacheState::FadviseDontNeed)
+            }
+            (other, _) => Ok(other),
+        }
+    }
+
+    fn measure_operation(
+        &mut self,
+        phase: &Phase,
+        result: &mut PhaseResult,
+    ) -> Result<(), PhaseError> {
+        let meter = PhaseMeter::start(self.device.clone(), Some(self.workspace.root()));
+        let mut tally = ThreadStats::new(phase.at_most, self.heartbeat.progress(), meter);
+        let mut passes = Iterations::new(phase.scaling);
+        let outcome = self.passes(phase, &mut tally, &mut passes);
+        tally.finish(result);
+        result.passes = passes.several();
+        result.device_size = self.device_size();
+        result.memory = self.footprint.now();
+        outcome
+    }
+
+    /// Does the phase, and does it again until it can be timed; what lies between does not count.
+    fn passes(
+        &mut self,
+        phase: &Phase,
+        tally: &mut ThreadStats,
+        passes: &mut Iterations,
+    ) -> Result<(), PhaseError> {
+        let start = clock::now();
+        loop {
+            let (wall, operations, bytes) = (tally.elapsed(), tally.operations, tally.bytes);
+            let outcome = self.perform(phase, tally);
+            tally.pause_timed();
+            outcome.map_err(|error| self.judge(&error))?;
+            passes.add(Iteration {
+                elapsed: Nanos(tally.elapsed().0 - wall.0),
+                operations: tally.operations - operations,
+                bytes: Bytes(tally.bytes - bytes),
+            });
+            let enough = tally.time_limited || !passes.needs_more(clock::since(start));
+            if enough || !self.restore(phase)? {
+                return Ok(());
+            }
+        }
+    }
+
+    fn perform(&mut self, phase: &Phase, tally: &mut ThreadStats) -> Result<(), OpError> {
+        let setting = IoMode {
+            ends: phase.sync_at_end,
+            direct: phase.cache == CacheState::Direct,
+        };
+        self.heartbeat
+            .watch_command(matches!(phase.op, Op::Exec(_)));
+        let outcome = workload::perform(&phase.op, setting, &mut self.workspace, tally);
+        self.heartbeat.watch_command(false);
+        outcome
+    }
+
+    /// Restores the initial state of the phase. Returns false if that is impossible.
+    fn restore(&mut self, phase: &Phase) -> Result<bool, PhaseError> {
+        match workload::undo(&phase.op, &mut self.workspace) {
+            Err(OpError::Unsupported { .. }) => return Ok(false),
+            other => other.map_err(|error| self.judge(&error))?,
+        }
+        // Write cached data now, so that its cost is not added to the next pass.
+        self.sync().map_err(|error| self.judge(&error))?;
+        self.prepare_cache(phase.cache, RemountReporting::Off)?;
+        Ok(true)
+    }
+
+    fn sync(&self) -> Result<(), OpError> {
+        let root = self.workspace.root();
+        caches::sync_filesystem(root).map_err(|error| OpError::System {
+            call: "syncfs",
+            path: root.to_owned(),
+            offset: None,
+            error,
+        })
+    }
+
+    fn device_size(&self) -> Option<model::Bytes> {
+        match &self.job.target {
+            WorkTarget::Volume(volume) if volume.device.is_some() => Some(volume.size),
+            _ => None,
+        }
+    }
+
+    pub(super) fn judge(&self, error: &OpError) -> PhaseError {
+        if let OpError::Unsupported { reason } = error {
+            return PhaseError::Unsupported(reason.clone());
+        }
+        if let OpError::Source { reason } = error {
+            return PhaseError::Withdrawn(reason.clone());
+        }
+        let crashed = self
+            .volume
+            .as_ref()
+            .is_some_and(|v| v.driver_died(error.errno()));
+        let mut reason = error.to_string();
+        if crashed {
+            reason.push_str("; the process of the filesystem is gone");
+        }
+        let failure = Failure {
+            reason,
+            error: error.system_error(),
+            ..Failure::default()
+        };
+        PhaseError::Failed { crashed, failure }
+    }
+
+    fn measure_step(
+        &mut self,
+        step: VolumeStep,
+        result: &mut PhaseResult,
+    ) -> Result<(), PhaseError> {
+        let Some(volume) = &mut self.volume else {
+            let reason = "a directory that is mounted already is not made, mounted or checked";
+            return Err(PhaseError::Unsupported(reason.into()));
+        };
+        if let Some(reason) = impossible(step, volume) {
+            return Err(PhaseError::Unsupported(reason.into()));
+        }
+        let root = volume.root();
+        let mut meter = PhaseMeter::start(self.device.clone(), None);
+        let outcome = match step {
+            VolumeStep::Mkfs => volume.mkfs(),
+            VolumeStep::Mount => volume.mount(),
+            VolumeStep::Unmount => volume.unmount(),
+            VolumeStep::Fsck => volume.fsck(),
+        };
+        meter.stop(volume.is_mounted().then_some(root), result);
+        result.operations = 1;
+        result.device_size = self.device_size();
+        result.memory = self.footprint.now();
+        self.records(outcome).map_err(|failure| PhaseError::Failed {
+            crashed: false,
+            failure,
+        })
+    }
+}
+
+/// Why a step cannot be asked of a volume at all.
+fn impossible(step: VolumeStep, volume: &MountedVolume<'_>) -> Option<&'static str> {
+    match step {
+        VolumeStep::Mkfs if !volume.has_mkfs() => Some("no mkfs program exists"),
+        VolumeStep::Fsck if !volume.has_fsck() => Some("no checker exists"),
+        VolumeStep::Unmount if !volume.has_device() => {
+            Some("it lives in memory: an unmount ends it")
+        }
+        VolumeStep::Mount if volume.is_mounted() => Some("it is mounted already"),
+        _ => None,
+    }
+}

@@ -1,0 +1,245 @@
+//! Runs the commands of phases ([`model::op::Exec`]) below the directory of the cell, and keeps what they say.
+
+use std::io::{self, ErrorKind, Seek, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::{fmt, fs};
+
+use model::CommandRecord;
+use model::op::{ARCHIVES, Exec};
+use model::wire::CellEvent;
+use workload::OpError;
+
+use crate::cell::program_output::ProgramOutput;
+use crate::observe::event_writer::EventWriter;
+use crate::sandbox::SandboxedRunner;
+use crate::sandbox::command::{self, record};
+
+/// Step name used for the evidence of a command.
+const STEP: &str = "exec";
+
+/// Program loader at the path of the x86-64 ABI.
+const LOADER: &str = "/lib64/ld-linux-x86-64.so.2";
+
+/// Runs commands as programs of the cell.
+pub struct CellCommandRunner {
+    runner: SandboxedRunner,
+    events: EventWriter,
+    /// Directory of source archives.
+    archives: Option<PathBuf>,
+    /// Output of the last command, if phases are read from it.
+    printed: Arc<ProgramOutput>,
+}
+
+impl CellCommandRunner {
+    /// Creates a runner that sends the output of commands to `events`.
+    pub const fn new(
+        runner: SandboxedRunner,
+        events: EventWriter,
+        archives: Option<PathBuf>,
+        printed: Arc<ProgramOutput>,
+    ) -> Self {
+        Self {
+            runner,
+            events,
+            archives,
+            printed,
+        }
+    }
+}
+
+impl fmt::Debug for CellCommandRunner {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Programs")
+    }
+}
+
+impl workload::CommandRunner for CellCommandRunner {
+    fn run(&self, exec: &Exec, directory: &Path, begin: &mut dyn FnMut()) -> Result<(), OpError> {
+        let words = exec.arguments().map_err(failed)?;
+        let program = called(&words);
+        let output = command::output_file().map_err(|e| failed(format!("no output file: {e}")))?;
+        let outputs = output
+            .try_clone()
+            .and_then(|out| Ok((out, output.try_clone()?)));
+        let (out, errors) = outputs.map_err(|e| failed(format!("no output file: {e}")))?;
+        let below = self.runner.below(directory);
+        let below = below.map_err(|e| failed(format!("cannot restrict `{program}`: {e}")))?;
+        let input = input(&exec.input).map_err(|e| failed(format!("no input: {e}")))?;
+        let mut started = Command::new(&words[0]);
+        started
+            .args(&words[1..])
+            .env("PATH", command::search_path())
+            .env("LC_ALL", "C")
+            .stdin(input)
+            .stdout(out)
+            .stderr(errors);
+        if let Some(archives) = &self.archives {
+            started.env(ARCHIVES, archives);
+        }
+        bring_into_memory(program);
+        begin();
+        let start = sys::io::clock::now();
+        let status = below.status(started).map_err(|error| match error.kind() {
+            ErrorKind::NotFound => missing(program, &exec.packages),
+            _ => failed(format!("cannot run `{program}`: {error}")),
+        })?;
+        let record = record(STEP, &words, status, sys::io::clock::since(start), &output);
+        let reason = complaint(program, &record);
+        self.events.send(&CellEvent::Step(record));
+        if let Some(reason) = reason {
+            return Err(failed(reason));
+        }
+        match self.printed.is_wanted() {
+            true => (self.printed.read(program, &output))
+                .map_err(|why| failed(format!("`{program}`: {why}"))),
+            false => Ok(()),
+        }
+    }
+}
+
+/// The program of a command line; setarch(8) only starts it.
+fn called(words: &[String]) -> &String {
+    const STARTS: [&str; 2] = ["setarch", "-R"];
+    let mut words_behind = words.iter();
+    words_behind
+        .find(|word| !STARTS.contains(&word.as_str()))
+        .unwrap_or(&words[0])
+}
+
+/// A file in memory that holds this text.
+fn input(text: &str) -> io::Result<Stdio> {
+    if text.is_empty() {
+        return Ok(Stdio::null());
+    }
+    let mut file = command::output_file()?;
+    file.write_all(text.as_bytes())?;
+    file.rewind()?;
+    Ok(file.into())
+}
+
+/// Reads a program and its libraries, so that a phase with cold caches waits for its filesystem and
+/// not for the disk that contains the program. Child programs are not preloaded.
+fn bring_into_memory(program: &str) {
+    let path = command::search_path();
+    let mut directories = path.split(':').map(Path::new);
+    let Some(file) = directories.find_map(|d| Some(d.join(program)).filter(|f| f.is_file())) else {
+        return;
+    };
+    // ld.so(8): `--list` prints the libraries without running the program; it fails for static
+    // programs.
+    let listed = Command::new(LOADER).arg("--list").arg(&file).output();
+    let listed = listed.map(|output| output.stdout).unwrap_or_default();
+    for file in [file]
+        .into_iter()
+        .chain(libraries(&String::from_utf8_lossy(&listed)))
+    {
+        // Errors are ignored: the program is then read when it runs.
+        let _ = fs::File::open(file).and_then(|mut file| io::copy(&mut file, &mut io::sink()));
+    }
+}
+
+/// The files in lines such as `libc.so.6 => /lib/x86_64-linux-gnu/libc.so.6 (0x00007f…)`.
+fn libraries(listed: &str) -> Vec<PathBuf> {
+    let words = listed.lines().flat_map(str::split_whitespace);
+    words
+        .filter(|word| word.starts_with('/'))
+        .map(PathBuf::from)
+        .collect()
+}
+
+fn failed(reason: String) -> OpError {
+    OpError::Command { reason }
+}
+
+fn missing(program: &str, packages: &[String]) -> OpError {
+    let advice = match packages {
+        [] => String::new(),
+        packages => format!("; apt-get install {}", packages.join(" ")),
+    };
+    OpError::Unsupported {
+        reason: format!("there is no program `{program}`{advice}"),
+    }
+}
+
+/// Final lines of tar that refer to an earlier line with the cause.
+const TAR_TRAILER_LINES: [&str; 2] = ["due to previous errors", "is not recoverable: exiting now"];
+/// First line of tar that is not an error.
+const NO_ERROR: &str = "Removing leading";
+/// The numbers of errors that have a text.
+const ERRORS: std::ops::RangeInclusive<i32> = 1..=133;
+
+/// Returns the line with the cause: the last line, or, if that is only a closing line, the first
+/// one with the text of an error number, otherwise the first line.
+fn cause(output: &str) -> Option<&str> {
+    let lines = || {
+        output
+            .lines()
+            .map(str::trim)
+            .filter(|line| !line.is_empty())
+    };
+    let last = lines().next_back()?;
+    if !TAR_TRAILER_LINES.iter().any(|words| last.ends_with(words)) {
+        return Some(last);
+    }
+    let texts: Vec<String> = ERRORS
+        .map(|number| io::Error::from_raw_os_error(number).to_string())
+        .filter_map(|text| Some(text.split_once(" (os error")?.0.to_owned()))
+        .collect();
+    let names_one = |line: &&str| texts.iter().any(|text| line.ends_with(text));
+    let mut others = lines().filter(|line| !line.contains(NO_ERROR));
+    lines().find(names_one).or_else(|| others.next())
+}
+
+/// Returns the failure of a command with the line of its cause. Returns `None` for a successful
+/// command.
+fn complaint(program: &str, record: &CommandRecord) -> Option<String> {
+    let end = match (record.exit, record.signal) {
+        (Some(0), _) => return None,
+        (Some(code), _) => format!("ended with {code}"),
+        (None, signal) => format!("was killed by signal {}", signal.unwrap_or_default()),
+    };
+    let cause = cause(&record.output);
+    let cause = cause.map(|line| format!(": {line}")).unwrap_or_default();
+    Some(format!("`{program}` {end}{cause}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_loader_names_the_libraries_of_a_program_by_their_files() {
+        let output = Command::new(LOADER)
+            .args(["--list", "/usr/bin/env"])
+            .output();
+        let files = libraries(&String::from_utf8(output.unwrap().stdout).unwrap());
+        assert!(files.iter().any(|f| f.ends_with("libc.so.6")), "{files:?}");
+        assert!(files.iter().all(|f| f.is_file()), "{files:?}");
+    }
+
+    #[test]
+    fn extracts_the_cause_from_program_output() {
+        let tar = "tar: Removing leading `/' from member names\ntar: a/b: Cannot open: File name too long\ntar: a/c: Cannot \
+                   open: No such file or directory\ntar: Exiting with failure status due to previous errors\n";
+        assert_eq!(
+            cause(tar),
+            Some("tar: a/b: Cannot open: File name too long")
+        );
+        let gzip = "gzip: stdin: not in gzip format\ntar: Child returned status 1\ntar: Error is not recoverable: exiting now\n";
+        assert_eq!(cause(gzip), Some("gzip: stdin: not in gzip format"));
+        assert_eq!(
+            cause("step 1\ncc: no input files\n\n"),
+            Some("cc: no input files")
+        );
+        assert_eq!(cause("\n"), None);
+    }
+
+    #[test]
+    fn static_and_missing_programs_have_no_libraries() {
+        assert!(libraries("\tstatically linked\n").is_empty());
+        assert!(libraries("").is_empty());
+        bring_into_memory("no-such-program");
+    }
+}

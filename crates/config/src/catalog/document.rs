@@ -1,0 +1,528 @@
+//! Reads TOML and keeps the position of every key and value, so that each error can name file and
+//! line.
+//!
+//! Independent of filesystems and suites: callers define the keys.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use model::{Bytes, Nanos};
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use crate::CatalogError;
+use crate::error::{did_you_mean, join_or};
+use crate::suite::parameters::Parameters;
+
+/// Words that an error lists; of more, it asks which was meant.
+const MAX_LISTED_WORDS: usize = 13;
+
+/// A data file in memory.
+#[derive(Clone, Copy)]
+pub(crate) struct TomlSource<'a> {
+    /// The name by which errors call it.
+    pub file: &'a str,
+    /// The text of the file.
+    pub text: &'a str,
+}
+
+impl<'a> TomlSource<'a> {
+    /// Parses the text; values borrow from it.
+    pub fn parse(self) -> Result<Spanned<DeTable<'a>>, CatalogError> {
+        DeTable::parse(self.text).map_err(|e| {
+            let span = e.span().unwrap_or_default();
+            let message = match (e.message(), self.text.get(span.clone())) {
+                ("duplicate key", Some(key)) => format!("duplicate key `{key}`"),
+                (message, _) => message.to_owned(),
+            };
+            self.error(&span, message)
+        })
+    }
+
+    /// An error at a place in the file.
+    pub fn error(self, span: &Range<usize>, message: String) -> CatalogError {
+        CatalogError::InFile {
+            file: self.file.to_owned(),
+            line: self.line(span),
+            message,
+        }
+    }
+
+    /// Returns the line of a position, from 1.
+    pub fn line(self, span: &Range<usize>) -> usize {
+        let before = span.start.min(self.text.len());
+        1 + self.text.as_bytes()[..before]
+            .iter()
+            .filter(|b| **b == b'\n')
+            .count()
+    }
+}
+
+/// Names that a file defines, each with its line.
+pub(crate) type NameRegistry = Vec<(String, usize)>;
+
+/// A table whose keys are known.
+#[derive(Clone)]
+pub(crate) struct TomlTable<'a> {
+    source: TomlSource<'a>,
+    span: Range<usize>,
+    entries: &'a DeTable<'a>,
+    keys: Vec<&'static str>,
+    parameters: Option<&'a Parameters<'a>>,
+}
+
+impl<'a> TomlTable<'a> {
+    /// The top level of a file, which may hold these keys and no others.
+    pub fn top(
+        source: TomlSource<'a>,
+        document: &'a Spanned<DeTable<'a>>,
+        keys: &[&'static str],
+    ) -> Result<Self, CatalogError> {
+        let table = Self {
+            source,
+            // A key that is missing at the top level is reported on line 1.
+            span: 0..0,
+            entries: document.get_ref(),
+            keys: keys.to_vec(),
+            parameters: None,
+        };
+        table.refuse_unknown_keys()?;
+        Ok(table)
+    }
+
+    /// Replaces the allowed keys of the table.
+    pub fn with_keys(mut self, keys: &[&[&'static str]]) -> Result<Self, CatalogError> {
+        self.keys = keys.concat();
+        self.refuse_unknown_keys()?;
+        Ok(self)
+    }
+
+    /// Enables parameters: a value `"$name"` is replaced by the value of the parameter.
+    pub fn with_parameters(mut self, parameters: &'a Parameters<'a>) -> Self {
+        self.parameters = Some(parameters);
+        self
+    }
+
+    fn refuse_unknown_keys(&self) -> Result<(), CatalogError> {
+        let unknown = self
+            .entries
+            .keys()
+            .filter(|k| !self.keys.contains(&k.get_ref().as_ref()))
+            .min_by_key(|k| k.span().start);
+        match unknown {
+            None => Ok(()),
+            Some(key) => Err(self.source.error(
+                &key.span(),
+                format!(
+                    "unknown key `{}`; expected one of: {}",
+                    key.get_ref(),
+                    self.keys.join(", ")
+                ),
+            )),
+        }
+    }
+
+    /// Returns the value of a key, or `None` if the table does not contain it.
+    pub fn get(&self, key: &'static str) -> Result<Option<TomlValue<'a>>, CatalogError> {
+        let Some(value) = self.entries.get(key) else {
+            return Ok(None);
+        };
+        let value = TomlValue {
+            source: self.source,
+            key,
+            value,
+            parameters: self.parameters,
+            instead: None,
+        };
+        match self.parameters {
+            Some(parameters) => value.meant(parameters).map(Some),
+            None => Ok(Some(value)),
+        }
+    }
+
+    /// Whether the table holds a key.
+    pub fn contains(&self, key: &str) -> bool {
+        self.entries.contains_key(key)
+    }
+
+    /// Returns the value of a required key.
+    pub fn required(&self, key: &'static str) -> Result<TomlValue<'a>, CatalogError> {
+        self.get(key)?
+            .ok_or_else(|| self.error(format!("missing key `{key}`")))
+    }
+
+    /// Reads an optional key.
+    pub fn read<T>(
+        &self,
+        key: &'static str,
+        read: impl FnOnce(TomlValue<'a>) -> Result<T, CatalogError>,
+    ) -> Result<Option<T>, CatalogError> {
+        self.get(key)?.map(read).transpose()
+    }
+
+    /// Reads a required, non-empty text.
+    pub fn text(&self, key: &'static str) -> Result<String, CatalogError> {
+        self.required(key)?.text()
+    }
+
+    /// A list of texts; empty where the key is missing.
+    pub fn texts(&self, key: &'static str) -> Result<Vec<String>, CatalogError> {
+        Ok(self.read(key, |v| v.texts())?.unwrap_or_default())
+    }
+
+    /// Every key with its value; for tables whose keys are names.
+    pub fn entries(&self) -> impl Iterator<Item = (&'a str, TomlValue<'a>)> {
+        let source = self.source;
+        self.entries.iter().map(move |(key, value)| {
+            let key = key.get_ref().as_ref();
+            let value = TomlValue {
+                source,
+                key,
+                value,
+                parameters: None,
+                instead: None,
+            };
+            (key, value)
+        })
+    }
+
+    /// An error on a line of the table's file.
+    pub fn error_at_line(&self, line: usize, message: String) -> CatalogError {
+        CatalogError::InFile {
+            file: self.source.file.to_owned(),
+            line,
+            message,
+        }
+    }
+
+    /// An error at the place where the table begins.
+    pub fn error(&self, message: String) -> CatalogError {
+        self.source.error(&self.span, message)
+    }
+}
+
+/// Returns true if the text is a valid operand of a product or quotient: a single word, which may
+/// be a parameter or a number.
+fn is_operand(text: &str) -> bool {
+    let word = text.strip_prefix('$').unwrap_or(text);
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    !word.is_empty() && word.chars().all(plain)
+}
+
+/// A value with its key and its place.
+#[derive(Clone, Copy)]
+pub(crate) struct TomlValue<'a> {
+    source: TomlSource<'a>,
+    key: &'a str,
+    value: &'a Spanned<DeValue<'a>>,
+    parameters: Option<&'a Parameters<'a>>,
+    /// The number that is meant where the file holds a range or a multiple.
+    instead: Option<u64>,
+}
+
+impl<'a> TomlValue<'a> {
+    /// The line on which the value begins.
+    pub fn line(&self) -> usize {
+        self.source.line(&self.value.span())
+    }
+
+    /// Returns the value under another key, to use a parameter at the place of its reference.
+    pub fn under_key(self, key: &'a str) -> Self {
+        Self { key, ..self }
+    }
+
+    /// The key.
+    pub fn key(&self) -> &'a str {
+        self.key
+    }
+
+    /// Returns a value at the same place with a computed number, such as a point of a range.
+    pub fn with_number(self, number: u64) -> Self {
+        Self {
+            instead: Some(number),
+            ..self
+        }
+    }
+
+    /// Resolves the value: `"$name"` is a parameter; `"17 * $name"` and `"$name / $other"` are a
+    /// product and a quotient, rounded down. At least one side must be a parameter.
+    fn meant(self, parameters: &Parameters<'a>) -> Result<Self, CatalogError> {
+        let Some(text) = self.raw_text().filter(|text| text.contains('$')) else {
+            return Ok(self);
+        };
+        for (sign, combine) in [
+            ('*', u64::checked_mul as fn(u64, u64) -> Option<u64>),
+            ('/', u64::checked_div),
+        ] {
+            let sides = text.split_once(sign).map(|(l, r)| (l.trim(), r.trim()));
+            // A command may hold both signs, too.
+            if let Some((left, right)) = sides.filter(|(l, r)| is_operand(l) && is_operand(r)) {
+                let left = self.operand(left, parameters)?;
+                let right = self.operand(right, parameters)?;
+                return combine(left, right)
+                    .map(|number| self.with_number(number))
+                    .ok_or_else(|| self.expected_error("a result that is a number"));
+            }
+        }
+        match text.strip_prefix('$') {
+            Some(name) => parameters.look_up(name, &self),
+            None => Ok(self),
+        }
+    }
+
+    /// One side of a product or quotient, as a whole number or as bytes.
+    fn operand(self, text: &'a str, parameters: &Parameters<'a>) -> Result<u64, CatalogError> {
+        let number = match text.strip_prefix('$') {
+            Some(name) => parameters.look_up(name, &self)?.bytes(),
+            None => text.parse().ok(),
+        };
+        number.ok_or_else(|| self.expected_error("a product or quotient of counts and sizes"))
+    }
+
+    fn raw_text(&self) -> Option<&'a str> {
+        match self.value.get_ref() {
+            DeValue::String(text) if self.instead.is_none() => Some(text.as_ref()),
+            _ => None,
+        }
+    }
+
+    /// The value as a whole number.
+    fn number(&self) -> Option<u64> {
+        match (self.instead, self.value.get_ref()) {
+            (Some(number), _) => Some(number),
+            (None, DeValue::Integer(n)) => u64::from_str_radix(n.as_str(), n.radix()).ok(),
+            _ => None,
+        }
+    }
+
+    /// The value as bytes.
+    fn bytes(&self) -> Option<u64> {
+        let text = || self.raw_text()?.parse().ok();
+        self.number().or_else(|| text().map(|bytes: Bytes| bytes.0))
+    }
+
+    /// An error at the place of the value.
+    pub fn error(&self, message: String) -> CatalogError {
+        self.source.error(&self.value.span(), message)
+    }
+
+    /// The error that the value is not what was expected.
+    pub fn expected_error(&self, expected: &str) -> CatalogError {
+        self.error(format!(
+            "`{}` is {}; expected {expected}",
+            self.key,
+            self.shown()
+        ))
+    }
+
+    /// The value in few words.
+    fn shown(&self) -> String {
+        if let Some(number) = self.instead {
+            return format!("`{number}`");
+        }
+        match self.value.get_ref() {
+            DeValue::String(text) => {
+                let short: String = text.chars().take(60).collect();
+                let dots = if short.len() < text.len() { "…" } else { "" };
+                format!("`{short}{dots}`")
+            }
+            DeValue::Integer(number) => format!("`{number}`"),
+            DeValue::Float(number) => format!("`{number}`"),
+            DeValue::Boolean(flag) => format!("`{flag}`"),
+            DeValue::Datetime(time) => format!("`{time}`"),
+            DeValue::Array(_) => "a list".to_owned(),
+            DeValue::Table(_) => "a table".to_owned(),
+        }
+    }
+
+    /// Reads a non-empty text.
+    pub fn text(&self) -> Result<String, CatalogError> {
+        match self.raw_text() {
+            Some(text) if !text.trim().is_empty() => Ok(text.trim().to_owned()),
+            _ => Err(self.expected_error("a text")),
+        }
+    }
+
+    /// A name as [`model::check_name`] allows it.
+    pub fn name(&self) -> Result<String, CatalogError> {
+        let name = self
+            .raw_text()
+            .ok_or_else(|| self.expected_error("a name"))?;
+        model::check_name(name).map_err(|e| self.error(format!("`{}`: {e}", self.key)))?;
+        Ok(name.to_owned())
+    }
+
+    /// The elements of a list, each a value with the list's key.
+    pub fn list(&self, of: &str) -> Result<Vec<TomlValue<'a>>, CatalogError> {
+        let (None, DeValue::Array(elements)) = (self.instead, self.value.get_ref()) else {
+            return Err(self.expected_error(&format!("a list of {of}")));
+        };
+        Ok(elements
+            .iter()
+            .map(|value| TomlValue { value, ..*self })
+            .collect())
+    }
+
+    /// A list of texts.
+    pub fn texts(&self) -> Result<Vec<String>, CatalogError> {
+        self.list("texts")?.iter().map(TomlValue::text).collect()
+    }
+
+    /// Reads a whole number in a range. A range that ends at `u64::MAX` has no maximum.
+    pub fn count(&self, allowed: Range<u64>) -> Result<u64, CatalogError> {
+        let is_allowed = |n: &u64| allowed.contains(n) || allowed.end == u64::MAX && *n == u64::MAX;
+        self.number().filter(is_allowed).ok_or_else(|| {
+            let expected = match (allowed.start, allowed.end) {
+                (first, u64::MAX) => format!("a whole number from {first}"),
+                (first, end) => format!("a whole number from {first} to {}", end - 1),
+            };
+            self.expected_error(&expected)
+        })
+    }
+
+    /// A whole number for exit codes and the like.
+    pub fn exit_code(&self) -> Result<i32, CatalogError> {
+        self.count(0..256).map(|n| i32::try_from(n).unwrap_or(0))
+    }
+
+    /// A number from 0 to 1.
+    pub fn share(&self) -> Result<f64, CatalogError> {
+        let share = self.decimal().filter(|n| (0.0..=1.0).contains(n));
+        share.ok_or_else(|| self.expected_error("a share from 0 to 1"))
+    }
+
+    /// A number above 0 and at most 1000.
+    pub fn factor(&self) -> Result<f64, CatalogError> {
+        let factor = self.decimal().filter(|n| *n > 0.0 && *n <= 1000.0);
+        factor.ok_or_else(|| self.expected_error("a number above 0 and at most 1000"))
+    }
+
+    fn decimal(&self) -> Option<f64> {
+        match self.value.get_ref() {
+            DeValue::Float(n) => n.as_str().parse().ok(),
+            DeValue::Integer(n) => n.as_str().parse().ok(),
+            _ => None,
+        }
+    }
+
+    /// A percentage above 0 and at most 100, as a share.
+    pub fn percentage(&self) -> Result<f64, CatalogError> {
+        let share = self.raw_text().and_then(model::percentage);
+        share
+            .filter(|share| *share > 0.0 && *share <= 1.0)
+            .ok_or_else(|| self.expected_error("a percentage such as `5%`"))
+    }
+
+    /// `true` or `false`.
+    pub fn flag(&self) -> Result<bool, CatalogError> {
+        match self.value.get_ref() {
+            DeValue::Boolean(flag) => Ok(*flag),
+            _ => Err(self.expected_error("true or false")),
+        }
+    }
+
+    /// A size above zero.
+    pub fn size(&self) -> Result<Bytes, CatalogError> {
+        self.size_from(1)
+    }
+
+    /// A size that may not be below this many bytes.
+    pub fn size_from(&self, least: u64) -> Result<Bytes, CatalogError> {
+        self.bytes()
+            .filter(|bytes| (least..=Bytes::MAX_UNITS.0).contains(bytes))
+            .map(Bytes)
+            .ok_or_else(|| {
+                self.expected_error(
+                    "a size below 8 EiB such as `64 KiB`, `2 GiB`, `512M` or `700 MB`",
+                )
+            })
+    }
+
+    /// A time, which may be zero.
+    pub fn time(&self) -> Result<Nanos, CatalogError> {
+        let time = self.raw_text().and_then(|text| text.parse().ok());
+        time.ok_or_else(|| self.expected_error("a time such as `40 us`, `4 ms` or `2 s`"))
+    }
+
+    /// A time above zero, or `None` for the word `never`.
+    pub fn time_limit(&self) -> Result<Option<Nanos>, CatalogError> {
+        let time = match self.raw_text() {
+            Some("never") => return Ok(None),
+            Some(text) => text.parse::<Nanos>().ok(),
+            None => None,
+        };
+        time.filter(|t| t.0 > 0).map(Some).ok_or_else(|| {
+            self.expected_error("a time such as `500 ms`, `30 s` or `2 min`, or `never`")
+        })
+    }
+
+    /// Reads one of the given words and returns its meaning.
+    pub fn one_of<T: Copy>(&self, words: &[(&str, T)]) -> Result<T, CatalogError> {
+        self.raw_text()
+            .and_then(|text| words.iter().find(|(word, _)| *word == text))
+            .map(|(_, meaning)| *meaning)
+            .ok_or_else(|| {
+                let words: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
+                self.no_such_word(&words)
+            })
+    }
+
+    /// Returns an error that lists the valid words, or only similar words if the list is long.
+    fn no_such_word(&self, words: &[&str]) -> CatalogError {
+        let many = words.len() > MAX_LISTED_WORDS;
+        let text = self.raw_text().filter(|_| many).unwrap_or_default();
+        match did_you_mean(text, words.iter().copied()) {
+            Some(question) => self.error(format!("`{}` is {}; {question}", self.key, self.shown())),
+            None => self.expected_error(&join_or(words)),
+        }
+    }
+
+    /// Whether the value is a table that holds this key.
+    pub fn contains_key(&self, key: &str) -> bool {
+        match self.value.get_ref() {
+            DeValue::Table(entries) => entries.contains_key(key),
+            _ => false,
+        }
+    }
+
+    /// Whether the value is a table.
+    pub fn is_table(&self) -> bool {
+        matches!(self.value.get_ref(), DeValue::Table(_))
+    }
+
+    /// Whether the value is a list.
+    pub fn is_list(&self) -> bool {
+        matches!(self.value.get_ref(), DeValue::Array(_))
+    }
+
+    /// A table that may hold any key.
+    pub fn any_table(&self) -> Result<TomlTable<'a>, CatalogError> {
+        let (None, DeValue::Table(entries)) = (self.instead, self.value.get_ref()) else {
+            return Err(self.expected_error("a table"));
+        };
+        Ok(TomlTable {
+            source: self.source,
+            span: self.value.span(),
+            entries,
+            keys: Vec::new(),
+            parameters: self.parameters,
+        })
+    }
+
+    /// A table that may hold these keys and no others.
+    pub fn table(&self, keys: &[&'static str]) -> Result<TomlTable<'a>, CatalogError> {
+        self.any_table()?.with_keys(&[keys])
+    }
+
+    /// A table that holds a value for each of these words, and nothing else.
+    pub fn table_by_key(
+        &self,
+        words: &[&'static str],
+    ) -> Result<BTreeMap<&'a str, TomlValue<'a>>, CatalogError> {
+        let table = self.table(words)?;
+        words
+            .iter()
+            .try_for_each(|w| table.required(w).map(|_| ()))?;
+        Ok(table.entries().collect())
+    }
+}

@@ -1,0 +1,344 @@
+//! One file of `filesystems/`: raw TOML → a checked [`Filesystem`].
+
+use std::collections::BTreeMap;
+use std::num::NonZeroU64;
+
+use model::{
+    BootLoader, Commands, DriverKind, Filesystem, FilesystemFacts, FilesystemOrigin, FormatLimit,
+    MkfsWriteEstimate, NativeReader, OperatingSystem, Requirements,
+};
+
+use crate::CatalogError;
+use crate::catalog::document::{NameRegistry, TomlSource, TomlTable, TomlValue};
+use crate::command_line::{
+    DEFAULT_OPTIONS, FSARENA, FSCK, MKFS, MOUNT, POOL_OPTIONS, PlaceholderRule, UMOUNT, VERSION,
+};
+use crate::settings::options::{check_mkfs_options, check_mount_option, check_pool_mount_option};
+
+const KEYS: [&str; 17] = [
+    "name",
+    "title",
+    "aliases",
+    "baseline",
+    "driver",
+    "origin",
+    "read_by",
+    "booted_by",
+    "largest_file",
+    "largest_volume",
+    "source",
+    "quirks",
+    "unavailable",
+    "only_in_guest",
+    "only_when_named",
+    "requires",
+    "commands",
+];
+const REQUIRES: [&str; 7] = [
+    "kernel",
+    "modules",
+    "packages",
+    "programs",
+    "unpackaged",
+    "smallest",
+    "largest",
+];
+const COMMANDS: [&str; 12] = [
+    "mkfs",
+    "mkfs_shares",
+    "mkfs_writes",
+    "mount",
+    "umount",
+    "fsck",
+    "fsck_clean",
+    "mkfs_options",
+    "mount_options",
+    "pool_mkfs_options",
+    "pool_mount_options",
+    "version",
+];
+const ORIGIN: [&str; 3] = ["system", "year", "source"];
+const READER: [&str; 3] = ["system", "writes", "source"];
+const BOOT_LOADER: [&str; 2] = ["name", "source"];
+const MKFS_WRITES: [&str; 2] = ["bytes", "one_in"];
+const LIMIT: [&str; 2] = ["size", "source"];
+const DRIVERS: [(&str, DriverKind); 2] =
+    [("kernel", DriverKind::Kernel), ("fuse", DriverKind::Fuse)];
+
+/// Programs of the base system: no package needs to be listed for them.
+const BASE_PROGRAMS: [&str; 3] = ["mount", "umount", "sh"];
+
+/// Reads one filesystem; it claims its name and aliases.
+pub(crate) fn read(source: TomlSource<'_>) -> Result<(Filesystem, NameRegistry), CatalogError> {
+    let document = source.parse()?;
+    let top = TomlTable::top(source, &document, &KEYS)?;
+    let unavailable = top.read("unavailable", |v| v.text())?;
+    let requires = requirements(&top, unavailable.is_some())?;
+    let commands = match top.get("commands")? {
+        Some(table) => commands(&table, unavailable.is_some(), &requires.programs)?,
+        None if unavailable.is_some() => Commands::default(),
+        None => return Err(top.error("missing key `commands`".into())),
+    };
+    let is_baseline = top.read("baseline", |v| v.flag())?.unwrap_or(false);
+    if commands.mkfs.is_empty() != is_baseline && unavailable.is_none() {
+        return Err(top.error(match is_baseline {
+            true => "what `baseline` marks has no `mkfs` in `commands`".into(),
+            false => {
+                "missing key `mkfs` in `commands`; only a baseline (`baseline = true`) goes without"
+                    .into()
+            }
+        }));
+    }
+    let name = top.required("name")?;
+    let mut claims = vec![(name.name()?, name.line())];
+    for alias in top
+        .read("aliases", |v| v.list("names"))?
+        .unwrap_or_default()
+    {
+        claims.push((alias.name()?, alias.line()));
+    }
+    let filesystem = Filesystem {
+        name: name.name()?,
+        title: top.text("title")?,
+        aliases: claims[1..].iter().map(|(alias, _)| alias.clone()).collect(),
+        driver: top.required("driver")?.one_of(&DRIVERS)?,
+        facts: facts(&top)?,
+        source: top.text("source")?,
+        requires,
+        commands,
+        quirks: top.texts("quirks")?,
+        unavailable,
+        only_in_guest: top.read("only_in_guest", |v| v.text())?,
+        only_when_named: top.read("only_when_named", |v| v.text())?,
+    };
+    Ok((filesystem, claims))
+}
+
+/// Reads facts that cannot be found by testing, each with its source.
+fn facts(top: &TomlTable<'_>) -> Result<FilesystemFacts, CatalogError> {
+    let limit = |key| top.read(key, |v| limit(&v));
+    Ok(FilesystemFacts {
+        origin: top.read("origin", |v| origin(&v))?,
+        read_by: each(top, "read_by", "systems", reader)?,
+        booted_by: each(top, "booted_by", "boot loaders", boot_loader)?,
+        largest_file: limit("largest_file")?,
+        largest_volume: limit("largest_volume")?,
+    })
+}
+
+/// Reads the elements of a list; returns an empty list if the key is missing.
+fn each<T>(
+    top: &TomlTable<'_>,
+    key: &'static str,
+    of: &str,
+    read: fn(&TomlValue<'_>) -> Result<T, CatalogError>,
+) -> Result<Vec<T>, CatalogError> {
+    let listed = top.read(key, |v| v.list(of))?.unwrap_or_default();
+    listed.iter().map(read).collect()
+}
+
+fn origin(value: &TomlValue<'_>) -> Result<FilesystemOrigin, CatalogError> {
+    let table = value.table(&ORIGIN)?;
+    let year = table.read("year", |v| v.count(1956..2100))?;
+    Ok(FilesystemOrigin {
+        system: table.text("system")?,
+        year: year.and_then(|year| u16::try_from(year).ok()),
+        source: table.text("source")?,
+    })
+}
+
+fn reader(value: &TomlValue<'_>) -> Result<NativeReader, CatalogError> {
+    let table = value.table(&READER)?;
+    Ok(NativeReader {
+        system: system(&table.required("system")?)?,
+        writes: table.required("writes")?.flag()?,
+        source: table.text("source")?,
+    })
+}
+
+/// A system that may read a disk.
+pub(crate) fn system(value: &TomlValue<'_>) -> Result<OperatingSystem, CatalogError> {
+    value.one_of(&OperatingSystem::ALL.map(|system| (system.name(), system)))
+}
+
+fn boot_loader(value: &TomlValue<'_>) -> Result<BootLoader, CatalogError> {
+    let table = value.table(&BOOT_LOADER)?;
+    Ok(BootLoader {
+        name: table.text("name")?,
+        source: table.text("source")?,
+    })
+}
+
+fn limit(value: &TomlValue<'_>) -> Result<FormatLimit, CatalogError> {
+    let table = value.table(&LIMIT)?;
+    Ok(FormatLimit {
+        size: table.text("size")?,
+        source: table.text("source")?,
+    })
+}
+
+/// Reads the requirements. The minimum size may be omitted if the filesystem is unavailable.
+fn requirements(top: &TomlTable<'_>, unavailable: bool) -> Result<Requirements, CatalogError> {
+    let table = top.required("requires")?.table(&REQUIRES)?;
+    let smallest = match table.read("smallest", |v| v.size())? {
+        Some(size) => size,
+        None if unavailable => model::Bytes::default(),
+        None => return Err(table.error("missing key `smallest`".into())),
+    };
+    let largest = table.read("largest", |v| v.size())?;
+    if largest.is_some_and(|l| l < smallest) {
+        return Err(table.error("`largest` is below `smallest`".into()));
+    }
+    let programs = table.texts("programs")?;
+    let unpackaged = unpackaged(&table, &programs)?;
+    Ok(Requirements {
+        kernel: table.read("kernel", |v| v.text())?,
+        modules: table.texts("modules")?,
+        packages: table.texts("packages")?,
+        programs,
+        unpackaged,
+        smallest,
+        largest,
+    })
+}
+
+/// Reads the programs that are in no package, each with its installation instructions.
+fn unpackaged(
+    table: &TomlTable<'_>,
+    programs: &[String],
+) -> Result<BTreeMap<String, String>, CatalogError> {
+    let Some(given) = table.get("unpackaged")? else {
+        return Ok(BTreeMap::new());
+    };
+    let given = given.any_table()?;
+    let each = given.entries().map(|(program, brings)| {
+        if !programs.iter().any(|known| known == program) {
+            let message = format!("`programs` does not list `{program}`");
+            return Err(brings.error(message));
+        }
+        Ok((program.to_owned(), brings.text()?))
+    });
+    each.collect()
+}
+
+fn commands(
+    value: &TomlValue<'_>,
+    unavailable: bool,
+    programs: &[String],
+) -> Result<Commands, CatalogError> {
+    let table = value.table(&COMMANDS)?;
+    let line = |rule: PlaceholderRule| -> Result<Vec<String>, CatalogError> {
+        let words = table.read(rule.key, |v| command(&v, &rule, programs))?;
+        Ok(words.unwrap_or_default())
+    };
+    let mount = line(MOUNT)?;
+    if mount.is_empty() && !unavailable {
+        return Err(table.error("missing key `mount`".into()));
+    }
+    let mut umount = line(UMOUNT)?;
+    if umount.is_empty() {
+        umount = vec!["umount".into(), "{mountpoint}".into()];
+    }
+    let clean = table.read("fsck_clean", |v| v.list("exit codes"))?;
+    let clean = clean.map(|codes| codes.iter().map(TomlValue::exit_code).collect());
+    let of_mkfs = |key| {
+        let words = options(&table, key, |_| Ok(()), &DEFAULT_OPTIONS)?;
+        check_mkfs_options(&words).map_err(|m| table.error(m))?;
+        Ok(words)
+    };
+    Ok(Commands {
+        mkfs: line(MKFS)?,
+        mkfs_shares: table.read("mkfs_shares", |v| v.flag())?.unwrap_or(false),
+        mkfs_writes: mkfs_writes(&table)?,
+        mount,
+        umount,
+        fsck: line(FSCK)?,
+        fsck_clean: clean.unwrap_or_else(|| Ok(vec![0]))?,
+        mkfs_options: of_mkfs("mkfs_options")?,
+        mount_options: options(
+            &table,
+            "mount_options",
+            check_mount_option,
+            &DEFAULT_OPTIONS,
+        )?,
+        pool_mkfs_options: of_mkfs("pool_mkfs_options")?,
+        pool_mount_options: options(
+            &table,
+            "pool_mount_options",
+            check_pool_mount_option,
+            &POOL_OPTIONS,
+        )?,
+        version: line(VERSION)?,
+    })
+}
+
+fn mkfs_writes(table: &TomlTable<'_>) -> Result<Option<MkfsWriteEstimate>, CatalogError> {
+    let Some(value) = table.get("mkfs_writes")? else {
+        return Ok(None);
+    };
+    let table = value.table(&MKFS_WRITES)?;
+    let bytes = table.required("bytes")?.size()?;
+    let one_in = table.required("one_in")?.count(1..u64::MAX)?;
+    let one_in = NonZeroU64::new(one_in).unwrap_or(NonZeroU64::MAX);
+    Ok(Some(MkfsWriteEstimate { bytes, one_in }))
+}
+
+/// A command line as one text, split at white space, or as a list of words.
+fn command(
+    value: &TomlValue<'_>,
+    rule: &PlaceholderRule,
+    programs: &[String],
+) -> Result<Vec<String>, CatalogError> {
+    let words: Vec<String> = match value.text() {
+        Ok(line) => line.split_whitespace().map(str::to_owned).collect(),
+        Err(_) => value
+            .list("words, or one text")?
+            .iter()
+            .map(TomlValue::text)
+            .collect::<Result<_, _>>()?,
+    };
+    rule.check(&words).map_err(|m| value.error(m))?;
+    let known =
+        |p: &String| programs.contains(p) || BASE_PROGRAMS.contains(&p.as_str()) || p == FSARENA;
+    match words.first() {
+        Some(program) if known(program) => Ok(words),
+        Some(program) => Err(value.error(format!(
+            "`{}` begins with `{program}`, which `requires.programs` does not list",
+            rule.key
+        ))),
+        None => Err(value.expected_error("a command line")),
+    }
+}
+
+fn options(
+    table: &TomlTable<'_>,
+    key: &'static str,
+    check: fn(&str) -> Result<(), String>,
+    rule: &PlaceholderRule,
+) -> Result<Vec<String>, CatalogError> {
+    let listed = table.read(key, |v| v.list("options"))?.unwrap_or_default();
+    let mut options = Vec::with_capacity(listed.len());
+    for value in listed {
+        let option = value.text()?;
+        check(&option).map_err(|m| value.error(m))?;
+        rule.check(std::slice::from_ref(&option))
+            .map_err(|m| value.error(m))?;
+        options.push(option);
+    }
+    Ok(options)
+}
+
+/// Every key that such a file may hold.
+#[cfg(test)]
+pub(crate) fn all_keys() -> impl Iterator<Item = &'static str> {
+    let facts = ORIGIN
+        .into_iter()
+        .chain(READER)
+        .chain(BOOT_LOADER)
+        .chain(LIMIT);
+    KEYS.into_iter()
+        .chain(facts)
+        .chain(REQUIRES)
+        .chain(COMMANDS)
+        .chain(MKFS_WRITES)
+}

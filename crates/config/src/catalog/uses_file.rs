@@ -1,0 +1,111 @@
+//! One file of `uses/`: raw TOML → a checked [`Use`].
+
+use model::{CategoryWeight, Feature, RequiredFeature, RequiredReaders, UseCase, WorkloadCategory};
+
+use crate::CatalogError;
+use crate::catalog::document::{NameRegistry, TomlSource, TomlTable};
+use crate::catalog::filesystem_file::system;
+
+const KEYS: [&str; 9] = [
+    "name",
+    "title",
+    "order",
+    "source",
+    "rationale",
+    "readers",
+    "relevant",
+    "need",
+    "weight",
+];
+const READERS: [&str; 2] = ["one_of", "why"];
+const NEED: [&str; 2] = ["feature", "why"];
+const WEIGHT: [&str; 3] = ["group", "parts", "why"];
+
+/// Reads one use; it claims its name.
+pub(crate) fn read(source: TomlSource<'_>) -> Result<(UseCase, NameRegistry), CatalogError> {
+    let document = source.parse()?;
+    let top = TomlTable::top(source, &document, &KEYS)?;
+    let name = top.required("name")?;
+    let claims = vec![(name.name()?, name.line())];
+    let read = UseCase {
+        name: name.name()?,
+        title: top.text("title")?,
+        order: top
+            .read("order", |v| v.count(1..1001))?
+            .and_then(|order| u32::try_from(order).ok()),
+        source: top.text("source")?,
+        rationale: top.text("rationale")?,
+        readers: readers(&top)?,
+        relevant: top.read("relevant", |v| v.percentage())?,
+        needs: needs(&top)?,
+        weights: weights(&top)?,
+    };
+    Ok((read, claims))
+}
+
+/// Reads the list of systems and the reason; at least one of them must support the filesystem.
+/// Returns `None` if the file has no list.
+fn readers(top: &TomlTable<'_>) -> Result<Option<RequiredReaders>, CatalogError> {
+    let Some(value) = top.get("readers")? else {
+        return Ok(None);
+    };
+    let table = value.table(&READERS)?;
+    let one_of = table.required("one_of")?;
+    let systems = one_of.list("systems")?;
+    if systems.is_empty() {
+        return Err(one_of.expected_error("at least one system"));
+    }
+    Ok(Some(RequiredReaders {
+        one_of: systems.iter().map(system).collect::<Result<_, _>>()?,
+        rationale: table.text("why")?,
+    }))
+}
+
+fn needs(top: &TomlTable<'_>) -> Result<Vec<RequiredFeature>, CatalogError> {
+    let words = Feature::ALL.map(|feature| (feature.name(), feature));
+    let Some(value) = top.get("need")? else {
+        return Ok(Vec::new());
+    };
+    let mut needs: Vec<RequiredFeature> = Vec::new();
+    for value in value.list("features, each under [[need]]")? {
+        let table = value.table(&NEED)?;
+        let feature = table.required("feature")?.one_of(&words)?;
+        if needs.iter().any(|need| need.feature == feature) {
+            return Err(table.error(format!("`{feature}` is needed twice")));
+        }
+        let why = table.text("why")?;
+        needs.push(RequiredFeature {
+            feature,
+            rationale: why,
+        });
+    }
+    Ok(needs)
+}
+
+fn weights(top: &TomlTable<'_>) -> Result<Vec<CategoryWeight>, CatalogError> {
+    let value = top.required("weight")?;
+    let mut weights: Vec<CategoryWeight> = Vec::new();
+    for value in value.list("groups of tests, each under [[weight]]")? {
+        let table = value.table(&WEIGHT)?;
+        let group = table.required("group")?.one_of(&WorkloadCategory::WORDS)?;
+        if weights.iter().any(|w| w.group == group) {
+            return Err(table.error(format!("`{group}` has two weights")));
+        }
+        let parts = u32::try_from(table.required("parts")?.count(1..1001)?).unwrap_or(1000);
+        weights.push(CategoryWeight {
+            group,
+            weight: f64::from(parts),
+            rationale: table.text("why")?,
+        });
+    }
+    if weights.is_empty() {
+        return Err(value.expected_error("at least one group"));
+    }
+    Ok(weights)
+}
+
+/// Every key that such a file may hold.
+#[cfg(test)]
+pub(crate) fn all_keys() -> impl Iterator<Item = &'static str> {
+    KEYS.into_iter().chain(READERS).chain(NEED).chain(WEIGHT)
+}

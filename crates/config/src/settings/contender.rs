@@ -1,0 +1,172 @@
+//! From what a user writes to a contender: `ext4`, `ext4:data=journal,noatime`, `ext4@sata-ssd`,
+//! `ext4@age=agrawal`, a directory.
+
+use std::path::Path;
+
+use model::{
+    Commands, Contender, ContenderOverrides, DriverKind, Filesystem, FilesystemFacts, Requirements,
+};
+
+use crate::command_line::DEFAULT_OPTIONS;
+use crate::settings::contender_overrides;
+use crate::settings::options::{check_mkfs_options, check_mount_option};
+use crate::{Catalog, CatalogError};
+
+impl Catalog {
+    /// Parses a contender of the command line: `[NAME=]FILESYSTEM[@SETTING,...][:OPTION,...]`.
+    /// Settings override campaign settings for this contender; options are mount options. With
+    /// `NAME=`, one filesystem can compete twice.
+    ///
+    /// # Errors
+    /// Returns an error if the filesystem is not in the catalog, the name is invalid, or an option
+    /// or setting is refused.
+    pub fn contender(&self, spec: &str) -> Result<Contender, CatalogError> {
+        // Options and settings may hold the sign, too: `ext4:data=journal`, `zfs@disks=4`.
+        match spec.split_once('=') {
+            Some((name, of)) if !name.contains([':', '@']) => {
+                check_alias(spec, name)?;
+                Ok(Contender {
+                    name: name.to_owned(),
+                    ..self.unnamed(of)?
+                })
+            }
+            _ => self.unnamed(spec),
+        }
+    }
+
+    /// The contender by its own name.
+    fn unnamed(&self, spec: &str) -> Result<Contender, CatalogError> {
+        let bad = |reason| CatalogError::BadContender {
+            spec: spec.to_owned(),
+            reason,
+        };
+        let (head, options) = match spec.split_once(':') {
+            None => (spec, None),
+            Some((head, options)) => (head, Some(options)),
+        };
+        let (name, setting) = match head.split_once('@') {
+            None => (head, None),
+            Some((name, setting)) => (name, Some(setting)),
+        };
+        if name.contains(',') {
+            let each: Vec<String> = name.split(',').map(|one| format!("-c {one}")).collect();
+            return Err(bad(format!(
+                "give each contender by itself: {}",
+                each.join(" ")
+            )));
+        }
+        let filesystem = self.filesystem(name)?.clone();
+        let own = setting.map(|text| contender_overrides::read(text, self));
+        let own = own.transpose().map_err(bad)?.unwrap_or_default();
+        let mut name = filesystem.name.clone();
+        for (sign, text) in [('@', setting), (':', options)] {
+            if let Some(text) = text {
+                name.push(sign);
+                name.push_str(text);
+            }
+        }
+        let options = options.into_iter().flat_map(|options| options.split(','));
+        let contender = Contender {
+            name,
+            filesystem,
+            mkfs_options: Vec::new(),
+            mount_options: options.map(str::to_owned).collect(),
+            directory: None,
+            own,
+        };
+        check_options(&contender).map_err(bad)?;
+        Ok(contender)
+    }
+
+    /// Creates the contender for a mounted directory.
+    ///
+    /// `name` is its name; if absent, the name is derived from the path. `kind` is the filesystem
+    /// type reported by the system (`ext4`, `fuseblk`, `nfs4`). If the catalog contains this type,
+    /// its entry provides the other details.
+    ///
+    /// # Errors
+    /// Returns an error if the name is invalid, or if no name can be derived from the path.
+    pub fn directory_contender(
+        &self,
+        path: &Path,
+        name: Option<&str>,
+        kind: Option<&str>,
+    ) -> Result<Contender, CatalogError> {
+        let name = name.map_or_else(|| name_of(path), str::to_owned);
+        check_alias(&path.display().to_string(), &name)?;
+        let known = kind.and_then(|k| self.filesystem(k).ok());
+        Ok(Contender {
+            name,
+            filesystem: known.map_or_else(|| mounted(kind), Clone::clone),
+            mkfs_options: Vec::new(),
+            mount_options: Vec::new(),
+            directory: Some(path.to_owned()),
+            own: ContenderOverrides::default(),
+        })
+    }
+}
+
+/// Checks the name that a contender is given.
+fn check_alias(spec: &str, name: &str) -> Result<(), CatalogError> {
+    model::check_name(name).map_err(|e| CatalogError::BadContender {
+        spec: spec.to_owned(),
+        reason: e.to_string(),
+    })
+}
+
+/// Checks the options of a contender, from a file or the command line.
+pub(crate) fn check_options(contender: &Contender) -> Result<(), String> {
+    let own = &contender.filesystem.commands;
+    if !contender.mkfs_options.is_empty() && !own.mkfs.iter().any(|w| w == "{options}") {
+        return Err(format!(
+            "`{}` takes no mkfs options",
+            contender.filesystem.name
+        ));
+    }
+    if contender.own.age.is_some() && !own.need_device() {
+        return Err(format!(
+            "`{}` is on no device that could be aged",
+            contender.filesystem.name
+        ));
+    }
+    check_mkfs_options(&contender.mkfs_options)?;
+    contender
+        .mount_options
+        .iter()
+        .try_for_each(|o| check_mount_option(o))?;
+    DEFAULT_OPTIONS.check(&contender.mkfs_options)?;
+    DEFAULT_OPTIONS.check(&contender.mount_options)
+}
+
+/// `/mnt/big disk` becomes `mnt-big-disk`.
+fn name_of(path: &Path) -> String {
+    let text = path.to_string_lossy().to_lowercase();
+    let allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '.' | '_');
+    let words: Vec<&str> = text
+        .split(|c| !allowed(c))
+        .map(|w| w.trim_start_matches(['.', '_']))
+        .filter(|w| !w.is_empty())
+        .collect();
+    let mut name = words.join("-");
+    name.truncate(64);
+    name
+}
+
+/// Creates a filesystem entry for a type that the catalog does not contain.
+fn mounted(kind: Option<&str>) -> Filesystem {
+    let kind = kind.unwrap_or("mounted directory");
+    Filesystem {
+        name: kind.to_owned(),
+        title: kind.to_owned(),
+        aliases: Vec::new(),
+        driver: DriverKind::Kernel,
+        facts: FilesystemFacts::default(),
+        source: "found mounted".to_owned(),
+        requires: Requirements::default(),
+        commands: Commands::default(),
+        quirks: Vec::new(),
+        unavailable: None,
+        only_in_guest: None,
+        only_when_named: None,
+    }
+}

@@ -1,0 +1,182 @@
+//! `[test.sweep]`: the points of a sweep. Each point is a separate test.
+//!
+//! Knows only axes and numbers; phases interpret them.
+
+use std::collections::BTreeMap;
+
+use model::{GuestConfig, SweepAxis, SweepPoint};
+
+use crate::CatalogError;
+use crate::catalog::document::TomlValue;
+
+/// The most points of one sweep: a slip of the finger shall not plan for years.
+const MAX_POINTS: usize = 1000;
+/// Above every count that a point may have, far below an overflow.
+const MAX_COUNT: u64 = 1 << 32;
+
+/// Words for axes.
+pub(crate) const AXES: [&str; 8] = {
+    let mut names = [""; 8];
+    let mut i = 0;
+    while i < names.len() {
+        names[i] = SweepAxis::ALL[i].name();
+        i += 1;
+    }
+    names
+};
+/// Keys of an axis that is a range.
+pub(crate) const RANGE: [&str; 3] = ["from", "to", "times"];
+
+/// One point: the value on each axis and its place in the file.
+#[derive(Clone, Default)]
+pub(crate) struct ParsedPoint<'a>(Vec<(SweepAxis, u64, TomlValue<'a>)>);
+
+impl<'a> ParsedPoint<'a> {
+    /// The parameters that the point sets, called as their axes; how many disks there are is not for an operation
+    /// to say.
+    pub fn parameters(&self) -> impl Iterator<Item = (&'a str, TomlValue<'a>)> {
+        let values = self.0.iter().filter(|(axis, ..)| *axis != SweepAxis::Disks);
+        values.map(|(axis, number, place)| (axis.name(), place.with_number(*number)))
+    }
+
+    /// The name of the point's test.
+    pub fn name(&self, of: &str) -> String {
+        let values = self.0.iter();
+        values.fold(of.to_owned(), |name, (axis, number, _)| {
+            format!("{name}-{}", axis.format_short(*number))
+        })
+    }
+
+    /// Returns the coordinates as readable text: `size 64 KiB, block 8 KiB`.
+    pub fn label(&self) -> String {
+        let values = self.0.iter();
+        let values =
+            values.map(|(axis, number, _)| format!("{axis} {}", axis.format_long(*number)));
+        values.collect::<Vec<_>>().join(", ")
+    }
+
+    /// The point as results know it.
+    pub fn to_model(&self, sweep: &str) -> SweepPoint {
+        SweepPoint {
+            sweep: sweep.to_owned(),
+            at: self.at(),
+        }
+    }
+
+    fn at(&self) -> BTreeMap<SweepAxis, u64> {
+        self.0.iter().map(|(axis, n, _)| (*axis, *n)).collect()
+    }
+
+    /// Whether a file of the point holds a request of it at all: a request, or a step from one to
+    /// the next, that is larger than the file makes no sense, and so does a step within a request.
+    fn makes_sense(&self) -> bool {
+        let at = self.at();
+        let within = |small, large| match (at.get(&small), at.get(&large)) {
+            (Some(small), Some(large)) => small <= large,
+            _ => true,
+        };
+        within(SweepAxis::Block, SweepAxis::Size)
+            && within(SweepAxis::Stride, SweepAxis::Size)
+            && within(SweepAxis::Block, SweepAxis::Stride)
+    }
+}
+
+/// The points of a sweep in rising order, the first axis slowest; those that make no sense are left
+/// out. `resolve` gives the value of an axis for the profile.
+pub(crate) fn points<'a>(
+    sweep: &TomlValue<'a>,
+    resolve: impl Fn(TomlValue<'a>) -> Result<TomlValue<'a>, CatalogError>,
+) -> Result<Vec<ParsedPoint<'a>>, CatalogError> {
+    let table = sweep.table(&AXES)?;
+    let mut points = vec![ParsedPoint::default()];
+    for axis in SweepAxis::ALL {
+        let Some(value) = table.get(axis.name())? else {
+            continue;
+        };
+        let value = resolve(value)?;
+        let numbers = numbers(axis, &value)?;
+        if points.len() * numbers.len() > MAX_POINTS {
+            return Err(value.error(format!("the sweep has more than {MAX_POINTS} points")));
+        }
+        points = points
+            .iter()
+            .flat_map(|point| {
+                numbers.iter().map(|(number, place)| {
+                    let mut point = point.clone();
+                    point.0.push((axis, *number, *place));
+                    point
+                })
+            })
+            .collect();
+    }
+    if points[0].0.is_empty() {
+        return Err(sweep.expected_error("at least one axis"));
+    }
+    points.retain(ParsedPoint::makes_sense);
+    if points.is_empty() {
+        return Err(sweep.error(
+            "no point of the sweep makes sense: in each, `block` or `stride` is above `size`, or \
+             `block` above `stride`"
+                .into(),
+        ));
+    }
+    Ok(points)
+}
+
+/// The values of an axis, in rising order: a list, or a range by its ends and its factor.
+fn numbers<'a>(
+    axis: SweepAxis,
+    value: &TomlValue<'a>,
+) -> Result<Vec<(u64, TomlValue<'a>)>, CatalogError> {
+    let numbers = if value.is_table() {
+        range(axis, value)?
+    } else {
+        let list = value.list("values, or { from, to, times }")?;
+        let numbers = list.into_iter().map(|v| Ok((number(axis, &v)?, v)));
+        numbers.collect::<Result<Vec<_>, CatalogError>>()?
+    };
+    if numbers.is_empty() {
+        return Err(value.expected_error("at least one value"));
+    }
+    match numbers.windows(2).find(|pair| pair[0].0 >= pair[1].0) {
+        None => Ok(numbers),
+        Some(pair) => Err(pair[1].1.error(format!(
+            "the values of `{axis}` do not rise: {} comes after {}",
+            axis.format_long(pair[1].0),
+            axis.format_long(pair[0].0)
+        ))),
+    }
+}
+
+fn range<'a>(
+    axis: SweepAxis,
+    value: &TomlValue<'a>,
+) -> Result<Vec<(u64, TomlValue<'a>)>, CatalogError> {
+    let table = value.table(&RANGE)?;
+    let from = number(axis, &table.required("from")?)?;
+    let end = table.required("to")?;
+    let to = number(axis, &end)?;
+    let times = table.required("times")?.count(2..1025)?;
+    let steps = std::iter::successors(Some(from), |n| n.checked_mul(times));
+    let numbers: Vec<u64> = steps.take_while(|n| *n <= to).collect();
+    if numbers.last() != Some(&to) {
+        return Err(end.error(format!(
+            "`to` is {}, which {} does not reach in steps of ×{times}",
+            axis.format_long(to),
+            axis.format_long(from)
+        )));
+    }
+    Ok(numbers.into_iter().map(|n| (n, *value)).collect())
+}
+
+fn number(axis: SweepAxis, value: &TomlValue<'_>) -> Result<u64, CatalogError> {
+    match axis {
+        SweepAxis::Disks => value.count(1..u64::from(GuestConfig::MAX_DISKS) + 1),
+        _ if axis.is_bytes() => value.size().map(|bytes| bytes.0),
+        _ => value.count(1..MAX_COUNT),
+    }
+}
+
+#[cfg(test)]
+#[path = "sweep_tests.rs"]
+mod tests;

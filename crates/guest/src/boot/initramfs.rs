@@ -1,0 +1,304 @@
+//! The first filesystem of a guest that boots: the agent, modules in the order in which they load, and programs.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use model::{Bytes, ProgramRequirements};
+
+use crate::boot::archive::Archive;
+use crate::build::driver::{DRIVER, NULL_BLK};
+use crate::build::elf;
+use crate::build::program_tree::ProgramTree;
+use crate::build::{BASE, MACHINE_MODULES, TOOL_NAMES};
+use crate::guest::Guest;
+use crate::{GuestError, MemoryDisk, files};
+
+/// Parameters of the module for disks in memory: no disks except the configured ones.
+const NO_MEMORY_DISKS: &str = "nr_devices=0";
+
+/// Contents of a guest for one cell.
+#[derive(Clone, Copy, Debug)]
+pub struct InitramfsContents<'a> {
+    /// The program that is also the agent.
+    pub agent: &'a Path,
+    /// Modules to load first, with their dependencies. The last one is the filesystem's; earlier
+    /// ones are omitted if the kernel does not have them.
+    pub modules: &'a [String],
+    /// Programs of one filesystem, with their dependencies. Two trees may contain programs of the
+    /// same name.
+    pub programs: &'a [String],
+    /// Programs of the suite, with their dependencies. Programs that the guest does not have are
+    /// omitted.
+    pub commands: &'a ProgramRequirements,
+    /// Archives of sources, by name.
+    pub archives: &'a [(String, PathBuf)],
+    /// Disks in the guest's memory, and how much memory its kernel manages.
+    pub disk: Option<(&'a MemoryDisk, Bytes)>,
+    /// The agent's job, unless it is sent through the channel.
+    pub job: Option<&'a str>,
+}
+
+/// The directory of archives in a guest's first filesystem.
+pub const ARCHIVES_DIR: &str = "archives";
+
+impl Guest {
+    /// Writes the initramfs of a guest that boots with its complete contents.
+    ///
+    /// # Errors
+    /// Returns an error if the kernel does not have the filesystem's module, a file cannot be read
+    /// or written, or a file of the guest has changed.
+    pub fn write_initramfs(
+        &self,
+        contents: &InitramfsContents<'_>,
+        to: &Path,
+    ) -> Result<(), GuestError> {
+        let modules = self.modules.load_order(&self.wanted(contents))?;
+        let parts = self.parts(contents, modules)?;
+        self.boots_with(contents.agent, &parts, to)
+    }
+
+    /// Writes the first filesystem that all guests have in common which find the rest on a [card](crate::Card).
+    ///
+    /// # Errors
+    /// As for [`Guest::first_filesystem`].
+    pub fn write_common_initramfs(&self, agent: &Path, to: &Path) -> Result<(), GuestError> {
+        let modules = self.modules.load_order(&MACHINE_MODULES)?;
+        let parts = Parts {
+            order: order(&modules, None),
+            modules,
+            ..Parts::default()
+        };
+        self.boots_with(agent, &parts, to)
+    }
+
+    /// Writes what a card holds: all that [`Guest::common_filesystem`] does not.
+    ///
+    /// # Errors
+    /// As for [`Guest::first_filesystem`].
+    pub fn write_cell_archive(
+        &self,
+        contents: &InitramfsContents<'_>,
+        to: &Path,
+    ) -> Result<(), GuestError> {
+        let common = self.modules.load_order(&MACHINE_MODULES)?;
+        let mut modules = self.modules.load_order(&self.wanted(contents))?;
+        modules.retain(|(name, _)| common.iter().all(|(known, _)| known != name));
+        let parts = self.parts(contents, modules)?;
+        let write = || {
+            let mut archive = Archive::new(BufWriter::new(File::create(to)?));
+            parts.add_to(&mut archive)?;
+            archive.finish()
+        };
+        write().map_err(GuestError::io("write", to))
+    }
+
+    fn boots_with(&self, agent: &Path, parts: &Parts, to: &Path) -> Result<(), GuestError> {
+        let base = self.manifest.read(&self.directory.join(BASE))?;
+        let agent = fs::read(agent).map_err(GuestError::io("read", agent))?;
+        let write = || {
+            let mut out = BufWriter::new(File::create(to)?);
+            out.write_all(&base)?;
+            let mut archive = Archive::new(out);
+            archive.program("init", &elf::strip(&agent))?;
+            parts.add_to(&mut archive)?;
+            archive.finish()
+        };
+        write().map_err(GuestError::io("write", to))
+    }
+
+    /// Reads the contents of a guest, with these modules.
+    fn parts(
+        &self,
+        contents: &InitramfsContents<'_>,
+        modules: Vec<(String, Vec<u8>)>,
+    ) -> Result<Parts, GuestError> {
+        let mut tools = self.programs(&contents.commands.programs)?;
+        if let Some(tree) = self.tree_of(&contents.commands.programs) {
+            tools.extend(tree.files(&contents.commands.files)?);
+        }
+        tools.extend(self.programs(contents.programs)?);
+        let archive = |(name, path): &(String, PathBuf)| {
+            let content = files::read(path).map_err(GuestError::io("read", path))?;
+            Ok((name.clone(), content))
+        };
+        let archives = contents.archives.iter().map(archive);
+        let disk = contents.disk.filter(|_| !self.has_disk_driver());
+        Ok(Parts {
+            tools,
+            order: order(&modules, contents.disk),
+            modules,
+            archives: archives.collect::<Result<_, GuestError>>()?,
+            disk: disk.map(|(disk, _)| disk.null_blk_settings()),
+            job: contents.job.map(str::to_owned),
+        })
+    }
+
+    /// The modules of the machine and of the filesystem.
+    fn wanted<'c>(&self, contents: &InitramfsContents<'c>) -> Vec<&'c str> {
+        let memory_disk = contents.disk.map(|_| self.disk_module());
+        let machine = MACHINE_MODULES.into_iter().chain(memory_disk);
+        let (filesystem, helpers) = match contents.modules.split_last() {
+            Some((last, before)) => (Some(last.as_str()), before),
+            None => (None, contents.modules),
+        };
+        let helpers = helpers.iter().map(String::as_str);
+        let helpers = helpers.filter(|helper| self.has(helper));
+        machine.chain(helpers).chain(filesystem).collect()
+    }
+
+    /// Reads programs and their dependencies from the first tree that has all of them. Two trees
+    /// may contain programs of the same name.
+    fn programs(&self, names: &[String]) -> Result<BTreeMap<String, Vec<u8>>, GuestError> {
+        let tree = self.tree_of(names);
+        tree.map_or_else(|| Ok(BTreeMap::new()), |tree| tree.needed(names))
+    }
+
+    pub(crate) fn tree_of(&self, names: &[String]) -> Option<&ProgramTree> {
+        let own = |name: &&String| !TOOL_NAMES.contains(&name.as_str());
+        let has_all = |tree: &&ProgramTree| names.iter().filter(own).all(|name| tree.has(name));
+        self.tools.iter().find(has_all).or(self.tools.last())
+    }
+}
+
+/// Contents of a guest, in memory.
+#[derive(Default)]
+struct Parts {
+    tools: BTreeMap<String, Vec<u8>>,
+    modules: Vec<(String, Vec<u8>)>,
+    order: String,
+    archives: Vec<(String, Vec<u8>)>,
+    disk: Option<String>,
+    job: Option<String>,
+}
+
+impl Parts {
+    fn add_to<W: Write>(&self, archive: &mut Archive<W>) -> io::Result<()> {
+        add_files(archive, &self.tools)?;
+        for (name, content) in &self.modules {
+            archive.file(&format!("modules/{name}.ko"), content)?;
+        }
+        archive.file("modules/order", self.order.as_bytes())?;
+        if !self.archives.is_empty() {
+            archive.directory(ARCHIVES_DIR)?;
+        }
+        for (name, content) in &self.archives {
+            archive.file(&format!("{ARCHIVES_DIR}/{name}"), content)?;
+        }
+        for (name, text) in [("disk", &self.disk), ("job", &self.job)] {
+            if let Some(text) = text {
+                archive.file(name, text.as_bytes())?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Returns the modules in load order, one per line with its parameters.
+fn order(modules: &[(String, Vec<u8>)], disk: Option<(&MemoryDisk, Bytes)>) -> String {
+    let lines = modules.iter();
+    lines
+        .map(|(name, _)| format!("{name}.ko {}\n", parameters(name, disk)))
+        .collect()
+}
+
+/// Adds files, each preceded by its parent directories. Files of packages become executable: this
+/// is right for programs and libraries, and harmless for settings.
+fn add_files<W: Write>(
+    archive: &mut Archive<W>,
+    files: &BTreeMap<String, Vec<u8>>,
+) -> io::Result<()> {
+    let mut made = BTreeSet::new();
+    for (path, content) in files {
+        let ends = path.match_indices('/').map(|(end, _)| &path[..end]);
+        for directory in ends {
+            if made.insert(directory) {
+                archive.directory(directory)?;
+            }
+        }
+        archive.program(path, content)?;
+    }
+    Ok(())
+}
+
+/// Returns the parameters of a module.
+fn parameters(module: &str, disk: Option<(&MemoryDisk, Bytes)>) -> String {
+    match (module, disk) {
+        (DRIVER, Some((disk, memory))) => disk.module_parameters(memory),
+        (NULL_BLK, _) => NO_MEMORY_DISKS.to_owned(),
+        _ => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture::guest;
+
+    /// zpool of zfs-fuse and that of OpenZFS are two programs.
+    #[test]
+    fn programs_are_read_from_the_first_tree_with_all_of_them() {
+        let directory = tempfile::tempdir().unwrap();
+        let trees: [(&str, &[&str]); 2] =
+            [("tools-zfs", &["zpool"]), ("tools", &["zfs-fuse", "zpool"])];
+        let guest = guest(directory.path(), &[], &trees);
+        let content = |programs: &[&str]| {
+            let programs: Vec<String> = programs.iter().map(|&p| p.to_owned()).collect();
+            let files = guest.programs(&programs).unwrap();
+            String::from_utf8(files["usr/sbin/zpool"].clone()).unwrap()
+        };
+        assert_eq!(content(&["zpool", "sh"]), "zpool of tools-zfs");
+        assert_eq!(content(&["zfs-fuse", "zpool"]), "zpool of tools");
+    }
+
+    #[test]
+    fn missing_helper_modules_are_omitted_but_not_the_filesystem() {
+        let directory = tempfile::tempdir().unwrap();
+        let guest = guest(directory.path(), &["ext4", "crc16"], &[("tools", &[])]);
+        let write = |modules: &[&str]| {
+            let modules: Vec<String> = modules.iter().map(|&m| m.to_owned()).collect();
+            let contents = InitramfsContents {
+                agent: Path::new("/dev/null"),
+                modules: &modules,
+                programs: &[],
+                commands: &ProgramRequirements::default(),
+                archives: &[],
+                disk: None,
+                job: None,
+            };
+            guest.write_initramfs(&contents, &directory.path().join("first"))
+        };
+        write(&["crc32c-intel", "crc16", "ext4"]).unwrap();
+        let first = fs::read(directory.path().join("first")).unwrap();
+        let first = String::from_utf8_lossy(&first);
+        assert!(first.contains("crc16.ko \next4.ko \n"), "{first}");
+        let error = write(&["ext4", "btrfs"]).unwrap_err().to_string();
+        assert!(error.ends_with("has no module btrfs"), "{error}");
+    }
+
+    /// The kernel creates a directory only if the archive lists it before the files in it.
+    #[test]
+    fn archive_directory_is_listed_before_its_files() {
+        let directory = tempfile::tempdir().unwrap();
+        let guest = guest(directory.path(), &[], &[("tools", &[])]);
+        let source = directory.path().join("lua.tar.gz");
+        fs::write(&source, "a source").unwrap();
+        let contents = InitramfsContents {
+            agent: Path::new("/dev/null"),
+            modules: &[],
+            programs: &[],
+            commands: &ProgramRequirements::default(),
+            archives: &[("lua".to_owned(), source)],
+            disk: None,
+            job: None,
+        };
+        let first = directory.path().join("first");
+        guest.write_initramfs(&contents, &first).unwrap();
+        let first = fs::read(first).unwrap();
+        let first = String::from_utf8_lossy(&first);
+        let at = |text: &str| first.find(text);
+        assert!(at("archives\0").unwrap() < at("archives/lua\0").unwrap());
+        assert!(at("a source") > at("archives/lua"));
+    }
+}

@@ -1,0 +1,33 @@
+//! The driver of disks in memory, which is built for a guest's kernel out of the crate `disk`.
+
+use std::path::{Path, PathBuf};
+
+use crate::build::rebuild::make_module;
+use crate::process_runner::ProcessRunner;
+use crate::{GuestError, files};
+
+/// Its module.
+pub const DRIVER: &str = "fsarena_disk";
+/// The kernel's own driver of disks in memory, which has no mechanism.
+pub const NULL_BLK: &str = "null_blk";
+
+/// Disables BTF type information, which would need another program (pahole) and debug information.
+const SETTINGS: [&str; 1] = ["CONFIG_DEBUG_INFO_BTF_MODULES="];
+
+/// Returns the complete driver source, which is part of the guest's name.
+pub fn description() -> String {
+    let files = simdisk::DRIVER_SOURCE.iter();
+    files
+        .map(|(name, text)| format!("{name}\n{text}\n"))
+        .collect()
+}
+
+/// Builds it against a kernel's headers, in a directory that is made, and returns its file.
+pub fn build(headers: &Path, into: &Path, programs: &ProcessRunner) -> Result<PathBuf, GuestError> {
+    files::create_directory(into)?;
+    for (name, text) in simdisk::DRIVER_SOURCE {
+        files::write(&into.join(name), text.as_bytes())?;
+    }
+    make_module(headers, into, &SETTINGS, &[], programs)?;
+    Ok(into.join(format!("{DRIVER}.ko")))
+}

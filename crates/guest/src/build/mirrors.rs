@@ -1,0 +1,224 @@
+//! An apt with separate sources and lists. It sees all components of Debian, or another mirror,
+//! needs no root and does not change this machine's settings. The mirrors are those of this machine
+//! or of the user; none is built in.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use crate::build::build_dir::BuildDir;
+use crate::build::manifest::Manifest;
+use crate::build::packages::{Apt, Release};
+use crate::{GuestError, files};
+
+/// Programs for HFS are in non-free, the source of OpenZFS in contrib.
+const COMPONENTS: &str = "main contrib non-free";
+/// Debian's keys, used if this machine's apt has no key configured.
+const KEYS: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
+/// Which lists such an apt has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AptListKind {
+    /// Of packages that can be installed.
+    Packages,
+    /// Lists of source packages.
+    Sources,
+}
+
+impl AptListKind {
+    /// Returns the directory of the lists, in the build directory and in the cache.
+    pub const fn directory(self) -> &'static str {
+        match self {
+            Self::Packages => "apt",
+            Self::Sources => "apt-sources",
+        }
+    }
+
+    /// The type of an entry (sources.list(5)).
+    const fn entry(self) -> &'static str {
+        match self {
+            Self::Packages => "deb",
+            Self::Sources => "deb-src",
+        }
+    }
+}
+
+/// Contains the state of the machine's lists for which these lists were downloaded, and their
+/// expected digest.
+const LISTS_STATE_FILE: &str = "made-for";
+const SOURCES: &str = "sources.list";
+const STATE: &str = "state";
+
+/// Returns an apt with separate lists, kept in a directory. Downloads the lists to the build
+/// directory if they are damaged, or if the machine's lists (described by `state`) have changed.
+pub fn separate_apt<'a>(
+    kind: AptListKind,
+    mirror: Option<&str>,
+    kept: &Path,
+    state: &str,
+    workshop: &'a BuildDir<'_>,
+    say: &mut dyn FnMut(&str),
+) -> Result<Apt<'a>, GuestError> {
+    let programs = workshop.programs();
+    let keys = Path::new(KEYS).exists().then_some(KEYS);
+    let sources = sources(kind, &Apt::system(programs).releases()?, mirror, keys)?;
+    let made_for = |lists: &Path| -> Result<String, GuestError> {
+        let lists = Manifest::of(&lists.join(STATE))?.digest();
+        Ok(format!("{state}\n{sources}{lists}\n"))
+    };
+    let are_good = || {
+        let wanted = made_for(kept).ok()?;
+        let made = files::read(&kept.join(LISTS_STATE_FILE)).ok()?;
+        let list = files::read(&kept.join(SOURCES)).ok()?;
+        Some(made == wanted.as_bytes() && list == sources.as_bytes())
+    };
+    if are_good() != Some(true) {
+        say("asking the mirror for its lists of packages");
+        let lists = workshop.place(kind.directory());
+        for below in ["state/lists/partial", "cache/archives/partial"] {
+            files::create_directory(&lists.join(below))?;
+        }
+        files::write(&lists.join(SOURCES), sources.as_bytes())?;
+        let apt = Apt::with(programs, &settings(&lists));
+        apt.update()?;
+        files::write(&lists.join(LISTS_STATE_FILE), made_for(&lists)?.as_bytes())?;
+        return Ok(apt);
+    }
+    Ok(Apt::with(programs, &settings(kept)))
+}
+
+fn settings(directory: &Path) -> Vec<String> {
+    let below = |name: &str| directory.join(name).display().to_string();
+    vec![
+        format!("Dir::Etc::sourcelist={}", below(SOURCES)),
+        "Dir::Etc::sourceparts=/dev/null".to_owned(),
+        format!("Dir::State={}", below(STATE)),
+        "Dir::State::status=/dev/null".to_owned(),
+        format!("Dir::Cache={}", below("cache")),
+        "Acquire::Languages=none".to_owned(),
+        "APT::Sandbox::User=root".to_owned(),
+    ]
+}
+
+/// A line for each release (sources.list(5)).
+fn sources(
+    kind: AptListKind,
+    releases: &BTreeSet<Release>,
+    mirror: Option<&str>,
+    keys: Option<&str>,
+) -> Result<String, GuestError> {
+    let signed = keys.map_or_else(String::new, |keys| format!("[signed-by={keys}] "));
+    let line = |uri: &str, release: &str| {
+        let entry = kind.entry();
+        format!("{entry} {signed}{uri} {release} {COMPONENTS}\n")
+    };
+    let Some(mirror) = mirror else {
+        // apt takes the first that has a version: the archive itself has every file, and its updates may have lost some.
+        let mut releases: Vec<&Release> = releases.iter().collect();
+        releases.sort_by_key(|release| release.name.contains('-'));
+        return Ok(releases.iter().map(|r| line(&r.uri, &r.name)).collect());
+    };
+    validate_mirror(mirror)?;
+    // Mirrors of the archive have no security updates, which are on other servers.
+    let base = releases.iter().find(|r| !r.name.contains('-'));
+    let name = base.map_or("stable", |r| r.name.as_str());
+    Ok(line(mirror, name) + &line(mirror, &format!("{name}-updates")))
+}
+
+/// Checks that an address can be used in a list of sources.
+///
+/// # Errors
+/// Returns an error with a hint if it cannot.
+pub fn validate_mirror(mirror: &str) -> Result<(), GuestError> {
+    let schemes = ["http://", "https://", "file:/"];
+    let plain = |c: char| c.is_ascii_graphic() && !"[]#".contains(c);
+    let known = schemes.iter().any(|scheme| mirror.starts_with(scheme));
+    if known && mirror.chars().all(plain) {
+        return Ok(());
+    }
+    Err(GuestError::UnexpectedOutput(format!(
+        "`{mirror}` is no mirror: give the address of a directory that holds `dists` and `pool`"
+    )))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn releases() -> BTreeSet<Release> {
+        let release = |uri: &str, name: &str| Release {
+            uri: uri.into(),
+            name: name.into(),
+        };
+        BTreeSet::from([
+            release("http://m/debian/", "bookworm"),
+            release("http://m/security/", "bookworm-security"),
+        ])
+    }
+
+    #[test]
+    fn all_components_come_from_the_mirrors_of_the_machine() {
+        let text = sources(AptListKind::Packages, &releases(), None, Some("/k.gpg")).unwrap();
+        assert_eq!(
+            text,
+            "deb [signed-by=/k.gpg] http://m/debian/ bookworm main contrib non-free\n\
+             deb [signed-by=/k.gpg] http://m/security/ bookworm-security main contrib non-free\n"
+        );
+    }
+
+    #[test]
+    fn the_archive_itself_comes_before_its_updates() {
+        let releases = [
+            ("http://a/security/", "bookworm-security"),
+            ("http://b/debian/", "bookworm"),
+        ];
+        let releases = releases.map(|(uri, name)| Release {
+            uri: uri.into(),
+            name: name.into(),
+        });
+        let text = sources(AptListKind::Sources, &BTreeSet::from(releases), None, None).unwrap();
+        assert!(
+            text.starts_with("deb-src http://b/debian/ bookworm main"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn user_mirror_replaces_all_other_mirrors() {
+        let text = sources(
+            AptListKind::Packages,
+            &releases(),
+            Some("http://other/debian"),
+            None,
+        )
+        .unwrap();
+        assert_eq!(
+            text,
+            "deb http://other/debian bookworm main contrib non-free\n\
+             deb http://other/debian bookworm-updates main contrib non-free\n"
+        );
+        let text = sources(
+            AptListKind::Packages,
+            &BTreeSet::new(),
+            Some("file:/srv/debian"),
+            None,
+        )
+        .unwrap();
+        assert!(
+            text.starts_with("deb file:/srv/debian stable main"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn rejects_invalid_addresses() {
+        for mirror in [
+            "debian",
+            "http://m/ trusted=yes",
+            "http://m/\ndeb x",
+            "-o x",
+        ] {
+            let error =
+                sources(AptListKind::Packages, &releases(), Some(mirror), None).unwrap_err();
+            assert!(error.to_string().contains("is no mirror"), "{error}");
+        }
+    }
+}

@@ -1,0 +1,307 @@
+//! Packages to download for a recipe: apt's answers, as names of packages grouped by purpose.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use crate::build::build_dir::BuildDir;
+use crate::build::driver;
+use crate::build::mirrors::{self, AptListKind};
+use crate::build::packages::{Apt, Package};
+use crate::build::rebuild::{self, Rebuild};
+use crate::build::recipe::DkmsPackage;
+use crate::{GuestError, Recipe};
+
+/// Changes when what is made of the same packages changes.
+const VERSION: u32 = 6;
+/// One static program that is `mount`, `umount`, `sh` and others.
+pub const TOOLS: &str = "busybox-static";
+
+/// Returns the complete request as text. This text and apt's answers determine the guest.
+pub fn request_text(recipe: &Recipe) -> String {
+    let rebuilds = rebuild::description(&rebuild::required_by(&recipe.modules));
+    let driver = driver::description();
+    format!("{VERSION}\n{recipe:?}\n{rebuilds}{driver}")
+}
+
+/// Packages to download, by purpose.
+pub struct PackageSelection<'a> {
+    /// The apt that downloads them.
+    pub apt: Apt<'a>,
+    /// The package of the kernel.
+    pub kernel: String,
+    /// Packages of its headers.
+    pub headers: Vec<String>,
+    /// Package of the kernel source, if it is needed.
+    pub source: Option<String>,
+    /// Modules that are built of it.
+    pub rebuilds: Vec<&'static Rebuild>,
+    /// Packages of programs, with all that they depend on.
+    pub programs: Vec<String>,
+    /// Drivers that come as source, each with the packages of its programs.
+    pub add_ons: Vec<(DkmsPackage, Vec<String>)>,
+    /// All packages, with the versions that apt would download.
+    pub packages: Vec<Package>,
+    /// The compiler.
+    compiler: String,
+}
+
+impl<'a> PackageSelection<'a> {
+    /// Queries apt. `state` is the state of its lists. `kept` is a directory for separate lists,
+    /// used if this machine's apt does not know all packages or a mirror is specified.
+    pub fn of(
+        recipe: &Recipe,
+        kept: &Path,
+        state: &str,
+        workshop: &'a BuildDir<'_>,
+        say: &mut dyn FnMut(&str),
+    ) -> Result<Self, GuestError> {
+        let apt = choose(recipe, kept, state, workshop, say)?;
+        let kernel = match &recipe.kernel {
+            Some(release) => apt.kernel(release)?,
+            None => apt.newest_kernel()?,
+        };
+        let source = source_of(&kernel);
+        let known = apt.filter_known(&named(recipe).chain([source.as_str()]).collect())?;
+        // The source package contains only the source of the newest kernel.
+        let rebuilds = match known.contains(source.as_str()) && recipe.kernel.is_none() {
+            true => rebuild::required_by(&recipe.modules),
+            false => Vec::new(),
+        };
+        let compiler = rebuild::compiler(workshop.programs())?;
+        let headers = headers_of(&apt, &kernel)?;
+        let mut add_ons = Vec::new();
+        for add_on in &recipe.add_ons {
+            add_ons.push((add_on.clone(), programs_of(&apt, add_on)?));
+        }
+        let programs = programs(&apt, recipe, &known)?;
+        let mut order = Self {
+            programs,
+            add_ons,
+            source: (!rebuilds.is_empty()).then_some(source),
+            packages: Vec::new(),
+            apt,
+            kernel,
+            headers,
+            rebuilds,
+            compiler,
+        };
+        order.packages = order.apt.resolve(&order.names())?;
+        Ok(order)
+    }
+
+    fn names(&self) -> BTreeSet<&str> {
+        let add_ons = self.add_ons.iter();
+        let add_ons =
+            add_ons.flat_map(|(add_on, programs)| programs.iter().chain([&add_on.source]));
+        let names = self.headers.iter().chain(&self.source);
+        let names = names
+            .chain(&self.programs)
+            .chain(add_ons)
+            .chain([&self.kernel]);
+        names.map(String::as_str).chain([TOOLS]).collect()
+    }
+
+    /// Returns all inputs of the guest, one per line.
+    pub fn text(&self, recipe: &Recipe) -> String {
+        let modules = recipe.modules.join(" ");
+        let programs = [&recipe.programs[..], &recipe.files[..]].concat().join(" ");
+        let compiler = &self.compiler;
+        let mut text = format!("{VERSION}\n{modules}\n{programs}\n{compiler}\n");
+        text += &driver::description();
+        text += &rebuild::description(&self.rebuilds);
+        for (add_on, _) in &self.add_ons {
+            text += &format!("{}\n", add_on.name);
+        }
+        for package in &self.packages {
+            text += &format!("{} {}\n", package.file, package.digest);
+        }
+        text
+    }
+
+    /// Returns the release of the kernel package.
+    pub fn release(&self) -> &str {
+        release_of(&self.kernel)
+    }
+}
+
+/// Returns this machine's apt if it knows every package, otherwise an apt with all components of
+/// Debian.
+fn choose<'a>(
+    recipe: &Recipe,
+    kept: &Path,
+    state: &str,
+    workshop: &'a BuildDir<'_>,
+    say: &mut dyn FnMut(&str),
+) -> Result<Apt<'a>, GuestError> {
+    let own = Apt::system(workshop.programs());
+    if let Some(mirror) = &recipe.mirror {
+        return mirrors::separate_apt(
+            AptListKind::Packages,
+            Some(mirror),
+            kept,
+            state,
+            workshop,
+            say,
+        );
+    }
+    let names: BTreeSet<&str> = named(recipe).collect();
+    if own.filter_known(&names)? == names {
+        return Ok(own);
+    }
+    match mirrors::separate_apt(AptListKind::Packages, None, kept, state, workshop, say) {
+        Err(interrupted @ GuestError::Interrupted { .. }) => Err(interrupted),
+        // Continue with the packages that this machine's apt knows.
+        Err(error) => {
+            say(&format!("some packages are omitted: {error}"));
+            Ok(own)
+        }
+        other => other,
+    }
+}
+
+/// All packages that a recipe names.
+fn named(recipe: &Recipe) -> impl Iterator<Item = &str> {
+    let of_add_ons = recipe.add_ons.iter();
+    let of_add_ons = of_add_ons.flat_map(|add_on| add_on.packages.iter().chain([&add_on.source]));
+    let all = recipe.packages.iter().flatten().chain(of_add_ons);
+    all.map(String::as_str)
+}
+
+/// Requests all packages together. If they conflict, each set is requested separately.
+fn programs(
+    apt: &Apt<'_>,
+    recipe: &Recipe,
+    known: &BTreeSet<&str>,
+) -> Result<Vec<String>, GuestError> {
+    let set = |set: &Vec<String>| -> Vec<String> {
+        let names = set.iter().filter(|name| known.contains(name.as_str()));
+        names.cloned().collect()
+    };
+    let sets: Vec<Vec<String>> = recipe.packages.iter().map(set).collect();
+    let all: BTreeSet<&str> = sets.iter().flatten().map(String::as_str).collect();
+    if all.is_empty() {
+        return Ok(Vec::new());
+    }
+    let all: Vec<&str> = all.into_iter().collect();
+    if let Ok(names) = apt.with_dependencies(&all) {
+        return Ok(names);
+    }
+    let mut names = BTreeSet::new();
+    for set in sets.iter().filter(|set| !set.is_empty()) {
+        let set: Vec<&str> = set.iter().map(String::as_str).collect();
+        names.extend(apt.with_dependencies(&set)?);
+    }
+    Ok(names.into_iter().collect())
+}
+
+fn programs_of(apt: &Apt<'_>, add_on: &DkmsPackage) -> Result<Vec<String>, GuestError> {
+    let names: Vec<&str> = add_on.packages.iter().map(String::as_str).collect();
+    match names.is_empty() {
+        true => Ok(Vec::new()),
+        false => apt.with_dependencies(&names),
+    }
+}
+
+/// Returns the headers and their dependencies, except for the compiler: this machine's is used.
+fn headers_of(apt: &Apt<'_>, kernel: &str) -> Result<Vec<String>, GuestError> {
+    let headers = format!("linux-headers-{}", release_of(kernel));
+    let needed = apt.depends(&headers)?.into_iter();
+    let needed = needed.filter(|name| {
+        ["linux-headers-", "linux-kbuild-"]
+            .iter()
+            .any(|prefix| name.starts_with(prefix))
+    });
+    Ok(needed.chain([headers.clone()]).collect())
+}
+
+/// `linux-image-6.1.0-1-amd64` is the kernel `6.1.0-1-amd64`.
+fn release_of(kernel: &str) -> &str {
+    kernel.strip_prefix("linux-image-").unwrap_or(kernel)
+}
+
+/// The source of `linux-image-6.1.0-1-amd64` is `linux-source-6.1`.
+fn source_of(kernel: &str) -> String {
+    let numbers: Vec<&str> = release_of(kernel).split('.').take(2).collect();
+    format!("linux-source-{}", numbers.join("."))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::process_runner::ProcessRunner;
+    use std::sync::LazyLock;
+
+    /// Programs that are never run.
+    static NONE: LazyLock<ProcessRunner> = LazyLock::new(ProcessRunner::default);
+
+    fn order(digest: &str) -> PackageSelection<'static> {
+        PackageSelection {
+            apt: Apt::system(&NONE),
+            kernel: "linux-image-6.1.0-1-amd64".into(),
+            headers: Vec::new(),
+            source: None,
+            rebuilds: Vec::new(),
+            programs: vec!["jfsutils".into()],
+            add_ons: Vec::new(),
+            packages: vec![Package {
+                file: "linux.deb".into(),
+                digest: digest.into(),
+            }],
+            compiler: String::new(),
+        }
+    }
+
+    fn recipe(module: &str) -> Recipe {
+        Recipe {
+            modules: vec![module.to_owned()],
+            ..Recipe::default()
+        }
+    }
+
+    #[test]
+    fn guest_name_depends_on_all_inputs() {
+        let compiled = PackageSelection {
+            compiler: "gcc 12".into(),
+            ..order("1")
+        };
+        let rebuilt = PackageSelection {
+            rebuilds: rebuild::required_by(&["ufs".into()]),
+            ..order("1")
+        };
+        let texts = [
+            order("1").text(&recipe("affs")),
+            order("1").text(&recipe("hpfs")),
+            order("2").text(&recipe("affs")),
+            compiled.text(&recipe("affs")),
+            rebuilt.text(&recipe("affs")),
+        ];
+        for (index, one) in texts.iter().enumerate() {
+            assert!(!texts[..index].contains(one), "{index}");
+        }
+        assert_eq!(texts[0], order("1").text(&recipe("affs")));
+    }
+
+    #[test]
+    fn a_change_to_a_drivers_source_is_another_question() {
+        let question = request_text(&recipe("ufs"));
+        assert!(question.contains("CONFIG_UFS_FS_WRITE"), "{question}");
+        assert_ne!(question, super::request_text(&recipe("jfs")));
+    }
+
+    #[test]
+    fn a_kernels_package_names_those_of_its_source_and_headers() {
+        assert_eq!(source_of("linux-image-6.1.0-56-amd64"), "linux-source-6.1");
+        assert_eq!(
+            source_of("linux-image-6.12.48+deb13-amd64"),
+            "linux-source-6.12"
+        );
+        assert_eq!(order("1").release(), "6.1.0-1-amd64");
+    }
+
+    #[test]
+    fn all_packages_are_requested_together() {
+        let order = order("1");
+        let names: Vec<&str> = order.names().into_iter().collect();
+        assert_eq!(names, [TOOLS, "jfsutils", "linux-image-6.1.0-1-amd64"]);
+    }
+}

@@ -1,0 +1,230 @@
+//! Parses bonnie++ output for spreadsheets: one line per run.
+//!
+//! Source of the format: bon_csv2html(1) and the output of bonnie++ 2.00a for versions 1.96 and
+//! later, whose first column is the format version (48 columns up to 1.97, 50 from 1.98, which adds
+//! the number of seeks and of seeking processes); the manual page of bonnie++ 1.03 for its 27
+//! columns, which begin with the name of the machine. Rates of a file are KiB/s, others operations
+//! per second. `+++++` marks a test that was too quick to be timed: it ran, and only its maximum
+//! latency has a value. Columns of tests that did not run are empty. `-x` prints a line of headings
+//! first. The number of processes and the sizes and numbers of files are part of the test's
+//! identity.
+
+use model::{ImportedResult, Metric};
+
+use crate::campaign_builder::{CampaignBuilder, ok_value};
+use crate::parse::number::{number, seconds};
+use crate::parse::text::lines;
+use crate::{ImportError, InputFormat, NamingOptions, ParsedInput};
+
+/// Test, phase and metric of each rate, in the order of the columns.
+pub const RESULTS: [(&str, &str, Metric); 12] = [
+    ("bonnie-chars", "write-chars", Metric::Throughput),
+    ("bonnie-block", "write", Metric::Throughput),
+    ("bonnie-block", "rewrite", Metric::Throughput),
+    ("bonnie-chars", "read-chars", Metric::Throughput),
+    ("bonnie-block", "read", Metric::Throughput),
+    ("bonnie-block", "seek", Metric::Rate),
+    ("bonnie-files", "create-seq", Metric::Rate),
+    ("bonnie-files", "stat-seq", Metric::Rate),
+    ("bonnie-files", "delete-seq", Metric::Rate),
+    ("bonnie-files", "create-random", Metric::Rate),
+    ("bonnie-files", "stat-random", Metric::Rate),
+    ("bonnie-files", "delete-random", Metric::Rate),
+];
+
+/// How the line of headings begins, from 1.93 on and in 1.03.
+const HEADINGS: [[&str; 2]; 2] = [["format_version", "bonnie_version"], ["name", "file_size"]];
+
+/// Where the columns of a version are.
+struct Layout {
+    name: usize,
+    /// The first rate of a file.
+    file: usize,
+    /// The first rate of many files.
+    files: usize,
+    latency: Option<usize>,
+    columns: usize,
+}
+
+const VERSION_1_03: Layout = Layout {
+    name: 0,
+    file: 2,
+    files: 15,
+    latency: None,
+    columns: 27,
+};
+
+fn layout(columns: &[&str]) -> Option<Layout> {
+    let version: Option<u32> = columns[0].strip_prefix("1.").and_then(|v| v.parse().ok());
+    match version {
+        // Without a file (-s 0), 1.96 leaves a column out.
+        Some(93..=97) if columns.len() == 47 && columns[5].is_empty() => Some(Layout {
+            name: 2,
+            file: 6,
+            files: 23,
+            latency: Some(35),
+            columns: 47,
+        }),
+        Some(93..=97) => Some(Layout {
+            name: 2,
+            file: 7,
+            files: 24,
+            latency: Some(36),
+            columns: 48,
+        }),
+        Some(98..=99) => Some(Layout {
+            name: 2,
+            file: 9,
+            files: 26,
+            latency: Some(38),
+            columns: 50,
+        }),
+        Some(_) => None,
+        None => Some(VERSION_1_03),
+    }
+}
+
+/// Whether a line is one of these.
+pub fn is_result(line: &str) -> bool {
+    let columns: Vec<&str> = line.trim_end().split(',').collect();
+    let is_version = |text: &str| text.starts_with("1.9") || text.starts_with("2.");
+    match layout(&columns) {
+        Some(Layout { name: 0, .. }) => {
+            columns.len() == VERSION_1_03.columns && is_size(columns[1])
+        }
+        Some(_) => columns.len() > 30 && is_version(columns[1]),
+        None => false,
+    }
+}
+
+/// Returns true if a malformed line begins like a result. Of bonnie++'s human-readable output, only
+/// the headings of `-x` do.
+fn is_begun(columns: &[&str]) -> bool {
+    if HEADINGS.iter().any(|begin| columns.starts_with(begin)) {
+        return false;
+    }
+    let is_version = columns[0].starts_with("1.9");
+    let is_sized = columns.len() > 3 && is_size(columns[1]);
+    columns.len() > 20 || is_version || is_sized
+}
+
+/// Returns true for the size of a file and of a request, such as `2G` or `300M:64k`.
+fn is_size(column: &str) -> bool {
+    let size = column.split(':').next().unwrap_or_default();
+    let digits = size.trim_end_matches(['M', 'G', 'k']);
+    digits.parse::<u64>().is_ok()
+}
+
+/// Reads every line of it; others are what bonnie++ shows people.
+pub fn read(bytes: &[u8], naming: &NamingOptions) -> Result<ParsedInput, ImportError> {
+    let mut gathering = CampaignBuilder::new(InputFormat::Bonnie, "bonnie++", naming);
+    for (line, text) in lines(bytes)? {
+        let columns: Vec<&str> = text.trim_end().split(',').collect();
+        match layout(&columns) {
+            Some(layout) if is_result(text) => result(&mut gathering, line, &columns, &layout)?,
+            None if columns.len() > 30 => {
+                let what = format!(
+                    "format {} of bonnie++ is unknown: 1.93 to 1.99 and that of 1.03 are read",
+                    columns[0]
+                );
+                return Err(ImportError::at_line(line, what));
+            }
+            _ if is_begun(&columns) => {
+                let count = columns.len();
+                let what = format!("{count} columns are none of bonnie++'s: the line is cut off");
+                return Err(ImportError::at_line(line, what));
+            }
+            _ => {}
+        }
+    }
+    gathering.finish()
+}
+
+fn result(
+    gathering: &mut CampaignBuilder<'_>,
+    line: usize,
+    columns: &[&str],
+    layout: &Layout,
+) -> Result<(), ImportError> {
+    if columns.len() != layout.columns {
+        let what = format!(
+            "{} columns instead of the {} of this version of bonnie++: the line is cut off",
+            columns.len(),
+            layout.columns
+        );
+        return Err(ImportError::at_line(line, what));
+    }
+    gathering.set_program(&match layout.name {
+        0 => "bonnie++ 1.03".to_owned(),
+        _ => format!("bonnie++ {}", columns[1]),
+    });
+    let name = columns[layout.name].trim();
+    let contender = gathering.contender((!name.is_empty()).then_some(name))?;
+    for (index, (test, phase, metric)) in RESULTS.into_iter().enumerate() {
+        let at = match index {
+            0..6 => layout.file + 2 * index,
+            _ => layout.files + 2 * (index - 6),
+        };
+        if columns[at].is_empty() {
+            continue;
+        }
+        let mut values = Vec::new();
+        if !is_too_quick(columns[at]) {
+            let factor = if metric == Metric::Throughput {
+                1024.0
+            } else {
+                1.0
+            };
+            values.push((metric, factor * number(columns[at], line)?));
+            let share = columns[at + 1];
+            if !share.is_empty() && !is_too_quick(share) {
+                values.push((Metric::Cpu, number(share, line)?));
+            }
+        }
+        let longest = layout.latency.map(|first| columns[first + index]);
+        values.extend(
+            longest
+                .and_then(seconds)
+                .map(|time| (Metric::LatencyMax, time)),
+        );
+        let test = gathering.unique_test_name(test, &parameters(test, columns, layout));
+        gathering.set_primary_metric(&test, phase, metric);
+        let taken = ImportedResult {
+            too_fast: is_too_quick(columns[at]),
+            ..ok_value(&contender, &test, phase, values)
+        };
+        gathering.add(line, taken)?;
+    }
+    Ok(())
+}
+
+/// Formats the parameters of a test that its line contains.
+fn parameters(test: &str, columns: &[&str], layout: &Layout) -> String {
+    const FILE: [&str; 4] = ["size", "chunk", "seeks", "seekers"];
+    const FILES: [&str; 5] = [
+        "1024s of files",
+        "largest",
+        "smallest",
+        "directories",
+        "chunk",
+    ];
+    let is_old = layout.name == 0;
+    let (names, stated): (&[&str], _) = match test {
+        "bonnie-files" => (&FILES, layout.file + 12..layout.files),
+        _ => (&FILE, if is_old { 1 } else { 5 }..layout.file),
+    };
+    let stated = names.iter().zip(&columns[stated]);
+    let processes = (!is_old).then_some((&"processes", &columns[3]));
+    let stated = stated
+        .chain(processes)
+        .filter(|(_, value)| !value.is_empty());
+    let stated: Vec<String> = stated
+        .map(|(name, value)| format!("{name} {value}"))
+        .collect();
+    stated.join(", ")
+}
+
+/// Returns true if the test was too quick for bonnie++ to give a rate.
+fn is_too_quick(column: &str) -> bool {
+    column.len() > 1 && column.bytes().all(|byte| byte == b'+')
+}

@@ -1,0 +1,118 @@
+//! Parses the table of fs_mark: files created per second, a line for each iteration, which is a
+//! round.
+//!
+//! Source of the format: the output of fs_mark 3.3 with and without `-v`, which adds minimum, mean
+//! and maximum of six system calls in microseconds. All iterations (`-L`) use one filesystem, which
+//! fills up. Threads, the sync method, and the sizes of files and requests are part of the test's
+//! identity.
+
+use model::{ImportedResult, Metric, WorkloadCategory};
+
+use crate::campaign_builder::{CampaignBuilder, ok_value};
+use crate::parse::number::{number, parse_ctime};
+use crate::parse::text::{lines, mount_label, option, shortened, split_words};
+use crate::{ImportError, InputFormat, NamingOptions, ParsedInput};
+
+/// Columns without `-v`.
+const COLUMNS: usize = 5;
+/// Number of columns with `-v`.
+const VERBOSE: usize = COLUMNS + 6 * 3;
+
+/// Parameters that fs_mark prints before the table.
+#[derive(Default)]
+struct Header {
+    threads: String,
+    method: String,
+    /// Bytes of one write.
+    of_write: Option<String>,
+}
+
+impl Header {
+    /// Formats the parameters, with the file size from the table.
+    fn parameters(&self, size: &str) -> String {
+        let mut all = vec![format!("files of {size} bytes")];
+        let writes = self.of_write.iter();
+        all.extend(writes.map(|bytes| format!("{bytes} bytes in each write")));
+        if !self.threads.is_empty() {
+            all.push(format!("threads {}", self.threads));
+        }
+        if !self.method.is_empty() {
+            all.push(self.method.clone());
+        }
+        all.join(", ")
+    }
+}
+
+/// Reads its table.
+pub fn read(bytes: &[u8], naming: &NamingOptions) -> Result<ParsedInput, ImportError> {
+    let mut gathering = CampaignBuilder::new(InputFormat::FsMark, "fs_mark", naming);
+    let mut place_of = None;
+    let mut is_table = false;
+    let mut group = None;
+    let mut stated = Header::default();
+    for (line, text) in lines(bytes)? {
+        let words = split_words(text);
+        match words.as_slice() {
+            ["#", command @ ..] if command.first().is_some_and(|c| c.ends_with("fs_mark")) => {
+                place_of = option(command, "-d").and_then(|path| mount_label(path, false));
+            }
+            ["#", "Version", version, rest @ ..] => {
+                let version = version.trim_end_matches(',');
+                gathering.set_program(&format!("fs_mark {version}"));
+                if let [threads, "thread(s)", "starting", "at", clock @ ..] = rest {
+                    stated.threads = shortened(threads);
+                    gathering.set_started(parse_ctime(clock));
+                }
+            }
+            ["#", "Sync", "method:", method @ ..] => {
+                let none = method.starts_with(&["NO", "SYNC:"]);
+                let called = method.join(" ");
+                stated.method = shortened(called.split(':').next().unwrap_or_default());
+                group = Some(if none {
+                    WorkloadCategory::ManyFiles
+                } else {
+                    WorkloadCategory::Durable
+                });
+            }
+            ["#", "Files", "info:", info @ ..] => {
+                let of_write = info.iter().position(|word| *word == "IO");
+                let of_write = of_write.and_then(|at| info.get(at + 3));
+                stated.of_write = of_write.map(|bytes| shortened(bytes));
+            }
+            [first, ..] if first.starts_with('#') => {}
+            ["FSUse%", ..] => is_table = true,
+            [] => {}
+            // Iterations after which the filesystem was full, and the like.
+            _ if !is_table || !text.trim_start().starts_with(|c: char| c.is_ascii_digit()) => {}
+            _ => {
+                let contender = gathering.contender(place_of.as_deref())?;
+                result(&mut gathering, line, &contender, (&stated, group), &words)?;
+            }
+        }
+    }
+    gathering.finish()
+}
+
+fn result(
+    gathering: &mut CampaignBuilder<'_>,
+    line: usize,
+    contender: &str,
+    (stated, group): (&Header, Option<WorkloadCategory>),
+    columns: &[&str],
+) -> Result<(), ImportError> {
+    if ![COLUMNS, VERBOSE].contains(&columns.len()) {
+        let count = columns.len();
+        let what = format!("{count} columns where fs_mark has {COLUMNS}, or {VERBOSE} with -v");
+        return Err(ImportError::at_line(line, what));
+    }
+    let mut values = vec![(Metric::Rate, number(columns[3], line)?)];
+    if columns.len() == VERBOSE {
+        let microseconds = |column: usize| Ok(number(columns[column], line)? / 1e6);
+        values.push((Metric::SyncMax, microseconds(COLUMNS + 8)?));
+        values.push((Metric::CloseMean, microseconds(COLUMNS + 13)?));
+        values.push((Metric::CloseMax, microseconds(COLUMNS + 14)?));
+    }
+    let test = gathering.unique_test_name("fs-mark", &stated.parameters(columns[2]));
+    let taken = ok_value(contender, &test, "create", values);
+    gathering.add(line, ImportedResult { group, ..taken })
+}

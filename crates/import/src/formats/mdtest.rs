@@ -1,0 +1,131 @@
+//! The summary of mdtest: operations on files and directories per second.
+//!
+//! Source of the format: the output of mdtest 1.9 to 4.1 as its users publish it. It prints maximum, minimum, mean and
+//! standard deviation over its iterations, but not these: the mean is taken, as one round. What is 0 was not run. How
+//! many tasks work on how many files is part of the test's identity.
+
+use model::Metric;
+
+use crate::campaign_builder::{CampaignBuilder, ok_value};
+use crate::parse::number::{number, parse_us_date};
+use crate::parse::text::{flags, lines, mount_label, option, shortened, split_words};
+use crate::{ImportError, InputFormat, NamingOptions, ParsedInput};
+
+/// Reads all summaries of rates in it.
+pub fn read(bytes: &[u8], naming: &NamingOptions) -> Result<ParsedInput, ImportError> {
+    let mut gathering = CampaignBuilder::new(InputFormat::Mdtest, "mdtest", naming);
+    let mut place_of = None;
+    let mut parameters = String::new();
+    let mut is_table = false;
+    for (line, text) in lines(bytes)? {
+        if let Some(version) = text.strip_prefix("mdtest-") {
+            let version = version.split_whitespace().next().unwrap_or_default();
+            gathering.set_program(&format!("mdtest {version}"));
+        }
+        let words = split_words(text);
+        match words.as_slice() {
+            ["Path", ":", path] => place_of = mount_label(path, false),
+            ["Command", "line", "used:", command @ ..] => {
+                let unquoted = command.iter().map(|word| word.trim_matches(['\'', '"']));
+                let path = option(&unquoted.collect::<Vec<_>>(), "-d");
+                place_of = path.and_then(|path| mount_label(path, false));
+            }
+            ["--", "started", "at", day, time, ..] => {
+                gathering.set_started(parse_us_date(day, time));
+            }
+            // `4 tasks, 1000 files/directories`.
+            [tasks, "tasks,", ..] if number(tasks, line).is_ok() => {
+                parameters = shortened(&words.join(" "));
+            }
+            ["SUMMARY", "rate" | "rate:", ..] | ["SUMMARY:", ..] => {
+                is_table = true;
+                iterations(&mut gathering, text);
+            }
+            ["SUMMARY", ..] | ["--", ..] => is_table = false,
+            ["Operation" | "---------", ..] | [] => {}
+            _ if is_table => {
+                let contender = gathering.contender(place_of.as_deref())?;
+                row(&mut gathering, line, &contender, &parameters, &words)?;
+            }
+            _ => {}
+        }
+    }
+    gathering.finish()
+}
+
+/// Letters of options that take a value (`mdtest --help` of 4.1).
+const WITH_VALUE: &str = "abBdefGiIlnNpsVwWxz";
+
+/// Returns the phases for which mdtest prints a rate with these options. With `-C` and similar
+/// options, only the selected phases run. Renaming of directories is only predicted if it is
+/// requested, because versions before 4.1 do not rename by default.
+pub fn phases(arguments: &[&str]) -> Vec<String> {
+    let given = flags(arguments, WITH_VALUE);
+    let has = |letter: char| given.iter().any(|(given, _)| *given == letter);
+    let chooses = "CTErU".chars().any(has);
+    let is_run = |letter: char| !chooses || has(letter);
+    let actions = [
+        ('C', "creation"),
+        ('T', "stat"),
+        ('E', "read"),
+        ('U', "rename"),
+        ('r', "removal"),
+    ];
+    let mut all = Vec::new();
+    for (kind, other) in [("directory", 'F'), ("file", 'D'), ("tree", ' ')] {
+        let is_printed = |letter: char| match (kind, letter) {
+            ("directory", 'E') | ("file", 'U') | ("tree", 'T' | 'E' | 'U') => false,
+            (_, 'U') => has('U'),
+            _ => is_run(letter),
+        };
+        let of_kind = actions.iter().filter(|(letter, _)| is_printed(*letter));
+        if !has(other) {
+            all.extend(of_kind.map(|(_, action)| format!("{kind}-{action}")));
+        }
+    }
+    all
+}
+
+/// `(of 10 iterations)`.
+fn iterations(gathering: &mut CampaignBuilder<'_>, text: &str) {
+    let count = text
+        .split("(of ")
+        .nth(1)
+        .and_then(|rest| rest.split(' ').next());
+    match count.and_then(|count| count.parse::<u32>().ok()) {
+        Some(0 | 1) | None => {}
+        Some(count) => gathering.skip_with_reason(format!(
+            "single iterations, which mdtest does not print: a mean over {count} is one round"
+        )),
+    }
+}
+
+/// Parses a line such as `File creation : 7147.432 6789.531 6996.044 132.149`. In versions before 4
+/// the colon follows, in the oldest directly after the name.
+fn row(
+    gathering: &mut CampaignBuilder<'_>,
+    line: usize,
+    contender: &str,
+    parameters: &str,
+    words: &[&str],
+) -> Result<(), ImportError> {
+    let Some(first) = words.len().checked_sub(4).filter(|first| *first > 0) else {
+        return Err(ImportError::at_line(
+            line,
+            "a line of the summary is cut off",
+        ));
+    };
+    let called = words[..first].join(" ");
+    let called = called.trim_end_matches([' ', ':']);
+    let mean = number(words[first + 2], line)?;
+    if mean == 0.0 {
+        gathering.skip_with_reason(format!("{called}, which mdtest did not run: its rate is 0"));
+        return Ok(());
+    }
+    let test = gathering.unique_test_name("mdtest", parameters);
+    let phase = gathering.phase(&test, called);
+    gathering.add(
+        line,
+        ok_value(contender, &test, &phase, vec![(Metric::Rate, mean)]),
+    )
+}

@@ -1,0 +1,35 @@
+//! JSON that a program printed, perhaps behind lines of text.
+
+use serde::de::DeserializeOwned;
+
+use crate::ImportError;
+use crate::parse::text::as_utf8;
+
+/// Reads the first value that begins a line with `{`. How deep it nests is limited by `serde_json`.
+pub fn read<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ImportError> {
+    let text = as_utf8(bytes)?;
+    let lines = text.split_inclusive('\n');
+    let before: Vec<&str> = lines
+        .take_while(|line| !line.trim_start().starts_with('{'))
+        .collect();
+    let skipped = before.iter().map(|line| line.len()).sum();
+    let mut values = serde_json::Deserializer::from_str(&text[skipped..]).into_iter::<T>();
+    match values.next() {
+        Some(Ok(value)) => Ok(value),
+        Some(Err(error)) => Err(ImportError::at_line(
+            before.len() + error.line(),
+            told(&error),
+        )),
+        None => Err(ImportError::in_file("there is no JSON in it")),
+    }
+}
+
+fn told(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    let what = text.split(" at line ").next().unwrap_or_default();
+    let what: String = what.chars().take(200).collect();
+    match error.is_eof() {
+        true => "the JSON ends in the middle: the file is cut off".to_owned(),
+        false => format!("{what}: the file is damaged or of another version"),
+    }
+}

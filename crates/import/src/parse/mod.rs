@@ -1,0 +1,5 @@
+//! Text, numbers and JSON of other programs.
+
+pub(crate) mod json;
+pub(crate) mod number;
+pub(crate) mod text;

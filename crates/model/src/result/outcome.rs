@@ -1,0 +1,483 @@
+//! The result of a cell: status, evidence, and the raw counts of every phase.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::result::kernel_log;
+use crate::{
+    AgeingResult, Bytes, CacheState, CpuProfile, Features, FragmentationStats, HostNoise,
+    KernelEvent, KernelMemoryUse, Metric, Nanos, Op, Phase, RequestLogChunk, SimulatedDiskStats,
+    SyncAtEnd,
+};
+
+/// The status of a cell or a phase. Every cell and phase has one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Status {
+    /// Completed with a valid result.
+    Ok,
+    /// The filesystem cannot do this.
+    Unsupported,
+    /// An error number, a wrong byte, a program that ended with an error.
+    Failed,
+    /// An oops, a panic, a FUSE process or an agent that died.
+    Crashed,
+    /// No progress in time.
+    Hung,
+    /// An earlier step died.
+    Skipped,
+    /// A total over a step that failed.
+    Invalid,
+}
+
+impl Status {
+    /// The word as it is shown and stored.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::Unsupported => "unsupported",
+            Self::Failed => "failed",
+            Self::Crashed => "crashed",
+            Self::Hung => "hung",
+            Self::Skipped => "skipped",
+            Self::Invalid => "invalid",
+        }
+    }
+}
+
+impl fmt::Display for Status {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// A system call that failed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct SyscallError {
+    /// The system call: `pwrite`, `fsync`.
+    pub call: String,
+    /// The error number.
+    pub errno: i32,
+    /// The name: `ENOSPC`.
+    pub name: String,
+}
+
+/// Reason of a status that is not `ok`, with the evidence.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Failure {
+    /// The step or phase that died.
+    pub step: String,
+    /// One readable line: the operation, its object and the result.
+    pub reason: String,
+    /// The system call that failed, if any.
+    pub error: Option<SyscallError>,
+    /// Kernel stacks: of the processes after a hang, of the oops after a kernel crash.
+    pub stacks: Vec<String>,
+}
+
+/// A program that was run for a cell: mkfs, mount, umount, fsck.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct CommandRecord {
+    /// Purpose of the program.
+    pub step: String,
+    /// The command line as executed.
+    pub command: Vec<String>,
+    /// Exit code; `None` if a signal ended it or it did not end.
+    pub exit: Option<i32>,
+    /// The signal that ended it.
+    pub signal: Option<i32>,
+    /// Duration of the run.
+    pub elapsed: Nanos,
+    /// End of its output (standard output and error together).
+    pub output: String,
+}
+
+/// Processor time of a phase.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct CpuTime {
+    /// User time of the agent and of the programs it ran.
+    pub user: Nanos,
+    /// System time of the agent and of the programs it ran.
+    pub system: Nanos,
+    /// Time of the filesystem's own processes (a FUSE driver).
+    pub driver: Nanos,
+    /// Busy time of the whole machine, all processors together; resolution 10 ms.
+    pub machine: Nanos,
+}
+
+/// Page faults of the agent and of the programs it ran.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct PageFaults {
+    /// Served without I/O.
+    pub minor: u64,
+    /// Served by I/O.
+    pub major: u64,
+}
+
+/// Activity of the block device during a phase (`/sys/block/*/stat`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct DeviceCounters {
+    /// Read requests.
+    pub reads: u64,
+    /// Bytes read.
+    pub read_bytes: Bytes,
+    /// Write requests.
+    pub writes: u64,
+    /// Bytes written.
+    pub write_bytes: Bytes,
+    /// Flush requests.
+    pub flushes: u64,
+    /// Discard requests.
+    pub discards: u64,
+    /// Bytes discarded.
+    pub discard_bytes: Bytes,
+}
+
+/// Space used and free on a filesystem (`statfs`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct SpaceUsage {
+    /// Size that the filesystem states.
+    pub total: Bytes,
+    /// Bytes not in use.
+    pub free: Bytes,
+    /// Bytes that an ordinary user may still fill.
+    pub available: Bytes,
+    /// Inodes, 0 where the filesystem makes them as needed.
+    pub inodes: u64,
+    /// Inodes not in use.
+    pub inodes_free: u64,
+}
+
+/// A non-empty bucket of a latency histogram: maximum latency, and number of operations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct LatencyBucket(pub Nanos, pub u64);
+
+/// A measured phase: only raw counts, from which rates and shares are derived.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct PhaseResult {
+    /// Name of the phase.
+    pub phase: String,
+    /// Status of the phase.
+    pub status: Status,
+    /// Reason of a status that is not `ok`.
+    pub failure: Option<Failure>,
+    /// The primary metric: tables rank by it.
+    #[serde(alias = "headline")]
+    pub primary_metric: Metric,
+    /// The cache state that it really began with.
+    pub cache: CacheState,
+    /// End of the timed part.
+    pub ends: SyncAtEnd,
+    /// Elapsed time.
+    #[serde(rename = "wall")]
+    pub elapsed: Nanos,
+    /// Operations done.
+    pub operations: u64,
+    /// Bytes transferred between program and filesystem in both directions. Data that is read and
+    /// written back counts once.
+    pub bytes: Bytes,
+    /// Of these, bytes handed to the filesystem.
+    pub bytes_written: Bytes,
+    /// Whether the time limit of the phase ended it before all operations were done.
+    #[serde(rename = "cut_short")]
+    pub time_limited: bool,
+    /// Whether it ended too soon for the program that measured it to time it, and so has no number.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub too_fast: bool,
+    /// Processor time.
+    pub cpu: CpuTime,
+    /// Page faults.
+    pub faults: PageFaults,
+    /// The block device; `None` if the cell has none (`dir`).
+    pub device: Option<DeviceCounters>,
+    /// Work of a simulated disk with its time components; absent for other disks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub disk: Option<SimulatedDiskStats>,
+    /// Fragmentation of the files that exist after the phase; absent if not measured or not
+    /// reported by the filesystem.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub layout: Option<FragmentationStats>,
+    /// Processor profile, if sampled.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(skip))]
+    pub profile: Option<CpuProfile>,
+    /// Start and end of each timed part, on the clock of the measuring process. Not comparable with
+    /// other clocks.
+    #[serde(skip)]
+    pub timed: Vec<(Nanos, Nanos)>,
+    /// Space before.
+    pub space_before: Option<SpaceUsage>,
+    /// Space after.
+    pub space_after: Option<SpaceUsage>,
+    /// Size of the device, for shares of it.
+    pub device_size: Option<Bytes>,
+    /// Memory of the filesystem at the end; absent if it could not be measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory: Option<KernelMemoryUse>,
+    /// Latency of single operations, ascending; empty where operations were not timed one by one.
+    /// In an open loop it counts from the intended start.
+    pub latency: Vec<LatencyBucket>,
+    /// Time of each sync (`fsync`, `fdatasync`) within the operations of a mix.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sync: Vec<LatencyBucket>,
+    /// Latency of opening files for requests. It is part of the elapsed time only if the phase
+    /// includes opening and closing ([`crate::Io::include_open_close`]).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub open: Vec<LatencyBucket>,
+    /// Latency of closing each file that requests went to.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub close: Vec<LatencyBucket>,
+    /// Arrivals per second that an open loop intended.
+    #[serde(default)]
+    pub offered_rate: Option<u64>,
+    /// Bytes read and verified.
+    #[serde(default)]
+    pub verified: Bytes,
+    /// Name of the mix phase, if this is the result of one of its roles. The mix has the counts of
+    /// processors, device and filesystem for all its roles.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub role_of: Option<String>,
+    /// The numbers themselves, the primary one first, where another program measured the phase and printed no counts.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stated: Vec<ReportedValue>,
+    /// Passes of a repeated phase, in order; empty if it ran once. The counts above are sums over
+    /// the passes.
+    #[serde(default)]
+    pub passes: Vec<Iteration>,
+}
+
+/// A number that another program printed, or that was published.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ReportedValue {
+    /// The metric.
+    pub metric: Metric,
+    /// The number, in the metric's unit.
+    pub value: f64,
+}
+
+/// One pass of a phase that is repeated until it can be timed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Iteration {
+    /// Elapsed time.
+    #[serde(rename = "wall")]
+    pub elapsed: Nanos,
+    /// Operations done.
+    pub operations: u64,
+    /// Bytes moved.
+    pub bytes: Bytes,
+}
+
+impl CellResult {
+    /// Creates a result that has only a status.
+    pub fn with_status(status: Status) -> Self {
+        Self {
+            status,
+            failure: None,
+            phases: Vec::new(),
+            steps: Vec::new(),
+            mounted: None,
+            journal: Vec::new(),
+            features: Features::default(),
+            kernel_log: Vec::new(),
+            kernel_log_readable: true,
+            started: Nanos(0),
+            elapsed: Nanos(0),
+            from_cache: false,
+            remarks: Vec::new(),
+            age: None,
+            disturbance: None,
+            first: None,
+        }
+    }
+}
+
+impl PhaseResult {
+    /// Share of a phase's bytes that may come from the device in a warm phase: extent or directory
+    /// blocks that were not needed before.
+    const WARM_READ_TOLERANCE: f64 = 0.01;
+
+    /// Returns the bytes read from the device in a warm phase, if they are more than 1 % of the
+    /// bytes that the phase reads.
+    pub fn device_reads_when_warm(&self, op: &Op) -> Option<Bytes> {
+        let read = self.device?.read_bytes;
+        let is_warm = self.cache == CacheState::Warm && self.status == Status::Ok;
+        let much = read.0 as f64 > Self::WARM_READ_TOLERANCE * self.bytes.0 as f64;
+        (is_warm && op.is_read_only() && much).then_some(read)
+    }
+
+    /// Creates a result that has only the planned values.
+    pub fn not_run(phase: &Phase) -> Self {
+        Self {
+            phase: phase.name.clone(),
+            status: Status::Ok,
+            failure: None,
+            primary_metric: phase.op.primary_metric(),
+            cache: phase.cache,
+            ends: phase.sync_at_end,
+            elapsed: Nanos(0),
+            operations: 0,
+            bytes: Bytes(0),
+            bytes_written: Bytes(0),
+            time_limited: false,
+            too_fast: false,
+            cpu: CpuTime::default(),
+            faults: PageFaults::default(),
+            device: None,
+            disk: None,
+            layout: None,
+            profile: None,
+            timed: Vec::new(),
+            space_before: None,
+            space_after: None,
+            device_size: None,
+            memory: None,
+            latency: Vec::new(),
+            sync: Vec::new(),
+            open: Vec::new(),
+            close: Vec::new(),
+            offered_rate: None,
+            verified: Bytes(0),
+            role_of: None,
+            stated: Vec::new(),
+            passes: Vec::new(),
+        }
+    }
+}
+
+/// A cell as it is stored.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct CellResult {
+    /// The worst status of its phases and steps.
+    pub status: Status,
+    /// Reason of a status that is not `ok`.
+    pub failure: Option<Failure>,
+    /// The phases. Every planned phase occurs exactly once.
+    pub phases: Vec<PhaseResult>,
+    /// Programs that were run for it.
+    pub steps: Vec<CommandRecord>,
+    /// Memory of the filesystem directly after the first mount. Absent if a phase mounts it, or if
+    /// it could not be measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mounted: Option<KernelMemoryUse>,
+    /// Result of ageing, if the filesystem was aged before the first phase.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub age: Option<AgeingResult>,
+    /// Every request of simulated disks.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(feature = "schema", schemars(skip))]
+    pub journal: Vec<RequestLogChunk>,
+    /// Probed features of the filesystem.
+    pub features: Features,
+    /// Kernel messages during the cell, without unrelated ones. Older databases contain lines.
+    #[serde(deserialize_with = "kernel_log::read")]
+    pub kernel_log: Vec<KernelEvent>,
+    /// Whether the kernel log could be read at all.
+    pub kernel_log_readable: bool,
+    /// When it began, nanoseconds since 1970.
+    pub started: Nanos,
+    /// Duration of the cell, including preparation.
+    pub elapsed: Nanos,
+    /// Whether it was not run but is the result of an equal cell that was; the times are that one's.
+    #[serde(default)]
+    pub from_cache: bool,
+    /// Notes on the execution, one line each, such as a guest that was started twice.
+    #[serde(default)]
+    pub remarks: Vec<String>,
+    /// Other activity of the machine; absent if not measured, as in a guest.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub disturbance: Option<HostNoise>,
+    /// Discarded first result, if the cell was rerun because the machine was disturbed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first: Option<Box<CellResult>>,
+}
+
+impl CellResult {
+    /// The lines of the kernel log, each as `<level> text`.
+    pub fn kernel_lines(&self) -> impl Iterator<Item = &String> {
+        self.kernel_log.iter().flat_map(|event| &event.lines)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Metadata, MetadataAction, TraversalOrder, VerifyTree};
+
+    fn listed(cache: CacheState, read: u64) -> (PhaseResult, Op) {
+        let tree = "t".to_owned();
+        let phase = Phase {
+            name: "list".into(),
+            cache,
+            sync_at_end: SyncAtEnd::Call,
+            at_most: None,
+            scaling: None,
+            step: None,
+            needs: None,
+            op: Op::VerifyTree(VerifyTree { tree }),
+        };
+        let mut result = PhaseResult::not_run(&phase);
+        result.bytes = Bytes::mib(100);
+        result.device = Some(DeviceCounters {
+            read_bytes: Bytes(read),
+            ..DeviceCounters::default()
+        });
+        (result, phase.op)
+    }
+
+    #[test]
+    fn a_result_of_an_older_database_is_read() {
+        let (result, _) = listed(CacheState::Warm, 0);
+        let mut older = serde_json::to_value(&result).unwrap();
+        let fields = older.as_object_mut().unwrap();
+        let metric = fields.remove("primary_metric").unwrap();
+        fields.insert("headline".into(), metric);
+        let read = serde_json::from_value::<PhaseResult>(older).unwrap();
+        assert_eq!(read, result);
+    }
+
+    #[test]
+    fn device_reads_in_warm_phases_are_reported_above_one_percent() {
+        let read = |cache, read| {
+            let (result, op) = listed(cache, read);
+            result.device_reads_when_warm(&op)
+        };
+        assert_eq!(read(CacheState::Warm, 2 << 20), Some(Bytes::mib(2)));
+        assert_eq!(read(CacheState::Warm, 1 << 20), None);
+        assert_eq!(read(CacheState::Cold, 100 << 20), None);
+        let (mut result, op) = listed(CacheState::Warm, 4096);
+        result.bytes = Bytes(0);
+        assert_eq!(
+            result.device_reads_when_warm(&op),
+            Some(Bytes::kib(4)),
+            "names alone"
+        );
+        result.device = None;
+        assert_eq!(result.device_reads_when_warm(&op), None);
+    }
+
+    #[test]
+    fn modifying_phases_may_read_from_the_device() {
+        let (result, _) = listed(CacheState::Warm, 100 << 20);
+        let rename = Op::Metadata(Metadata {
+            set: "s".into(),
+            action: MetadataAction::Rename { across: false },
+            order: TraversalOrder::Sequential,
+            threads: 1,
+        });
+        assert_eq!(result.device_reads_when_warm(&rename), None);
+    }
+}

@@ -1,0 +1,491 @@
+//! Directories that only this user and root can change.
+//!
+//! A link of another user can redirect root's writes below that user's directory at any moment. So
+//! every directory of a path is checked, starting at the root, and files in the last one are
+//! accessed relative to its descriptor and without following links.
+
+mod owner;
+#[cfg(test)]
+mod tests;
+mod tree;
+mod walk;
+
+use std::ffi::{CStr, OsStr};
+use std::fs::{File, Metadata, Permissions};
+use std::io::{self, Write};
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use nix::errno::Errno;
+use nix::fcntl::{AtFlags, OFlag, openat, renameat};
+use nix::sys::stat::{FileStat, Mode, SFlag, fstat, fstatat, mkdirat};
+use nix::unistd::{Gid, Uid, UnlinkatFlags, fchown, unlinkat};
+use tempfile::NamedTempFile;
+
+use crate::fs::xattr;
+use owner::{GROUP_WRITES, is_writable_by_others, sudo_uid};
+use walk::{MissingPolicy, open_directory, walk};
+
+pub use owner::{check_owner, default_mode, is_trusted};
+
+const STICKY: u32 = 0o1000;
+/// The extended attribute of a list of access rights.
+const ACCESS_LIST: &CStr = c"system.posix_acl_access";
+
+/// Why a place cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum UntrustedPath {
+    /// The path belongs to another user.
+    #[error(
+        "{} belongs to another user (uid {owner}), who could change or replace what is kept there: name a place \
+         of your own, or run as that user", path.display()
+    )]
+    NotOwned {
+        /// The directory, file or link.
+        path: PathBuf,
+        /// Its owner.
+        owner: u32,
+    },
+    /// Others may rename and remove what is in it.
+    #[error(
+        "{} may be changed by other users (mode {mode:o}), who could replace what is kept there: name another \
+         place, or `chmod go-w {}`", path.display(), path.display()
+    )]
+    WritableByOthers {
+        /// The directory or file.
+        path: PathBuf,
+        /// Its permissions.
+        mode: u32,
+    },
+    /// The path is not a directory or a plain file with a single name.
+    #[error("{} is {what}: move it away, or name another place", path.display())]
+    Other {
+        /// The path.
+        path: PathBuf,
+        /// Kind of the object.
+        what: &'static str,
+    },
+    /// A directory or file in it is a mount point.
+    #[error("cannot remove {}: a filesystem is mounted in it; unmount it first", path.display())]
+    Mounted {
+        /// The directory to remove.
+        path: PathBuf,
+    },
+    /// A system call failed.
+    #[error("cannot {doing} {}: {source}", path.display())]
+    Io {
+        /// The action: `open`, `create`.
+        doing: &'static str,
+        /// To what.
+        path: PathBuf,
+        /// The error of the kernel.
+        source: io::Error,
+    },
+}
+
+/// A directory that is held open.
+#[derive(Debug)]
+pub struct SafeDir {
+    file: File,
+    path: PathBuf,
+    /// Whether others may change it and its content.
+    shared: bool,
+}
+
+impl SafeDir {
+    /// Opens a directory that exists.
+    ///
+    /// # Errors
+    /// Returns an error if it does not exist, or if another user could change a directory of its
+    /// path.
+    pub fn open(path: &Path) -> Result<Self, UntrustedPath> {
+        walk(path, MissingPolicy::Error, false)
+    }
+
+    /// Opens a directory; what is missing on the way is made, with mode 0700.
+    ///
+    /// # Errors
+    /// As for [`Directory::open`], and when one cannot be made.
+    pub fn make(path: &Path) -> Result<Self, UntrustedPath> {
+        walk(path, MissingPolicy::Create, false)
+    }
+
+    /// Opens the last existing directory of a path. Creates nothing.
+    ///
+    /// # Errors
+    /// Returns the errors of [`Directory::open`].
+    pub fn open_nearest_existing(path: &Path) -> Result<Self, UntrustedPath> {
+        walk(path, MissingPolicy::Stop, false)
+    }
+
+    /// Opens a directory that other users may change. Its content, and that of directories created
+    /// in it, must not be relied upon. Links made by others are not followed as root.
+    ///
+    /// # Errors
+    /// Returns an error if it does not exist, or if the path contains a link of another user.
+    pub fn open_shared(path: &Path) -> Result<Self, UntrustedPath> {
+        walk(path, MissingPolicy::Error, true)
+    }
+
+    /// Opens a directory like [`Directory::shared`], and creates missing directories with the
+    /// permissions of umask(2).
+    ///
+    /// # Errors
+    /// Returns the errors of [`Directory::shared`], and an error if one cannot be created.
+    pub fn shared_or_new(path: &Path) -> Result<Self, UntrustedPath> {
+        walk(path, MissingPolicy::Create, true)
+    }
+
+    /// Returns the path of the directory, without links.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Opens a subdirectory, and creates it with mode 0700 if it does not exist.
+    ///
+    /// # Errors
+    /// Returns an error if the name is not a directory, or if another user owns it.
+    pub fn subdirectory(&self, name: impl AsRef<OsStr>) -> Result<Self, UntrustedPath> {
+        self.make_child(name.as_ref())?;
+        self.child(name.as_ref())
+    }
+
+    /// Makes a file that only this user may read. Nothing may have the name yet, be it a link that leads nowhere.
+    ///
+    /// # Errors
+    /// When the name is taken, or the file cannot be made.
+    pub fn create(&self, name: impl AsRef<OsStr>) -> Result<File, UntrustedPath> {
+        let name = name.as_ref();
+        self.create_at(name)
+            .map_err(|error| self.io("create", name, error))
+    }
+
+    /// Opens a file for reading and writing, without following links. Returns `None` if it does not
+    /// exist.
+    ///
+    /// # Errors
+    /// Returns an error if it is not a plain file, has several hard links, is owned by another
+    /// user, or is writable by others.
+    pub fn file(&self, name: impl AsRef<OsStr>) -> Result<Option<File>, UntrustedPath> {
+        let name = name.as_ref();
+        match self.open_at(name) {
+            Err(Errno::ENOENT) => Ok(None),
+            Err(Errno::ELOOP) => Err(self.other(name, "a link")),
+            Err(error) => Err(self.io("open", name, error)),
+            Ok(file) => {
+                let found = fstat(&file).map_err(|error| self.io("examine", name, error))?;
+                self.require_own(name, &found)?;
+                Ok(Some(file))
+            }
+        }
+    }
+
+    /// Checks that only this user can change a file, like [`Directory::file`], without opening it.
+    ///
+    /// # Errors
+    /// Returns the errors of [`Directory::file`], and an error if it does not exist.
+    pub fn require_file(&self, name: impl AsRef<OsStr>) -> Result<(), UntrustedPath> {
+        let name = name.as_ref();
+        let found = fstatat(&self.file, name, AtFlags::AT_SYMLINK_NOFOLLOW);
+        let found = found.map_err(|error| self.io("examine", name, error))?;
+        self.require_own(name, &found)
+    }
+
+    /// Opens a file like [`Directory::file`], and creates it if it does not exist.
+    ///
+    /// # Errors
+    /// Returns the errors of [`Directory::file`] and [`Directory::create`].
+    pub fn file_or_new(&self, name: impl AsRef<OsStr>) -> Result<File, UntrustedPath> {
+        let name = name.as_ref();
+        loop {
+            if let Some(file) = self.file(name)? {
+                return Ok(file);
+            }
+            match self.create_at(name) {
+                // A concurrent process of this user created it.
+                Err(Errno::EEXIST) => {}
+                other => return other.map_err(|error| self.io("create", name, error)),
+            }
+        }
+    }
+
+    /// Writes a file with this content to disk, atomically replacing an existing file of this name.
+    ///
+    /// # Errors
+    /// Returns an error if it cannot be written. In this case an existing file remains.
+    pub fn replace(
+        &self,
+        name: impl AsRef<OsStr>,
+        mode: u32,
+        content: &[u8],
+    ) -> Result<(), UntrustedPath> {
+        let name = name.as_ref();
+        let write = || -> io::Result<()> {
+            let file = self.partial(mode, content)?;
+            file.persist(self.here().join(name))?;
+            self.file.sync_all()
+        };
+        write().map_err(|error| self.io("write", name, error))
+    }
+
+    /// Writes a file with this content to disk under an unused name, atomically. If several
+    /// processes do so at the same time, even on NFS, one of them gets true; returns false if the
+    /// name exists.
+    ///
+    /// # Errors
+    /// Returns an error if it cannot be written.
+    pub fn create_exclusive(
+        &self,
+        name: impl AsRef<OsStr>,
+        mode: u32,
+        content: &[u8],
+    ) -> Result<bool, UntrustedPath> {
+        let name = name.as_ref();
+        let write = || -> io::Result<bool> {
+            let file = self.partial(mode, content)?;
+            match file.persist_noclobber(self.here().join(name)) {
+                Ok(_) => self.file.sync_all().map(|()| true),
+                Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
+                Err(error) => Err(error.error),
+            }
+        };
+        write().map_err(|error| self.io("write", name, error))
+    }
+
+    /// Renames an entry of the directory to a name that must not exist. Returns false if the old
+    /// name does not exist.
+    ///
+    /// # Errors
+    /// Returns an error if it cannot be renamed.
+    pub fn rename(
+        &self,
+        from: impl AsRef<OsStr>,
+        to: impl AsRef<OsStr>,
+    ) -> Result<bool, UntrustedPath> {
+        let (from, to) = (from.as_ref(), to.as_ref());
+        match renameat(&self.file, from, &self.file, to) {
+            Ok(()) => Ok(true),
+            Err(Errno::ENOENT) => Ok(false),
+            Err(error) => Err(self.io("rename", from, error)),
+        }
+    }
+
+    /// A file with this content, on the disk, under a name at random; what does not get another one is removed.
+    fn partial(&self, mode: u32, content: &[u8]) -> io::Result<NamedTempFile> {
+        let mut file = tempfile::Builder::new()
+            .prefix(".partial-")
+            .permissions(Permissions::from_mode(mode))
+            .tempfile_in(self.here())?;
+        file.write_all(content)?;
+        if let Some((owner, group)) = self.owner_for_new_files()? {
+            fchown(file.as_file(), Some(owner), Some(group))?;
+        }
+        file.as_file().sync_all()?;
+        Ok(file)
+    }
+
+    /// Removes a file or link. A missing file is not an error.
+    ///
+    /// # Errors
+    /// Returns an error if it cannot be removed.
+    pub fn remove(&self, name: impl AsRef<OsStr>) -> Result<(), UntrustedPath> {
+        let name = name.as_ref();
+        match unlinkat(&self.file, name, UnlinkatFlags::NoRemoveDir) {
+            Ok(()) | Err(Errno::ENOENT) => Ok(()),
+            Err(error) => Err(self.io("remove", name, error)),
+        }
+    }
+
+    /// Removes an entry of the directory recursively; links are removed and never followed.
+    ///
+    /// # Errors
+    /// Returns an error if a part of it cannot be removed. If it contains a mount point, all of it
+    /// remains.
+    pub fn remove_tree(&self, name: impl AsRef<OsStr>) -> Result<(), UntrustedPath> {
+        let name = name.as_ref();
+        tree::remove(&self.file, name).map_err(|error| match error.kind() {
+            io::ErrorKind::CrossesDevices => UntrustedPath::Mounted {
+                path: self.path.join(name),
+            },
+            _ => self.io("remove", name, error),
+        })
+    }
+
+    /// Whether others may create files in it, but not change existing ones (the sticky bit, as on
+    /// `/tmp`).
+    ///
+    /// # Errors
+    /// Returns an error if its attributes cannot be read.
+    pub fn is_sticky_shared(&self) -> Result<bool, UntrustedPath> {
+        let found = self.file.metadata();
+        let found = found.map_err(|error| self.io("examine", OsStr::new(""), error))?;
+        let mode = found.mode();
+        Ok(is_writable_by_others(mode, found.uid(), found.gid())
+            || self.has_writers(OsStr::new("."), mode))
+    }
+
+    /// Whether its path still refers to it. False if it was removed or renamed, or if a filesystem
+    /// is mounted over it.
+    pub fn still_exists(&self) -> bool {
+        let place = |found: Metadata| (found.dev(), found.ino());
+        let here = self.file.metadata().map(place).ok();
+        here.is_some() && here == std::fs::symlink_metadata(&self.path).map(place).ok()
+    }
+
+    /// Whether the name exists, even as a dangling link.
+    pub fn has(&self, name: impl AsRef<OsStr>) -> bool {
+        fstatat(&self.file, name.as_ref(), AtFlags::AT_SYMLINK_NOFOLLOW).is_ok()
+    }
+
+    /// Flushes names that were given, changed or removed in it.
+    ///
+    /// # Errors
+    /// When the kernel cannot.
+    pub fn flush(&self) -> Result<(), UntrustedPath> {
+        let flushed = self.file.sync_all();
+        flushed.map_err(|error| self.io("flush", OsStr::new(""), error))
+    }
+
+    /// Returns the path of the directory by its descriptor, which remains valid if the directory is
+    /// renamed or its filesystem is unmounted.
+    fn here(&self) -> PathBuf {
+        format!("/proc/self/fd/{}", self.file.as_raw_fd()).into()
+    }
+
+    fn make_child(&self, name: &OsStr) -> Result<(), UntrustedPath> {
+        let mode = match self.shared {
+            true => Mode::S_IRWXU | Mode::S_IRWXG | Mode::S_IRWXO,
+            false => Mode::S_IRWXU,
+        };
+        match mkdirat(&self.file, name, mode) {
+            Ok(()) => self.hand_over(name),
+            Err(Errno::EEXIST) => Ok(()),
+            Err(error) => Err(self.io("create", name, error)),
+        }
+    }
+
+    /// Opens a directory in it; links are not followed.
+    fn child(&self, name: &OsStr) -> Result<Self, UntrustedPath> {
+        let file = open_directory(&self.file, name).map_err(|error| match error {
+            Errno::ENOTDIR | Errno::ELOOP => self.other(name, "no directory"),
+            error => self.io("open", name, error),
+        })?;
+        let child = Self {
+            file,
+            path: self.path.join(name),
+            shared: self.shared,
+        };
+        if !child.shared {
+            child.require_trusted()?;
+        }
+        Ok(child)
+    }
+
+    fn create_at(&self, name: &OsStr) -> nix::Result<File> {
+        let flags =
+            OFlag::O_RDWR | OFlag::O_CREAT | OFlag::O_EXCL | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
+        let file = openat(&self.file, name, flags, Mode::S_IRUSR | Mode::S_IWUSR)?;
+        if let Some((owner, group)) = self.owner_for_new_files()? {
+            fchown(&file, Some(owner), Some(group))?;
+        }
+        Ok(file.into())
+    }
+
+    /// A pipe in its place would make the open wait.
+    fn open_at(&self, name: &OsStr) -> nix::Result<File> {
+        let flags = OFlag::O_RDWR | OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK | OFlag::O_CLOEXEC;
+        openat(&self.file, name, flags, Mode::empty()).map(File::from)
+    }
+
+    /// Gives a new directory in it to whom it belongs itself.
+    fn hand_over(&self, name: &OsStr) -> Result<(), UntrustedPath> {
+        let handed = || -> nix::Result<()> {
+            if let Some((owner, group)) = self.owner_for_new_files()? {
+                let made = open_directory(&self.file, name)?;
+                fchown(&made, Some(owner), Some(group))?;
+            }
+            Ok(())
+        };
+        handed().map_err(|error| self.io("give away", name, error))
+    }
+
+    /// To whom what root makes in it is given: to the user who called sudo, in a directory of his.
+    ///
+    /// # Errors
+    /// When the kernel does not tell whose it is.
+    pub fn owner_for_new_files(&self) -> nix::Result<Option<(Uid, Gid)>> {
+        let here = fstat(&self.file)?;
+        let is_his = Some(here.st_uid) == sudo_uid();
+        Ok(is_his.then(|| (Uid::from_raw(here.st_uid), Gid::from_raw(here.st_gid))))
+    }
+
+    fn require_trusted(&self) -> Result<(), UntrustedPath> {
+        let found = self
+            .file
+            .metadata()
+            .map_err(|error| self.io("examine", OsStr::new(""), error))?;
+        let path = || self.path.clone();
+        if !is_trusted(found.uid()) {
+            return Err(UntrustedPath::NotOwned {
+                path: path(),
+                owner: found.uid(),
+            });
+        }
+        let mode = found.mode() & 0o7777;
+        let open = mode & STICKY == 0
+            && (is_writable_by_others(mode, found.uid(), found.gid())
+                || self.has_writers(OsStr::new("."), mode));
+        match open {
+            true => Err(UntrustedPath::WritableByOthers { path: path(), mode }),
+            false => Ok(()),
+        }
+    }
+
+    fn require_own(&self, name: &OsStr, found: &FileStat) -> Result<(), UntrustedPath> {
+        let path = || self.path.join(name);
+        if SFlag::from_bits_truncate(found.st_mode) & SFlag::S_IFMT != SFlag::S_IFREG {
+            return Err(self.other(name, "no plain file"));
+        }
+        if !is_trusted(found.st_uid) {
+            return Err(UntrustedPath::NotOwned {
+                path: path(),
+                owner: found.st_uid,
+            });
+        }
+        let mode = found.st_mode;
+        if is_writable_by_others(mode, found.st_uid, found.st_gid) || self.has_writers(name, mode) {
+            let mode = found.st_mode & 0o7777;
+            return Err(UntrustedPath::WritableByOthers { path: path(), mode });
+        }
+        match found.st_nlink {
+            0 | 1 => Ok(()),
+            _ => Err(self.other(name, "a file that has another name elsewhere (a hard link)")),
+        }
+    }
+
+    /// Whether an access control list (acl(5)) allows writing by others: the group permissions are
+    /// the maximum that the list can grant.
+    fn has_writers(&self, name: &OsStr, mode: u32) -> bool {
+        mode & GROUP_WRITES != 0 && xattr::has(&self.here().join(name), ACCESS_LIST)
+    }
+
+    fn other(&self, name: &OsStr, what: &'static str) -> UntrustedPath {
+        UntrustedPath::Other {
+            path: self.path.join(name),
+            what,
+        }
+    }
+
+    fn io(&self, doing: &'static str, name: &OsStr, source: impl Into<io::Error>) -> UntrustedPath {
+        let path = match name.is_empty() {
+            true => self.path.clone(),
+            false => self.path.join(name),
+        };
+        UntrustedPath::Io {
+            doing,
+            path,
+            source: source.into(),
+        }
+    }
+}

@@ -1,0 +1,7 @@
+//! Meters around operations: time, latency, fragmentation.
+
+pub(crate) mod calibrate;
+pub(crate) mod fragmentation;
+pub(crate) mod latency;
+pub(crate) mod meter;
+pub(crate) mod thread_stats;

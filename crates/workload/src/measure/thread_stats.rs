@@ -1,0 +1,403 @@
+//! Counts the calls, bytes and latencies of an operation, and defines the start and time limit of
+//! its timed part.
+
+use std::os::fd::OwnedFd;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use model::{Bytes, LatencyBucket, Nanos, PhaseResult};
+use nix::unistd::close;
+use sys::io::clock;
+
+use crate::error::{OpContext, OpError};
+use crate::measure::latency::Latency;
+use crate::measure::meter::PhaseMeter;
+
+/// Interval at which a thread publishes its progress: short enough for a progress bar, long enough
+/// to avoid contention on the counter.
+const PROGRESS_INTERVAL: Nanos = Nanos(10_000_000);
+
+/// Progress of an operation, shared with observers.
+#[derive(Debug, Default)]
+pub struct Progress {
+    done: AtomicU64,
+    total: AtomicU64,
+}
+
+impl Progress {
+    /// Operations done since the phase began.
+    pub fn done(&self) -> u64 {
+        self.done.load(Ordering::Relaxed)
+    }
+
+    /// Returns the planned number of operations, if known.
+    pub fn total(&self) -> Option<u64> {
+        Some(self.total.load(Ordering::Relaxed)).filter(|&n| n > 0)
+    }
+
+    pub(crate) fn add(&self, operations: u64) {
+        self.done.fetch_add(operations, Ordering::Relaxed);
+    }
+
+    /// Resets both counters.
+    pub fn restart(&self) {
+        self.done.store(0, Ordering::Relaxed);
+        self.total.store(0, Ordering::Relaxed);
+    }
+}
+
+/// Counts of one thread in a phase.
+#[derive(Debug)]
+pub struct ThreadStats {
+    /// Operations done.
+    pub operations: u64,
+    /// Bytes transferred in either direction; bytes read and written back count once.
+    pub bytes: u64,
+    /// Of these, bytes written.
+    pub bytes_written: u64,
+    /// Bytes read and compared with the expected content.
+    pub verified: u64,
+    /// Arrivals per second that an open loop intended.
+    pub offered_rate: Option<u64>,
+    /// Whether the time limit came before the end.
+    pub time_limited: bool,
+    latency: Latency,
+    syncing: Latency,
+    opening: Latency,
+    closing: Latency,
+    last: Nanos,
+    at_most: Option<Nanos>,
+    /// Maximum value if there is no limit, so that one comparison handles both cases.
+    deadline: Nanos,
+    progress: Arc<Progress>,
+    /// Operations already added to `progress`.
+    published: u64,
+    publish_at: Nanos,
+    /// Absent in the tally of a further thread.
+    meter: Option<PhaseMeter>,
+}
+
+impl ThreadStats {
+    /// An empty tally of a phase that the meter measures.
+    pub fn new(at_most: Option<Nanos>, progress: Arc<Progress>, meter: PhaseMeter) -> Self {
+        Self::empty(at_most, progress, Some(meter))
+    }
+
+    fn empty(at_most: Option<Nanos>, progress: Arc<Progress>, meter: Option<PhaseMeter>) -> Self {
+        Self {
+            operations: 0,
+            bytes: 0,
+            bytes_written: 0,
+            verified: 0,
+            offered_rate: None,
+            time_limited: false,
+            latency: Latency::default(),
+            syncing: Latency::default(),
+            opening: Latency::default(),
+            closing: Latency::default(),
+            last: Nanos(0),
+            at_most,
+            deadline: Nanos(u64::MAX),
+            progress,
+            published: 0,
+            publish_at: Nanos(0),
+            meter,
+        }
+    }
+
+    /// Starts a timed part of `operations` operations. Must be called after all names, sizes and
+    /// data are prepared, right before the first system call. The time limit applies to this part.
+    pub fn start_timed(&mut self, operations: u64) {
+        let planned = self.operations + operations;
+        self.progress.total.store(planned, Ordering::Relaxed);
+        if let Some(meter) = &mut self.meter {
+            meter.restart();
+        }
+        self.start();
+    }
+
+    /// Ends a timed part. Work until the next [`ThreadStats::begin`] is not counted, so that a phase can
+    /// be repeated with untimed work in between. Results are sums over the parts.
+    pub fn pause_timed(&mut self) {
+        if let Some(meter) = &mut self.meter {
+            meter.pause();
+        }
+        self.publish();
+    }
+
+    /// Returns the elapsed time of the finished timed parts ([`ThreadStats::pause`]).
+    pub fn elapsed(&self) -> Nanos {
+        self.meter.as_ref().map_or(Nanos(0), PhaseMeter::elapsed)
+    }
+
+    /// Ends the last timed part if it is running, and stores the counts of all parts.
+    pub fn finish(&mut self, result: &mut PhaseResult) {
+        if let Some(meter) = &mut self.meter {
+            meter.stop(None, result);
+        }
+        self.publish();
+        result.operations = self.operations;
+        result.bytes = Bytes(self.bytes);
+        result.bytes_written = Bytes(self.bytes_written);
+        result.verified = Bytes(self.verified);
+        result.offered_rate = self.offered_rate;
+        result.time_limited = self.time_limited;
+        result.latency = self.latencies();
+        result.sync = self.syncing.buckets();
+        result.open = self.opening.buckets();
+        result.close = self.closing.buckets();
+    }
+
+    /// A tally of the same phase for a further thread, with the time limit of the part that has begun.
+    pub fn for_thread(&self) -> Self {
+        let mut fork = Self::empty(self.at_most, Arc::clone(&self.progress), None);
+        fork.last = clock::now();
+        fork.deadline = self.deadline;
+        fork
+    }
+
+    /// Starts the clock of a tally that was forked before the timed part began.
+    pub fn start(&mut self) {
+        self.last = clock::now();
+        self.publish_at = self.last;
+        if let Some(limit) = self.at_most {
+            self.deadline = Nanos(self.last.0.saturating_add(limit.0));
+        }
+    }
+
+    /// Adds what another thread has done.
+    pub fn merge(&mut self, other: &Self) {
+        other.progress.add(other.operations - other.published);
+        self.operations += other.operations;
+        self.published += other.operations;
+        self.bytes += other.bytes;
+        self.bytes_written += other.bytes_written;
+        self.verified += other.verified;
+        self.time_limited |= other.time_limited;
+        self.latency.add(&other.latency);
+        self.syncing.add(&other.syncing);
+    }
+
+    /// Counts the time of a sync, which is a part of an operation.
+    pub fn record_sync(&mut self, nanoseconds: u64) {
+        self.syncing.record(nanoseconds);
+    }
+
+    /// Opens a file that requests are to go to, timed by itself.
+    ///
+    /// # Errors
+    /// Those of opening it.
+    pub fn record_open<T>(
+        &mut self,
+        open: impl FnOnce() -> Result<T, OpError>,
+    ) -> Result<T, OpError> {
+        let begun = clock::now();
+        let opened = open()?;
+        self.opening.record(clock::since(begun).0);
+        Ok(opened)
+    }
+
+    /// Closes a file that requests went to, timed by itself.
+    ///
+    /// # Errors
+    /// When the filesystem has kept an error back until then.
+    pub fn record_close(&mut self, file: impl Into<OwnedFd>, path: &Path) -> Result<(), OpError> {
+        let begun = clock::now();
+        close(file.into()).with_call("close", path)?;
+        self.closing.record(clock::since(begun).0);
+        Ok(())
+    }
+
+    /// The end of the operation before, or the beginning of the timed part.
+    pub const fn last(&self) -> Nanos {
+        self.last
+    }
+
+    /// Counts an operation that ended now and began when the one before it ended: one clock reading
+    /// for each operation.
+    #[inline]
+    pub fn finish_op(&mut self) {
+        let now = clock::now();
+        self.record(self.last, now);
+    }
+
+    /// Counts an operation by when it began and when it ended; the latter is also what the time limit
+    /// is compared with.
+    #[inline]
+    pub fn record(&mut self, began: Nanos, ended: Nanos) {
+        self.latency.record(ended.0.saturating_sub(began.0));
+        self.last = ended;
+        self.operations += 1;
+        if ended >= self.publish_at {
+            self.publish();
+        }
+    }
+
+    /// [`ThreadStats::finish_op`] for an operation that read bytes.
+    #[inline]
+    pub fn finish_read(&mut self, bytes: usize) {
+        self.bytes += bytes as u64;
+        self.finish_op();
+    }
+
+    /// [`ThreadStats::finish_op`] for an operation that wrote bytes.
+    #[inline]
+    pub fn finish_write(&mut self, bytes: usize) {
+        self.bytes += bytes as u64;
+        self.bytes_written += bytes as u64;
+        self.finish_op();
+    }
+
+    /// Sets the start of the operation that the next [`ThreadStats::finish_op`] finishes: the start of the
+    /// timed part if opening a file belongs to its first request, or the intended start in an open
+    /// loop.
+    pub const fn set_op_start(&mut self, at: Nanos) {
+        self.last = at;
+    }
+
+    /// Returns true if the time limit is reached before an operation that starts at `at`, and marks
+    /// the phase as cut short.
+    #[inline]
+    pub const fn is_time_up_at(&mut self, at: Nanos) -> bool {
+        let over = at.0 >= self.deadline.0;
+        self.time_limited |= over;
+        over
+    }
+
+    /// Returns the latencies counted so far in ascending order, without empty buckets.
+    pub fn latencies(&self) -> Vec<LatencyBucket> {
+        self.latency.buckets()
+    }
+
+    /// Returns true if the time limit has been reached, and marks the phase as cut short.
+    #[inline]
+    pub const fn is_time_up(&mut self) -> bool {
+        let over = self.last.0 >= self.deadline.0;
+        self.time_limited |= over;
+        over
+    }
+
+    #[cold]
+    fn publish(&mut self) {
+        self.progress.add(self.operations - self.published);
+        self.published = self.operations;
+        self.publish_at = Nanos(self.last.0 + PROGRESS_INTERVAL.0);
+    }
+}
+
+/// Totals of a group of threads in a phase.
+#[derive(Clone, Debug, Default)]
+pub struct ThreadTotals {
+    operations: u64,
+    bytes: u64,
+    bytes_written: u64,
+    verified: u64,
+    cut_short: bool,
+    latency: Latency,
+    syncing: Latency,
+}
+
+impl ThreadTotals {
+    /// Adds what one of them has done.
+    pub fn add(&mut self, thread: &ThreadStats) {
+        self.operations += thread.operations;
+        self.bytes += thread.bytes;
+        self.bytes_written += thread.bytes_written;
+        self.verified += thread.verified;
+        self.cut_short |= thread.time_limited;
+        self.latency.add(&thread.latency);
+        self.syncing.add(&thread.syncing);
+    }
+
+    /// Writes down what was counted.
+    pub fn write(&self, result: &mut PhaseResult) {
+        result.operations = self.operations;
+        result.bytes = Bytes(self.bytes);
+        result.bytes_written = Bytes(self.bytes_written);
+        result.verified = Bytes(self.verified);
+        result.time_limited = self.cut_short;
+        result.latency = self.latency.buckets();
+        result.sync = self.syncing.buckets();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tally(at_most: Option<Nanos>) -> ThreadStats {
+        ThreadStats::new(at_most, Arc::default(), PhaseMeter::start(None, None))
+    }
+
+    #[test]
+    fn threads_add_up() {
+        let mut first = tally(None);
+        let mut second = first.for_thread();
+        first.finish_read(10);
+        second.finish_write(5);
+        second.finish_op();
+        first.merge(&second);
+        assert_eq!(
+            (first.operations, first.bytes, first.bytes_written),
+            (3, 15, 5)
+        );
+        let counted: u64 = first.latency.buckets().iter().map(|b| b.1).sum();
+        assert_eq!(counted, 3);
+        first.pause_timed();
+        assert_eq!(first.progress.done(), 3);
+    }
+
+    #[test]
+    fn progress_is_published_rarely_and_completely_at_the_end() {
+        let mut tally = tally(None);
+        tally.start_timed(5);
+        let begun = tally.last();
+        for i in 1..=4 {
+            tally.record(begun, Nanos(begun.0 + i));
+        }
+        assert_eq!(tally.progress.done(), 1, "the first operation is published");
+        tally.record(begun, Nanos(begun.0 + 1 + PROGRESS_INTERVAL.0));
+        assert_eq!(tally.progress.done(), 5);
+        tally.finish_op();
+        tally.pause_timed();
+        assert_eq!(tally.progress.done(), 6);
+        tally.start_timed(4);
+        assert_eq!(tally.progress.total(), Some(10));
+    }
+
+    #[test]
+    fn parts_are_summed_up() {
+        let mut tally = tally(None);
+        tally.start_timed(1);
+        tally.finish_read(7);
+        tally.pause_timed();
+        let first = tally.elapsed();
+        tally.start_timed(1);
+        tally.finish_read(7);
+        tally.pause_timed();
+        assert!(tally.elapsed() > first);
+        assert_eq!((tally.operations, tally.bytes), (2, 14));
+    }
+
+    #[test]
+    fn latency_counts_from_the_intended_start() {
+        let mut tally = tally(None);
+        tally.start_timed(1);
+        let late_by = 5_000_000_000;
+        tally.set_op_start(Nanos(tally.last().0 - late_by));
+        tally.finish_op();
+        assert!(tally.latency.buckets()[0].0.0 >= late_by);
+    }
+
+    #[test]
+    fn time_runs_out_only_with_a_limit() {
+        let mut endless = tally(None);
+        endless.finish_op();
+        assert!(!endless.is_time_up() && !endless.time_limited);
+        let mut none_left = tally(Some(Nanos(0)));
+        none_left.start_timed(1);
+        none_left.finish_op();
+        assert!(none_left.is_time_up() && none_left.time_limited);
+    }
+}
